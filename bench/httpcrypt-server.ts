@@ -1,5 +1,5 @@
 /**
- * What is measured in the rows httpcrypt-…, in a process of its own: answers of a given length over plain HTTP, over HTTPS, or by the HTTPCrypt door of
+ * What is measured in the rows httpcrypt-…, in a process of its own: answers of a given length over plain HTTP, over HTTPS, or by the HTTPCrypt endpoint of
  * the key server. Started by `fork`: says where it listens, and writes requests with fresh tickets when it is asked to.
  */
 import { constants } from 'node:crypto';

@@ -9,7 +9,7 @@ import { Pool } from 'undici';
 import { fromBase64url } from '../core/encoding/base64url.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH } from '../core/keys/key-request.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
-import type { Asked } from './key-server.ts';
+import type { MeasuredServer } from './key-server.ts';
 import { type Started, startProgram } from './processes.ts';
 
 const SERVER = fileURLToPath(new URL('key-server.ts', import.meta.url));
@@ -21,13 +21,13 @@ const CONNECTIONS_AT_A_RATE = 256;
 const TLS_AT_A_TIME = 8;
 
 /** `bench/key-server.ts` with these arguments. */
-export function startServer(args: readonly string[]): Promise<Started<Asked>> {
+export function startServer(args: readonly string[]): Promise<Started<MeasuredServer>> {
   return startProgram(SERVER, args);
 }
 
 /** Made before the clock runs: a reader's own work is no part of this. */
 export function requestsFor(
-  { origin, set, devices }: Pick<Asked, 'devices' | 'origin' | 'set'>,
+  { origin, set, devices }: Pick<MeasuredServer, 'devices' | 'origin' | 'set'>,
   count: number,
 ): Promise<Uint8Array[]> {
   const now = nowInSeconds();
@@ -41,8 +41,8 @@ export function requestsFor(
 
 /** Requests a second. @param devices - that ask */
 export async function rateOf(
-  { origin }: Pick<Asked, 'origin'>,
-  devices: Pick<Asked, 'devices' | 'origin' | 'set'>,
+  { origin }: Pick<MeasuredServer, 'origin'>,
+  devices: Pick<MeasuredServer, 'devices' | 'origin' | 'set'>,
   count = REQUESTS,
 ): Promise<number> {
   const requests = await requestsFor(devices, count);

@@ -29,8 +29,8 @@ import { findSubscriber } from '../keyserver/subscriptions/subscribers.ts';
 
 const DEVICES = 50;
 
-/** What is asked, and by whom. */
-export interface Asked {
+/** What clients ask, and as whom. */
+export interface MeasuredServer {
   readonly pid: number;
   readonly origin: string;
   readonly port: number;
@@ -40,20 +40,20 @@ export interface Asked {
 }
 
 const [kind = '', about = '', more] = process.argv.slice(2);
-const asked = kind === 'express' ? await startExpress(Number(about), more) : await startServer(kind, about, more);
-process.stdout.write(`${JSON.stringify(asked)}\n`);
+const facts = kind === 'express' ? await startExpress(Number(about), more) : await startServer(kind, about, more);
+process.stdout.write(`${JSON.stringify(facts)}\n`);
 await once(process.stdin.resume(), 'end');
 process.exit();
 
-async function startServer(database: string, folder: string, port?: string): Promise<Asked> {
+async function startServer(database: string, folder: string, port?: string): Promise<MeasuredServer> {
   const listen = { host: '127.0.0.1', port: 0 };
-  const door = port && { url: `http://127.0.0.1:${port}/a/`, listen: { ...listen, port: Number(port) } };
+  const endpoint = port && { url: `http://127.0.0.1:${port}/a/`, listen: { ...listen, port: Number(port) } };
   const config: KeyServerConfig = {
-    ...doorsOf(folder, listen),
+    ...listenersOf(folder, listen),
     ...(database === 'sqlite' ? { data: join(folder, 'keyserver.db') } : { database }),
     masterKey: join(folder, 'master.key'),
     publicKey: join(folder, 'keyserver.pub'),
-    ...(door && { httpcrypt: { ...door, rotateMinutes: 60 } }),
+    ...(endpoint && { httpcrypt: { ...endpoint, rotateMinutes: 60 } }),
   };
   const log = pino({ base: null }, destination('/dev/null'));
   const { state, url, ports, httpcrypt } = await startKeyServer(config, {
@@ -69,15 +69,15 @@ async function startServer(database: string, folder: string, port?: string): Pro
   return { pid: process.pid, origin: url, port: ports.keyServer, set, httpcrypt, devices };
 }
 
-function doorsOf(
+function listenersOf(
   folder: string,
   listen: ListenAddress,
 ): Pick<KeyServerConfig, 'dev' | 'origin' | 'listen' | 'tls' | 'reading'> {
   const tls = { certificate: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
   const inBrowser = false;
   if (!existsSync(tls.key)) return { dev: true, listen, reading: { listen, documents: { listen, inBrowser } } };
-  const door = { origin: 'https://localhost', listen, tls };
-  return { ...door, reading: { ...door, documents: { ...door, inBrowser } } };
+  const endpoint = { origin: 'https://localhost', listen, tls };
+  return { ...endpoint, reading: { ...endpoint, documents: { ...endpoint, inBrowser } } };
 }
 
 async function addDevice({ database, vault, now }: KeyServerState) {
@@ -90,7 +90,7 @@ async function addDevice({ database, vault, now }: KeyServerState) {
   return { id, key: toBase64url(key) };
 }
 
-async function startExpress(length: number, folder?: string): Promise<Asked> {
+async function startExpress(length: number, folder?: string): Promise<MeasuredServer> {
   const answer = randomBytes(length);
   const app = express();
   app.post(KEY_REQUEST_PATH, express.raw({ type: () => true }), (_request, response) => {

@@ -4,12 +4,10 @@ import type { Row } from './measure.ts';
 import { cacheParity } from './rows/cache-parity.ts';
 import { httpcryptRows } from './rows/httpcrypt.ts';
 import { keyRequests } from './rows/key-requests.ts';
-import { linkRows } from './rows/link.ts';
 import { protect1gib, protect10k, protectMemory, republish100k } from './rows/protect.ts';
 import { passRows, proxyRows } from './rows/proxy.ts';
 import { memoryRows, ttfbRows } from './rows/proxy-cost.ts';
 import { publicationCheck } from './rows/publication.ts';
-import { rotate } from './rows/rotate.ts';
 import { signIn } from './rows/sign-in.ts';
 import { tlsTickets } from './rows/tls-tickets.ts';
 import { webReaderFirst, webReaderPage, webReaderRate, webReaderSize } from './rows/web-reader.ts';
@@ -34,7 +32,6 @@ const ROWS: Readonly<Record<string, Measured>> = {
     run: signIn,
   },
   'tls-tickets': { what: 'TLS connections with tickets and without, beside nginx', run: tlsTickets },
-  'rotate-1m': { what: 'a new day and a new period for a million subscribers', run: rotate },
   'proxy-1k': { what: 'requests for 1 KiB through the proxy, beside others', run: () => proxyRows('proxy-1k') },
   'proxy-64k': { what: 'the same for 64 KiB', run: () => proxyRows('proxy-64k') },
   'proxy-10m': { what: 'the same for 10 MiB', run: () => proxyRows('proxy-10m') },
@@ -49,9 +46,7 @@ const ROWS: Readonly<Record<string, Measured>> = {
     run: () => httpcryptRows('httpcrypt-1k', 1024),
   },
   'httpcrypt-10k': { what: 'the same for 10 KiB', run: () => httpcryptRows('httpcrypt-10k', 10_240) },
-  'httpcrypt-100k': { what: 'the same for 100 KiB', run: () => httpcryptRows('httpcrypt-100k', 102_400) },
   'cache-parity': { what: 'protected objects from caches, beside plain files of their length', run: cacheParity },
-  'link-bytes': { what: 'bytes of a TLS handshake across a narrow link, certificates left out', run: linkRows },
   'proxy-memory': { what: 'memory of the proxy: 10 GiB, 1,000 connections', run: () => memoryRows('proxy-memory') },
 };
 

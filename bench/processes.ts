@@ -39,18 +39,18 @@ export async function runToReady(
 }
 
 export interface Started<Said> {
-  readonly asked: Said;
+  readonly facts: Said;
   stop(): Promise<void>;
 }
 
-/** A program of `bench/` that says in a line of JSON what can be asked, and ends with its standard input. */
+/** A program of `bench/` that says in a line of JSON what clients have to know, and ends with its standard input. */
 export async function startProgram<Said>(file: string, args: readonly string[]): Promise<Started<Said>> {
   const child = spawn(NODE, [file, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'close');
   const early = ended.then(() => Promise.reject(new Error('the server has ended')));
   const [line] = await Promise.race([once(createInterface(child.stdout), 'line'), early]);
   return {
-    asked: JSON.parse(line),
+    facts: JSON.parse(line),
     stop: async () => {
       child.stdin.end();
       await ended;

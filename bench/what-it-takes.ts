@@ -12,7 +12,7 @@ const REPORT = `
   });
 `;
 
-export interface Taken {
+export interface ResourceUse {
   readonly seconds: number;
   /** Seconds of a core, of all its threads. */
   readonly processor: number;
@@ -21,7 +21,7 @@ export interface Taken {
 }
 
 /** @throws Error with what it said if it fails */
-export async function whatItTakes(args: readonly string[], directory: string): Promise<Taken> {
+export async function whatItTakes(args: readonly string[], directory: string): Promise<ResourceUse> {
   const report = `data:text/javascript,${encodeURIComponent(REPORT)}`;
   const start = performance.now();
   const said = await runCommand(NODE, ['--import', report, ...args], directory);

@@ -18,7 +18,7 @@ export interface Crossing {
  *
  * @param work - calls `hasEnded` before it closes a connection, where its closing is not to be counted; returns milliseconds
  */
-export async function crossed(
+export async function measureCrossing(
   link: NarrowLink,
   kind: LinkKind,
   work: (hasEnded: () => Promise<void>) => Promise<number>,

@@ -7,18 +7,18 @@ import { type Table, table } from './results.ts';
 export class Crossings {
   readonly #byName = new Map<string, Crossing[]>();
   readonly #pings: ReadonlyMap<LinkKind, number>;
-  readonly #say: (text: string) => void;
+  readonly #report: (text: string) => void;
 
   /** @param pings - milliseconds on each link, in the order of the tables */
-  constructor(pings: ReadonlyMap<LinkKind, number>, say: (text: string) => void) {
+  constructor(pings: ReadonlyMap<LinkKind, number>, report: (text: string) => void) {
     this.#pings = pings;
-    this.#say = say;
+    this.#report = report;
   }
 
   add(kind: LinkKind, name: string, crossing: Crossing): void {
     const key = `${kind.name}: ${name}`;
     this.#byName.set(key, [...(this.#byName.get(key) ?? []), crossing]);
-    this.#say(`${key}: ${(crossing.milliseconds / 1000).toFixed(3)} s, ${crossing.bytes} bytes`);
+    this.#report(`${key}: ${(crossing.milliseconds / 1000).toFixed(3)} s, ${crossing.bytes} bytes`);
   }
 
   /** The median, in seconds or bytes. */

@@ -15,8 +15,8 @@ import { sitesFigure } from './sites/figure.ts';
 
 interface Evaluated {
   readonly what: string;
-  /** @param say - reports how far it is */
-  readonly run: (say: (text: string) => void) => Promise<Measurement>;
+  /** @param report - says how far it is */
+  readonly run: (report: (text: string) => void) => Promise<Measurement>;
 }
 
 const FIGURES: Readonly<Record<string, Evaluated>> = {

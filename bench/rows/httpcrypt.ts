@@ -1,4 +1,4 @@
-/** The HTTPCrypt door beside HTTPS and plain HTTP, by Node.js and by nginx: answers of one length, with and without keep-alive. */
+/** The HTTPCrypt endpoint beside HTTPS and plain HTTP, by Node.js and by nginx: answers of one length, with and without keep-alive. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -71,7 +71,7 @@ async function startContestants(folder: string, length: number, endings: (() => 
     endings.push(() => child.disconnect());
     return { child, ...((await reply(child)) as { port: number }) };
   };
-  const [door, plain] = [await start('httpcrypt'), await start('plain')];
+  const [endpoint, plain] = [await start('httpcrypt'), await start('plain')];
   const [https, resuming] = [await start('https'), await start('https-resuming')];
   const nginx = await startNginx({ folder, length, tickets: 'off' }); // no resumption, as in the paper
   endings.push(nginx.stop);
@@ -89,15 +89,15 @@ async function startContestants(folder: string, length: number, endings: (() => 
     };
   const posting = (order: 'first' | 'tickets') => async (keepAlive: boolean) => {
     const file = join(folder, order);
-    const { length: each } = (await ask(door.child, { [order]: file, count: TICKETS, keepAlive })) as {
+    const { length: each } = (await ask(endpoint.child, { [order]: file, count: TICKETS, keepAlive })) as {
       length: number;
     };
     writeFileSync(`${file}.lua`, scriptFor(file, each));
-    return runWrk(pidOf(door), `http://127.0.0.1:${door.port}`, ['-s', `${file}.lua`]);
+    return runWrk(pidOf(endpoint), `http://127.0.0.1:${endpoint.port}`, ['-s', `${file}.lua`]);
   };
   return [
-    { name: 'HTTPCrypt', run: node(door, posting('first')) },
-    { name: 'HTTPCrypt, tickets', run: node(door, posting('tickets')) },
+    { name: 'HTTPCrypt', run: node(endpoint, posting('first')) },
+    { name: 'HTTPCrypt, tickets', run: node(endpoint, posting('tickets')) },
     { name: 'plain HTTP, Node.js', run: node(plain, get(pidOf(plain), `http://127.0.0.1:${plain.port}/`)) },
     { name: 'HTTPS, Node.js', run: node(https, get(pidOf(https), `https://127.0.0.1:${https.port}/`)) },
     {

@@ -15,7 +15,7 @@ import {
   sendByTls,
   startServer,
 } from '../key-clients.ts';
-import type { Asked } from '../key-server.ts';
+import type { MeasuredServer } from '../key-server.ts';
 import { type Contestant, compare, measureAlternately, percentile, type Row } from '../measure.ts';
 
 const RUNS = 7;
@@ -26,7 +26,7 @@ const AT_HALF = 5;
 const TLS_REQUESTS = 400;
 
 /** Starts `bench/key-server.ts` with these arguments, until the end of the measuring. */
-type Start = (...args: string[]) => Promise<Asked>;
+type Start = (...args: string[]) => Promise<MeasuredServer>;
 
 export async function keyRequests(): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'wispr-bench-keys-'));
@@ -34,7 +34,7 @@ export async function keyRequests(): Promise<Row[]> {
   const start: Start = async (...args) => {
     const started = await startServer(args);
     endings.push(started.stop);
-    return started.asked;
+    return started.facts;
   };
   try {
     const cluster = await startCluster({ durable: true });
@@ -70,11 +70,11 @@ export async function keyRequests(): Promise<Row[]> {
 async function latencyRows(
   name: string,
   rate: number,
-  server: Asked,
-  { express, sqlite }: { readonly express: Asked; readonly sqlite: Asked },
+  server: MeasuredServer,
+  { express, sqlite }: { readonly express: MeasuredServer; readonly sqlite: MeasuredServer },
 ): Promise<Row[]> {
   const run =
-    ({ origin }: Asked, devices: Asked) =>
+    ({ origin }: MeasuredServer, devices: MeasuredServer) =>
     async () =>
       percentile(99, await latenciesAt(rate, origin, await requestsFor(devices, Math.ceil(rate * AT_HALF))));
   const contestants = [
@@ -94,7 +94,7 @@ async function tlsRows(folder: string, length: number, start: Start): Promise<Ro
   const ca = await readFile(join(folder, 'cert.pem'));
   const ours = await start('sqlite', folder);
   const express = await start('express', String(length), folder);
-  const contestant = (name: string, { port }: Asked, resumes: boolean): Contestant => ({
+  const contestant = (name: string, { port }: MeasuredServer, resumes: boolean): Contestant => ({
     name,
     run: async () => {
       const requests = await requestsFor(ours, TLS_REQUESTS);
@@ -119,8 +119,8 @@ async function tlsRows(folder: string, length: number, start: Start): Promise<Ro
 }
 
 /** As many requests as to one, and as many at a time, half of them to each. */
-async function rateOfTwo(...servers: readonly [Asked, Asked]): Promise<number> {
+async function rateOfTwo(...servers: readonly [MeasuredServer, MeasuredServer]): Promise<number> {
   const halves = await Promise.all(servers.map((server) => requestsFor(server, REQUESTS / 2)));
-  const sendHalf = ({ origin }: Asked, index: number) => send(origin, halves[index] ?? [], AT_A_TIME / 2);
+  const sendHalf = ({ origin }: MeasuredServer, index: number) => send(origin, halves[index] ?? [], AT_A_TIME / 2);
   return rateOfSending(REQUESTS, async () => (await Promise.all(servers.map(sendHalf))).flat());
 }

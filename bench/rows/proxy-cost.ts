@@ -83,8 +83,10 @@ async function withConnections(stage: Stage): Promise<number> {
   const { url: proxy, pid } = await stage.startReader();
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, maxFreeSockets: CONNECTIONS });
   for (let round = 0; round < 3; round++) {
-    const asked = Array.from({ length: CONNECTIONS }, () => ask({ proxy, url: `http://${SITE}/document.bin`, agent }));
-    if ((await Promise.all(asked)).some(({ status }) => status !== 200)) throw new Error('not all were answered');
+    const requests = Array.from({ length: CONNECTIONS }, () =>
+      ask({ proxy, url: `http://${SITE}/document.bin`, agent }),
+    );
+    if ((await Promise.all(requests)).some(({ status }) => status !== 200)) throw new Error('not all were answered');
   }
   const { peak } = await memoryOf(pid);
   agent.destroy();

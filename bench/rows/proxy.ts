@@ -23,7 +23,7 @@ const LENGTHS: Readonly<Record<string, { length: number; count: number; bound: s
 };
 
 /** Something to ask, by way of a proxy; its figures of processor time are collected. */
-class Asked {
+class LoadContestant {
   readonly name: string;
   readonly processorTimes: number[] = [];
   readonly #ask: () => ReturnType<typeof measureLoad>;
@@ -53,7 +53,7 @@ export async function proxyRows(row: string): Promise<Row[]> {
         await stage.startMitmproxy(),
       ];
       const ask = (name: string, proxy: StartedProxy, url: string, load: Partial<Load> = {}) =>
-        new Asked(name, () => measureLoad(proxy, { url, seconds: SECONDS, ...load }, workspace));
+        new LoadContestant(name, () => measureLoad(proxy, { url, seconds: SECONDS, ...load }, workspace));
       const peers = [
         ask(FLOOR, floor, `${stage.plainUrl}/document.bin`),
         ask(MITMPROXY, mitmproxy, `${stage.plainUrl}/document.bin`, { seconds: MITMPROXY_SECONDS }),
@@ -62,8 +62,8 @@ export async function proxyRows(row: string): Promise<Row[]> {
       const uncached = ask('without cache', bare, `http://${SITE}/document.bin`);
       const rows = await besidePeers(row, bound, [again, uncached, ...peers]);
       const first = [
-        new Asked('first read', () => measureEachOnce(keeping, `http://${SITE}/many/`, count)),
-        new Asked(FLOOR, () => measureEachOnce(floor, `${stage.plainUrl}/many/`, count)),
+        new LoadContestant('first read', () => measureEachOnce(keeping, `http://${SITE}/many/`, count)),
+        new LoadContestant(FLOOR, () => measureEachOnce(floor, `${stage.plainUrl}/many/`, count)),
       ];
       return [...rows, ...(await besidePeers(row, `${bound}; making files`, first, 1))];
     },
@@ -89,7 +89,9 @@ export async function passRows(row: string): Promise<Row[]> {
       const url = `${stage.plainUrl}/${name}.bin`;
       const asked = [`passed through`, FLOOR, MITMPROXY].map(
         (who, index) =>
-          new Asked(who, () => measureLoad(proxies[index] as StartedProxy, { url, seconds: SECONDS }, workspace)),
+          new LoadContestant(who, () =>
+            measureLoad(proxies[index] as StartedProxy, { url, seconds: SECONDS }, workspace),
+          ),
       );
       rows.push(...(await besidePeers(`${row}-${name}`, 'one core: HTTP on both sides', asked)));
     }
@@ -98,15 +100,20 @@ export async function passRows(row: string): Promise<Row[]> {
 }
 
 /** Each of ours beside each peer: requests a second, and processor time. */
-async function besidePeers(row: string, bound: string, asked: readonly Asked[], runs = RUNS): Promise<Row[]> {
-  if (runs > 1) for (const { run } of asked) await run(); // warm
-  for (const { processorTimes } of asked) processorTimes.length = 0;
-  const rates = await measureAlternately(asked, runs);
-  const times = asked.map(({ processorTimes }) => median(processorTimes));
-  const isPeer = ({ name }: Asked) => name === FLOOR || name === MITMPROXY;
-  return asked.flatMap((one, index) => {
+async function besidePeers(
+  row: string,
+  bound: string,
+  contestants: readonly LoadContestant[],
+  runs = RUNS,
+): Promise<Row[]> {
+  if (runs > 1) for (const { run } of contestants) await run(); // warm
+  for (const { processorTimes } of contestants) processorTimes.length = 0;
+  const rates = await measureAlternately(contestants, runs);
+  const times = contestants.map(({ processorTimes }) => median(processorTimes));
+  const isPeer = ({ name }: LoadContestant) => name === FLOOR || name === MITMPROXY;
+  return contestants.flatMap((one, index) => {
     if (isPeer(one)) return [];
-    const others = asked.map((other, at) => ({ other, at })).filter(({ other }) => isPeer(other));
+    const others = contestants.map((other, at) => ({ other, at })).filter(({ other }) => isPeer(other));
     const pick = (figures: readonly number[]) =>
       [index, ...others.map(({ at }) => at)].map((at) => figures[at] ?? Number.NaN);
     const names = [one, ...others.map(({ other }) => other)].map(({ name }) => name);

@@ -16,7 +16,7 @@ import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { Accounts } from '../accounts-server.ts';
 import { type Message, post, rateOf, rateOfSending, signInMessage, startServer } from '../key-clients.ts';
-import type { Asked } from '../key-server.ts';
+import type { MeasuredServer } from '../key-server.ts';
 import { compare, measureAlternately, percentile, type Row } from '../measure.ts';
 import { startProgram } from '../processes.ts';
 
@@ -38,10 +38,10 @@ const DEVICES = 8;
 export async function signIn(): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'wispr-bench-accounts-'));
   const endings: (() => Promise<void>)[] = [() => rm(folder, { recursive: true })];
-  const start = async <Ready>(starting: Promise<{ asked: Ready; stop: () => Promise<void> }>) => {
-    const { asked, stop } = await starting;
+  const start = async <Ready>(starting: Promise<{ facts: Ready; stop: () => Promise<void> }>) => {
+    const { facts, stop } = await starting;
     endings.push(stop);
-    return asked;
+    return facts;
   };
   try {
     const invitations = String(BINDINGS * RUNS + 1 + DEVICES);
@@ -49,7 +49,7 @@ export async function signIn(): Promise<Row[]> {
     const hashing = await start(startProgram<Accounts>(SERVER, ['hashing']));
     const codes = [...server.codes];
     const [length = 0] = await post(server.keyServer, await bindings(server, codes.splice(0, 1)), 200, 1);
-    const express = await start<Asked>(startServer(['express', String(length)]));
+    const express = await start<MeasuredServer>(startServer(['express', String(length)]));
     const contestants = [
       { name: 'sign-ins', run: () => rateOfPosting(server.reading, signIns(server), 303, SIGN_INS_AT_A_TIME) },
       { name: 'hashing', run: () => rateOfPosting(hashing.reading, signIns(hashing), 303, SIGN_INS_AT_A_TIME) },
@@ -113,9 +113,9 @@ async function crowdRows(server: Accounts, rate: number): Promise<Row[]> {
 }
 
 /** Key requests while sign-ins wait for their turn all the time. */
-async function besideRows(server: Accounts, devices: Asked['devices']): Promise<Row[]> {
-  const asked = { origin: server.keyServer, set: server.set, devices };
-  const rate = () => rateOf(asked, asked, KEY_REQUESTS);
+async function besideRows(server: Accounts, devices: MeasuredServer['devices']): Promise<Row[]> {
+  const facts = { origin: server.keyServer, set: server.set, devices };
+  const rate = () => rateOf(facts, facts, KEY_REQUESTS);
   const beside = async () => {
     let isOver = false;
     const signInOn = async (_: unknown, index: number) => {
@@ -154,7 +154,7 @@ async function signInFrom(localAddress: string, server: Accounts): Promise<{ sta
 }
 
 /** Connects a device by each code. */
-function connectDevices(server: Accounts, codes: readonly string[]): Promise<Asked['devices']> {
+function connectDevices(server: Accounts, codes: readonly string[]): Promise<MeasuredServer['devices']> {
   return Promise.all(
     codes.map(async (code) => {
       const { keys, body } = await bindingOf(server, code);

@@ -49,9 +49,9 @@ async function startContestants(folder: string, endings: (() => Promise<void>)[]
     await makeSelfSigned(each, 'localhost');
   }
   const start = async (own: string, database: string): Promise<Server> => {
-    const { asked, stop } = await startServer([database, own]);
+    const { facts, stop } = await startServer([database, own]);
     endings.push(stop);
-    return { ...asked, ca: await readFile(join(own, 'cert.pem')) };
+    return { ...facts, ca: await readFile(join(own, 'cert.pem')) };
   };
   const cluster = await startCluster({ durable: true });
   endings.push(cluster.close);

@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startServer } from '../../bench/key-clients.ts';
-import type { Asked } from '../../bench/key-server.ts';
+import type { MeasuredServer } from '../../bench/key-server.ts';
 import { runNginx } from '../../bench/nginx.ts';
 import { type Chain, type KeyKind, makeChain } from '../../tests/support/certificates.ts';
 import { FAR } from '../link/narrow-link.ts';
@@ -20,19 +20,19 @@ export interface Servers {
 
 export interface FarSide {
   readonly servers: Readonly<Record<KeyKind, Servers>>;
-  readonly asked: Asked;
+  readonly facts: MeasuredServer;
 }
 
 export async function startFarSide(directory: string, endings: (() => Promise<unknown>)[]): Promise<FarSide> {
   const [keys, home] = [join(directory, 'key-server'), join(directory, 'nginx')];
   await Promise.all([keys, home].map((folder) => mkdir(folder)));
-  const { asked, stop } = await startServer(['sqlite', keys, String(HTTPCRYPT_PORT)]);
+  const { facts, stop } = await startServer(['sqlite', keys, String(HTTPCRYPT_PORT)]);
   endings.push(stop);
   const servers = { rsa: await serversOf('rsa', 9100, directory), ecdsa: await serversOf('ecdsa', 9200, directory) };
-  const blocks = [...Object.values(servers).flatMap(blocksOf), ...doorsOf(asked.origin, servers.ecdsa.chain)];
+  const blocks = [...Object.values(servers).flatMap(blocksOf), ...listenersOf(facts.origin, servers.ecdsa.chain)];
   const nginx = await runNginx(home, `access_log off;\n  ${blocks.join('\n  ')}`);
   endings.push(() => nginx.stop());
-  return { servers, asked };
+  return { servers, facts };
 }
 
 async function serversOf(kind: KeyKind, port: number, directory: string): Promise<Servers> {
@@ -42,7 +42,7 @@ async function serversOf(kind: KeyKind, port: number, directory: string): Promis
 }
 
 /** HTTPS, and HTTPCrypt, for which nginx is one more proxy in the path. */
-function doorsOf(origin: string, chain: Chain): string[] {
+function listenersOf(origin: string, chain: Chain): string[] {
   const passed = (to: string) => `location / { proxy_pass ${to}; }`;
   return [
     `server { listen ${KEYS_PORT} ssl; ${identity(chain)} ssl_protocols TLSv1.3; ${passed(origin)} }`,

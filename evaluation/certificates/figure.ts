@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stopAll } from '../../cache-config/child.ts';
 import type { KeyKind } from '../../tests/support/certificates.ts';
-import { type Crossing, crossed } from '../crossing.ts';
+import { type Crossing, measureCrossing } from '../crossing.ts';
 import { Crossings } from '../crossings.ts';
 import { CELL, INMARSAT, IRIDIUM, LOOPBACK, MILSTAR, TCDL } from '../link/kinds.ts';
 import { type LinkKind, NarrowLink } from '../link/narrow-link.ts';
@@ -15,7 +15,7 @@ import { IS_QUICK } from '../quick.ts';
 import { type Measurement, type Table, table } from '../results.ts';
 import { startFarSide } from './far.ts';
 import { Handshakes, SERVER_ONLY, WAYS } from './handshakes.ts';
-import { KEY_WAYS, type KeyWay, type NearCommand } from './setting.ts';
+import { KEY_WAYS, type KeyRequestCommand, type KeyWay } from './setting.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
 const KINDS = [LOOPBACK, TCDL, CELL, INMARSAT, MILSTAR, IRIDIUM];
@@ -33,9 +33,9 @@ const PAPER: readonly (readonly [LinkKind, number, number])[] = [
   [TCDL, 0.01062, 0.455612],
 ];
 
-type Near = NearProcess<NearCommand>;
+type Near = NearProcess<KeyRequestCommand>;
 
-export async function certificatesFigure(say: (text: string) => void): Promise<Measurement> {
+export async function certificatesFigure(report: (text: string) => void): Promise<Measurement> {
   const endings: (() => Promise<unknown>)[] = [];
   try {
     const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-certificates-'));
@@ -45,14 +45,14 @@ export async function certificatesFigure(say: (text: string) => void): Promise<M
     await mkdir(join(directory, 'near'));
     const far = await startFarSide(directory, endings);
     const near: Near = await NearProcess.start(link, NEAR_SIDE, {
-      asked: far.asked,
+      facts: far.facts,
       root: far.servers.ecdsa.chain.root,
     });
     endings.push(() => near.stop());
     const handshakes = new Handshakes(link, far, join(directory, 'near'));
     endings.push(() => handshakes.stop());
-    const pings = await checkLinks(link, KINDS, say);
-    const crossings = new Crossings(pings, say);
+    const pings = await checkLinks(link, KINDS, report);
+    const crossings = new Crossings(pings, report);
     for (const kind of KINDS) await measure(kind, { link, near, handshakes }, crossings);
     return { settings: { runs: RUNS, runsOnSlowLinks: RUNS_WHERE_SLOW }, tables: tablesOf(crossings) };
   } finally {
@@ -96,7 +96,7 @@ async function measure(kind: LinkKind, { link, near, handshakes }: Rig, crossing
 
 async function keyRequest(link: NarrowLink, near: Near, kind: LinkKind, way: KeyWay): Promise<Crossing> {
   await near.ask({ do: 'prepare', way });
-  return crossed(link, kind, async () => {
+  return measureCrossing(link, kind, async () => {
     const { milliseconds = Number.NaN } = await near.ask({ do: 'ask', way });
     return milliseconds;
   });

@@ -4,30 +4,30 @@ import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NODE, type Ready, runToReady, WISPR } from '../../bench/processes.ts';
 import type { KeyKind } from '../../tests/support/certificates.ts';
-import { type Crossing, crossed } from '../crossing.ts';
+import { type Crossing, measureCrossing } from '../crossing.ts';
 import { FAR, type LinkKind, type NarrowLink, NEAR } from '../link/narrow-link.ts';
 import type { FarSide, Protocol } from './far.ts';
 import { FAR_RELAY_PORT, NEAR_RELAY_PORT, SERVER } from './setting.ts';
 
 /** What is measured of one protocol: in this order, each second one follows its first. */
-export interface Way {
+export interface HandshakeWay {
   readonly name: string;
   readonly protocol: Protocol;
   readonly by: 'directly' | 'first visit' | 'second visit' | 'resumed';
 }
 
-const throughRelays = (protocol: Protocol, name: string): Way[] => [
+const throughRelays = (protocol: Protocol, name: string): HandshakeWay[] => [
   { name: `${name}, plain`, protocol, by: 'directly' },
   { name: `${name}, relays, first visit`, protocol, by: 'first visit' },
   { name: `${name}, relays, second visit`, protocol, by: 'second visit' },
 ];
 export const SERVER_ONLY = throughRelays('TLS 1.2', 'TLS 1.2');
 const WITH_CLIENT = throughRelays('TLS 1.2, client certificate', 'client certificate');
-const TLS13: readonly Way[] = [
+const TLS13: readonly HandshakeWay[] = [
   { name: 'TLS 1.3, full', protocol: 'TLS 1.3', by: 'directly' },
   { name: 'TLS 1.3, resumed', protocol: 'TLS 1.3', by: 'resumed' },
 ];
-export const WAYS: readonly Way[] = [...SERVER_ONLY, ...WITH_CLIENT, ...TLS13];
+export const WAYS: readonly HandshakeWay[] = [...SERVER_ONLY, ...WITH_CLIENT, ...TLS13];
 
 /** Longer than a handshake on 2,400 bit/s. */
 const PATIENCE = 120_000;
@@ -45,10 +45,10 @@ export class Handshakes {
   }
 
   /** One handshake over a link of this kind. The link is a loopback again afterwards. */
-  async measure(kind: LinkKind, key: KeyKind, way: Way): Promise<Crossing> {
+  async measure(kind: LinkKind, key: KeyKind, way: HandshakeWay): Promise<Crossing> {
     if (way.by === 'first visit') await this.#renewRelays();
     const args = this.#argumentsFor(key, way);
-    return crossed(this.#link, kind, async (hasEnded) => {
+    return measureCrossing(this.#link, kind, async (hasEnded) => {
       const start = performance.now();
       const client = this.#link.spawnNear('openssl', args, { stdio: ['pipe', 'pipe', 'pipe'] });
       const timer = setTimeout(() => client.kill(), PATIENCE);
@@ -73,7 +73,7 @@ export class Handshakes {
     });
   }
 
-  #argumentsFor(key: KeyKind, { protocol, by }: Way): string[] {
+  #argumentsFor(key: KeyKind, { protocol, by }: HandshakeWay): string[] {
     const { chain, client, ports } = this.#far.servers[key];
     const session = join(this.#directory, `${key}.session`);
     const isNewest = protocol === 'TLS 1.3';

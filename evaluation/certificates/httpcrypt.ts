@@ -15,11 +15,11 @@ interface Ticket {
 }
 
 export class Channel {
-  readonly #door: HttpcryptEndpoint;
+  readonly #endpoint: HttpcryptEndpoint;
   #ticket: Ticket | undefined;
 
-  constructor(door: HttpcryptEndpoint) {
-    this.#door = door;
+  constructor(endpoint: HttpcryptEndpoint) {
+    this.#endpoint = endpoint;
   }
 
   /** With a ticket, or else after asking for the key of the server; over one connection. @returns the status inside */
@@ -39,14 +39,14 @@ export class Channel {
 
   async #begin(agent: Agent): Promise<Ticket> {
     const record = recordFromText(fromUtf8(await this.#send(agent)) ?? '');
-    if (record === undefined) throw new Error('the door does not say its key');
-    const { url, key } = this.#door;
+    if (record === undefined) throw new Error('the endpoint does not give its key');
+    const { url, key } = this.#endpoint;
     const server = await verifyRecord(record, { url, key: fromBase64url(key) ?? new Uint8Array(0) }, nowInSeconds());
     return { server, exchange: beginExchange(server.publicKey) };
   }
 
   #send(agent: Agent, body?: Uint8Array, cookie = ''): Promise<Uint8Array> {
-    const { pathname, host } = new URL(this.#door.url);
+    const { pathname, host } = new URL(this.#endpoint.url);
     const name = body ? toBase64url(crypto.getRandomValues(new Uint8Array(12))) : '';
     const more = body && { 'content-type': 'application/octet-stream', 'content-length': body.length, cookie };
     const options = { agent, host: FAR, port: HTTPCRYPT_PORT, path: pathname + name, headers: { host, ...more } };

@@ -7,9 +7,9 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { FAR } from '../link/narrow-link.ts';
 import { answerCommands } from '../link/near-process.ts';
 import { Channel } from './httpcrypt.ts';
-import { KEYS_PORT, type KeyWay, type NearCommand, type NearSetting, SERVER } from './setting.ts';
+import { KEYS_PORT, type KeyRequestCommand, type KeyRequestSetting, type KeyWay, SERVER } from './setting.ts';
 
-const { asked, root }: NearSetting = JSON.parse(process.argv[2] ?? '');
+const { facts, root }: KeyRequestSetting = JSON.parse(process.argv[2] ?? '');
 let agent = newAgent();
 let channel = newChannel();
 let message: Uint8Array = new Uint8Array();
@@ -17,9 +17,9 @@ let message: Uint8Array = new Uint8Array();
 async function prepare(way: KeyWay): Promise<void> {
   if (way === 'HTTPS, full') agent = newAgent();
   if (way === 'HTTPCrypt, first') channel = newChannel();
-  const [device] = asked.devices;
+  const [device] = facts.devices;
   const key = fromBase64url(device?.key ?? '', 32) ?? new Uint8Array(0);
-  message = await encodeKeyRequest({ id: device?.id ?? '', key }, asked.origin, [asked.set], nowInSeconds());
+  message = await encodeKeyRequest({ id: device?.id ?? '', key }, facts.origin, [facts.set], nowInSeconds());
 }
 
 async function ask(way: KeyWay): Promise<number> {
@@ -51,11 +51,11 @@ function newAgent(): Agent {
 }
 
 function newChannel(): Channel {
-  if (asked.httpcrypt === undefined) throw new Error('no door for HTTPCrypt');
-  return new Channel(asked.httpcrypt);
+  if (facts.httpcrypt === undefined) throw new Error('no endpoint for HTTPCrypt');
+  return new Channel(facts.httpcrypt);
 }
 
-await answerCommands(async ({ do: wanted, way }: NearCommand) => {
+await answerCommands(async ({ do: wanted, way }: KeyRequestCommand) => {
   if (wanted === 'ask') return { milliseconds: await ask(way) };
   await prepare(way);
   return {};

@@ -1,5 +1,5 @@
 /** What both sides know: names, ports, and ways to a key. */
-import type { Asked } from '../../bench/key-server.ts';
+import type { MeasuredServer } from '../../bench/key-server.ts';
 
 /** Of the servers, as their certificates have it. */
 export const SERVER = 'server.example';
@@ -12,14 +12,14 @@ export const NEAR_RELAY_PORT = 9004;
 export const KEY_WAYS = ['HTTPS, full', 'HTTPS, resumed', 'HTTPCrypt, first', 'HTTPCrypt, ticket'] as const;
 export type KeyWay = (typeof KEY_WAYS)[number];
 
-export interface NearSetting {
-  readonly asked: Asked;
+export interface KeyRequestSetting {
+  readonly facts: MeasuredServer;
   /** PEM of the authority behind HTTPS. */
   readonly root: string;
 }
 
 /** `prepare`: everything that is not part of the request. */
-export interface NearCommand {
+export interface KeyRequestCommand {
   readonly do: 'prepare' | 'ask';
   readonly way: KeyWay;
 }

@@ -14,15 +14,15 @@ const BYTE_AT_10_GBIT = 0.8;
 type TableRow = readonly [string, ...(number | undefined)[]];
 
 /** All in nanoseconds of processors, one after the other. */
-export async function costFigure(say: (text: string) => void): Promise<Measurement> {
+export async function costFigure(report: (text: string) => void): Promise<Measurement> {
   const costs: Cost[] = [];
   for (const [name, measure] of Object.entries({ publisher, caches, proxy, browser, keyServer })) {
-    say(name);
+    report(name);
     costs.push(...(await measure()));
   }
-  say('nginx and TLS');
+  report('nginx and TLS');
   const served = await serving();
-  say('openssl speed');
+  report('openssl speed');
   const alone = await primitives();
   const { measured, told } = clock();
   return {

@@ -109,12 +109,12 @@ export function proxy(): Promise<Cost[]> {
 /** A key request: authenticated, written down, answered. */
 export async function keyServer(): Promise<Cost[]> {
   const folder = await mkdtemp(join(tmpdir(), 'wispr-cost-keys-'));
-  const { asked, stop } = await startServer(['sqlite', folder]);
+  const { facts, stop } = await startServer(['sqlite', folder]);
   try {
     const request = await medianOf(async () => {
-      const before = await processorTime(asked.pid);
-      await rateOf(asked, asked);
-      return (((await processorTime(asked.pid)) - before) * 1e9) / REQUESTS;
+      const before = await processorTime(facts.pid);
+      await rateOf(facts, facts);
+      return (((await processorTime(facts.pid)) - before) * 1e9) / REQUESTS;
     });
     return [{ name: 'key server, a key request', document: request, byte: undefined }];
   } finally {

@@ -18,7 +18,7 @@ export function isSlow({ up, down }: LinkKind): boolean {
 export async function checkLinks(
   link: NarrowLink,
   kinds: readonly LinkKind[],
-  say: (text: string) => void,
+  report: (text: string) => void,
 ): Promise<Map<LinkKind, number>> {
   const found = new Map<LinkKind, number>();
   for (const kind of kinds) {
@@ -28,7 +28,7 @@ export async function checkLinks(
     const bits = 84 * 8;
     const expected = 2 * kind.delay + (kind.up && (bits / kind.up) * 1000) + (kind.down && (bits / kind.down) * 1000);
     const measured = median(times);
-    say(`${kind.name}: ping ${measured} ms, expected ${expected.toFixed(1)}`);
+    report(`${kind.name}: ping ${measured} ms, expected ${expected.toFixed(1)}`);
     if (measured < expected - 1 || measured > expected * 1.1 + 3)
       throw new Error(`the link ${kind.name} is not what it should be`);
     found.set(kind, measured);

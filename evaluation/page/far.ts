@@ -8,7 +8,7 @@ import { startNginx } from '../../cache-config/servers.ts';
 import { initWorkspace } from '../../publisher/init.ts';
 import { chooseSite } from '../../serve/site.ts';
 import { makeChain } from '../../tests/support/certificates.ts';
-import { CDN, HTTP2_PORT, KEYS, type NearSetting, PAGES, PLAIN, PROTECTED_PORT, READ, SITE } from './setting.ts';
+import { CDN, HTTP2_PORT, KEYS, PAGES, type PageSetting, PLAIN, PROTECTED_PORT, READ, SITE } from './setting.ts';
 
 const HANDBOOK = '/usr/share/doc/debian-handbook/html/en-US';
 const PASSPHRASE = 'evaluate evaluate evaluate';
@@ -18,7 +18,7 @@ const PORTS = { keys: 7001, read: 7002, pages: 7003 };
 export async function startFar(
   directory: string,
   endings: (() => Promise<unknown>)[],
-): Promise<Omit<NearSetting, 'directory'>> {
+): Promise<Omit<PageSetting, 'directory'>> {
   const source = await makeSource(directory);
   const hosts = [PLAIN, CDN, KEYS, READ, PAGES].map((host) => `DNS:${host}`);
   const { certFile, keyFile, rootFile, pin } = await makeChain(directory, 'sites', 'ecdsa', hosts);

@@ -14,7 +14,7 @@ import { checkLinks, isSlow } from '../link/ping.ts';
 import { IS_QUICK } from '../quick.ts';
 import type { Measurement } from '../results.ts';
 import { startFar } from './far.ts';
-import { type NearCommand, WAYS, type Way } from './setting.ts';
+import { type PageCommand, type ReadingWay, WAYS } from './setting.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
 /** `quick`: each page once, and not over the slowest link, where a load takes minutes. */
@@ -27,22 +27,22 @@ const SETTLING = 300;
 /** The front page of the newspaper, and a chapter of the Debian handbook. */
 const PAGES = { front: '/', handbook: '/handbook/apt.html' };
 
-type Near = NearProcess<NearCommand>;
+type Near = NearProcess<PageCommand>;
 
-export async function pageFigure(say: (text: string) => void): Promise<Measurement> {
+export async function pageFigure(report: (text: string) => void): Promise<Measurement> {
   const endings: (() => Promise<unknown>)[] = [];
   try {
     const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-page-'));
     endings.push(() => rm(directory, { recursive: true, force: true }), stopAll);
-    say('publishes the sites');
+    report('publishes the sites');
     const far = await startFar(join(directory, 'far'), endings);
     const link = await NarrowLink.start();
     endings.push(() => link.stop());
     await mkdir(join(directory, 'near'));
-    say('connects the readers');
+    report('connects the readers');
     const near: Near = await NearProcess.start(link, NEAR_SIDE, { ...far, directory: join(directory, 'near') });
     endings.push(() => near.stop());
-    const crossings = new Crossings(await checkLinks(link, KINDS, say), say);
+    const crossings = new Crossings(await checkLinks(link, KINDS, report), report);
     for (const kind of KINDS) await measure(link, near, kind, crossings);
     const tables = Object.keys(PAGES).flatMap((page) => {
       const ways = Object.fromEntries(WAYS.map((way) => [way, `${page}, ${way}`]));
@@ -64,7 +64,13 @@ async function measure(link: NarrowLink, near: Near, kind: LinkKind, crossings: 
       for (const way of WAYS) crossings.add(kind, `${page}, ${way}`, await loadOver(link, near, kind, way, path));
 }
 
-async function loadOver(link: NarrowLink, near: Near, kind: LinkKind, way: Way, path: string): Promise<Crossing> {
+async function loadOver(
+  link: NarrowLink,
+  near: Near,
+  kind: LinkKind,
+  way: ReadingWay,
+  path: string,
+): Promise<Crossing> {
   await link.become(LOOPBACK);
   await near.ask({ do: 'prepare', way });
   await pause(SETTLING);

@@ -13,14 +13,14 @@ import {
   CDN,
   HTTP2_PORT,
   KEYS,
-  type NearCommand,
-  type NearSetting,
   PAGES,
+  type PageCommand,
+  type PageSetting,
   PLAIN,
   PROTECTED_PORT,
   READ,
+  type ReadingWay,
   SITE,
-  type Way,
 } from './setting.ts';
 
 /** Where the cache listens that nginx ends TLS for. */
@@ -28,7 +28,7 @@ const CACHE_PORT = 7010;
 const SLOWEST_LOAD = 3_600_000;
 
 class NearSide {
-  readonly #setting: NearSetting;
+  readonly #setting: PageSetting;
   readonly #browser: Browser;
   #cache: CacheServer | undefined;
   #reader: Ready | undefined;
@@ -37,12 +37,12 @@ class NearSide {
   #origin = '';
   #page: Page | undefined;
 
-  private constructor(setting: NearSetting, browser: Browser) {
+  private constructor(setting: PageSetting, browser: Browser) {
     this.#setting = setting;
     this.#browser = browser;
   }
 
-  static async start(setting: NearSetting): Promise<NearSide> {
+  static async start(setting: PageSetting): Promise<NearSide> {
     await startFront(setting);
     const far = [PLAIN, KEYS, READ, PAGES].map((name) => `MAP ${name} ${FAR}`);
     const browser = await launchChromium([...far, `MAP ${CDN} 127.0.0.1`], setting.pin);
@@ -54,7 +54,7 @@ class NearSide {
   }
 
   /** Everything that is not part of the load. */
-  async prepare(way: Way): Promise<void> {
+  async prepare(way: ReadingWay): Promise<void> {
     await this.#context?.close();
     await this.#reader?.stop();
     this.#reader = undefined;
@@ -154,7 +154,7 @@ function isLoaded(): boolean {
 }
 
 /** TLS for the cache. */
-async function startFront({ directory, chain, key }: NearSetting): Promise<void> {
+async function startFront({ directory, chain, key }: PageSetting): Promise<void> {
   const home = join(directory, 'front');
   await mkdir(home);
   await runNginx(
@@ -164,9 +164,9 @@ async function startFront({ directory, chain, key }: NearSetting): Promise<void>
   );
 }
 
-const setting: NearSetting = JSON.parse(process.argv[2] ?? '');
+const setting: PageSetting = JSON.parse(process.argv[2] ?? '');
 const near = await NearSide.start(setting);
-await answerCommands(async (command: NearCommand) => {
+await answerCommands(async (command: PageCommand) => {
   if (command.do === 'load') return { milliseconds: await near.load(command.path) };
   await near.prepare(command.way);
   return {};

@@ -21,10 +21,10 @@ export const WAYS = [
   'browser, cold',
   'browser, second',
 ] as const;
-export type Way = (typeof WAYS)[number];
+export type ReadingWay = (typeof WAYS)[number];
 
 /** What the near side is started with. */
-export interface NearSetting {
+export interface PageSetting {
   /** A folder of its own. */
   readonly directory: string;
   /** PEM files: the chain, its key, and the authority. */
@@ -38,6 +38,6 @@ export interface NearSetting {
 }
 
 /** A page is prepared while the link is fast, and loaded while it is as slow as it is. */
-export type NearCommand =
-  | { readonly do: 'prepare'; readonly way: Way }
+export type PageCommand =
+  | { readonly do: 'prepare'; readonly way: ReadingWay }
   | { readonly do: 'load'; readonly path: string };

@@ -15,7 +15,7 @@ import { digestOf, EXPONENT, PAGES_A_VISIT, SEED, visitsOf } from './visits.ts';
 
 const AT_ONCE = 6;
 
-export async function readersFigure(say: (text: string) => void): Promise<Measurement> {
+export async function readersFigure(report: (text: string) => void): Promise<Measurement> {
   const endings: (() => Promise<unknown>)[] = [];
   try {
     const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-readers-'));
@@ -24,9 +24,9 @@ export async function readersFigure(say: (text: string) => void): Promise<Measur
     const authority = await readFile(chain.rootFile);
     const results: SiteResults[] = [];
     for (const source of SITES) {
-      say(`publishes ${source.name}`);
+      report(`publishes ${source.name}`);
       const site = await openSite(source, join(directory, source.short), chain, endings);
-      results.push(await measureSite(site, authority, say));
+      results.push(await measureSite(site, authority, report));
     }
     const settings = { pagesAVisit: PAGES_A_VISIT, exponent: EXPONENT, seed: SEED };
     return {
@@ -77,17 +77,17 @@ function hits({ asked, originRequests }: Counts): number {
   return (1 - originRequests / asked) * 100;
 }
 
-async function measureSite(site: ReadSite, authority: Buffer, say: (text: string) => void): Promise<SiteResults> {
+async function measureSite(site: ReadSite, authority: Buffer, report: (text: string) => void): Promise<SiteResults> {
   const { name, clear, rootId, out, bytes } = site;
   const visits = visitsOf(site.pages, READERS.at(-1) ?? 0);
-  say(`${name}: records the requests`);
+  report(`${name}: records the requests`);
   const inClear = visits.map(requestsInClear);
   const forProtected: Requests[] = [];
   for (const visit of visits) forProtected.push(await requestsForProtected(visit, out, rootId));
   await checkAgainstReader(site, visits[0] ?? [], forProtected[0] ?? []);
-  const told = (what: string, series: Series) => {
+  const reported = (what: string, series: Series) => {
     const { asked, received, originRequests, originBytes } = series.at(-1) as Counts;
-    say(`${name}, ${what}: ${asked} requests, ${received} bytes; origin ${originRequests}, ${originBytes}`);
+    report(`${name}, ${what}: ${asked} requests, ${received} bytes; origin ${originRequests}, ${originBytes}`);
     return series;
   };
   const behindSquid = async (what: string, origin: Origin, requests: readonly Requests[]) => {
@@ -95,14 +95,14 @@ async function measureSite(site: ReadSite, authority: Buffer, say: (text: string
     for (const room of ROOMS) {
       await origin.emptyCache((room * bytes) / 1024);
       const steps = room === ROOMS.at(-1) ? READERS : [ROOM_READERS];
-      found.push(told(`${what}, ${room}`, await measure(origin, origin.squid.url, requests, steps)));
+      found.push(reported(`${what}, ${room}`, await measure(origin, origin.squid.url, requests, steps)));
     }
     return found;
   };
   return {
     site,
     digest: digestOf(visits),
-    https: told('HTTPS', await measure(clear, clear.httpsUrl, inClear, READERS, authority)),
+    https: reported('HTTPS', await measure(clear, clear.httpsUrl, inClear, READERS, authority)),
     http: await behindSquid('HTTP', clear, inClear),
     protected: await behindSquid('protected', site.protected, forProtected),
   };
@@ -116,13 +116,13 @@ async function measure(
   steps: readonly number[],
   authority?: Buffer,
 ): Promise<Series> {
-  await origin.take();
+  await origin.readTraffic();
   let total: Counts = { asked: 0, received: 0, originRequests: 0, originBytes: 0 };
   const series: Counts[] = [];
   for (const [index, end] of steps.entries()) {
     const coming = readers.slice(steps[index - 1] ?? 0, end);
     const received = await replay(url, coming, authority);
-    const { requests, bytes } = await origin.take();
+    const { requests, bytes } = await origin.readTraffic();
     total = {
       asked: total.asked + coming.reduce((sum, { length }) => sum + length, 0),
       received: total.received + received,

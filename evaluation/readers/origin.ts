@@ -12,7 +12,7 @@ const LOGGED = 300;
 const WEEK = 604_800;
 
 /** What came to the origin since the last look. */
-export interface Taken {
+export interface Traffic {
   readonly requests: number;
   /** That it sent: heads included, and what TLS adds. */
   readonly bytes: number;
@@ -60,7 +60,7 @@ export class Origin {
     await this.squid.restart();
   }
 
-  async take(): Promise<Taken> {
+  async readTraffic(): Promise<Traffic> {
     await delay(LOGGED);
     const count = (await this.#nginx.requests()).length;
     const requests = count - this.#logged;

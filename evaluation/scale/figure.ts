@@ -14,9 +14,9 @@ const NUMBERS = [100, 1000, 10_000, 100_000, ...(IS_QUICK ? [] : [1_000_000])];
 /** A bundle has 64 MiB at most, which is fewer than a million sets. */
 const SETS = NUMBERS.filter((number) => number < 1_000_000);
 
-export async function scaleFigure(say: (text: string) => void): Promise<Measurement> {
+export async function scaleFigure(report: (text: string) => void): Promise<Measurement> {
   const reported = <Result>(text: string, result: Result) => {
-    say(`${text}: ${JSON.stringify(result)}`);
+    report(`${text}: ${JSON.stringify(result)}`);
     return result;
   };
   const requests = reported('key requests', await costsByDatabase());

@@ -40,7 +40,7 @@ class Files implements SiteSource {
     return bytes;
   }
 
-  take(): number {
+  drain(): number {
     return this.fetched.splice(0).reduce((sum, { bytes }) => sum + bytes, 0);
   }
 }
@@ -55,7 +55,7 @@ async function read(folder: string, documents: number): Promise<Read> {
     const source = new Files(folder);
     const site = new SitePublication({ rootId, source, store: emptyStore() });
     await site.refresh(now);
-    await look(site, 0, now);
+    await lookUp(site, 0, now);
     return { site, source };
   };
   const colds: number[] = [];
@@ -63,12 +63,12 @@ async function read(folder: string, documents: number): Promise<Read> {
   const { site, source } = await begin();
   const { length: coldRequests } = source.fetched;
   const snapshot = source.fetched.find(({ name }) => name.endsWith('.snapshot.json'))?.bytes ?? Number.NaN;
-  const coldBytes = source.take();
+  const coldBytes = source.drain();
   const lookUps: number[] = [];
   const sizes: number[] = [];
   for (let count = 1; count <= LOOK_UPS; count++) {
-    const taken = await milliseconds(() => look(site, spread(count, documents), now));
-    const bytes = source.take();
+    const taken = await milliseconds(() => lookUp(site, spread(count, documents), now));
+    const bytes = source.drain();
     if (bytes === 0) continue; // from a bin that is there
     lookUps.push(taken);
     sizes.push(bytes);
@@ -78,6 +78,6 @@ async function read(folder: string, documents: number): Promise<Read> {
   return { cold: median(colds), coldBytes, coldRequests, snapshot, ...looked, readerMemory };
 }
 
-async function look(site: SitePublication, number: number, now: number): Promise<void> {
+async function lookUp(site: SitePublication, number: number, now: number): Promise<void> {
   if ((await site.document(pathOf(number), now)) === undefined) throw new Error(`${pathOf(number)} is not published`);
 }

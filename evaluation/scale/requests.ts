@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { REQUESTS, rateOf, startServer } from '../../bench/key-clients.ts';
-import type { Asked } from '../../bench/key-server.ts';
+import type { MeasuredServer } from '../../bench/key-server.ts';
 import { mediansOf } from '../../bench/measure.ts';
 import { processorTime, sumOf, treeOf, writtenBy } from '../../bench/proc.ts';
 import type { Started } from '../../bench/processes.ts';
@@ -24,20 +24,20 @@ export interface RequestCost {
 
 /** Medians. @param database - the processes of a database beside it */
 export async function costOfRequests(
-  { asked }: Started<Asked>,
+  { facts }: Started<MeasuredServer>,
   database: () => Promise<readonly number[]> = async () => [],
 ): Promise<RequestCost> {
-  await rateOf(asked, asked); // until it is compiled
+  await rateOf(facts, facts); // until it is compiled
   const runs: RequestCost[] = [];
   while (runs.length < RUNS) {
     const others = await database();
     const spent = async () => ({
-      processor: await processorTime(asked.pid),
+      processor: await processorTime(facts.pid),
       databaseProcessor: await sumOf(others, processorTime),
-      written: await sumOf([asked.pid, ...others], writtenBy),
+      written: await sumOf([facts.pid, ...others], writtenBy),
     });
     const before = await spent();
-    const rate = await rateOf(asked, asked);
+    const rate = await rateOf(facts, facts);
     const after = await spent();
     const each = (name: keyof typeof after, scale: number) => ((after[name] - before[name]) * scale) / REQUESTS;
     runs.push({

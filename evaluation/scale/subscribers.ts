@@ -30,7 +30,7 @@ export async function serve(subscribers: number): Promise<Served> {
     const start = (performance.now() - begun) / 1000;
     try {
       const cost = await costOfRequests(server);
-      return { ...filled, ...cost, subscribers, start, memory: (await memoryOf(server.asked.pid)).peak };
+      return { ...filled, ...cost, subscribers, start, memory: (await memoryOf(server.facts.pid)).peak };
     } finally {
       await server.stop();
     }

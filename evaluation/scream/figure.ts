@@ -13,7 +13,7 @@ import { type Batching, measureBatching } from './batching.ts';
 import { type Costs, measureCosts } from './costs.ts';
 import { flood } from './flood.ts';
 import type { NodeOrigins, NodeSetting } from './node.ts';
-import { BALANCERS, Rates, WAYS, type Way } from './rates.ts';
+import { BALANCERS, type ClusterWay, Rates, WAYS } from './rates.ts';
 import { COST, KINDS, type Kind, makeReaders, type Reader } from './readers.ts';
 import { Shares } from './shares.ts';
 
@@ -25,7 +25,7 @@ const READERS_PER_NODE = 4;
 /** Each node has a core, of which it has a share: so many cores there are. */
 const CORES = 2;
 
-export async function screamFigure(say: (text: string) => void): Promise<Measurement> {
+export async function screamFigure(report: (text: string) => void): Promise<Measurement> {
   const endings: (() => Promise<unknown>)[] = [];
   try {
     const most = Math.max(...SIZES);
@@ -34,14 +34,14 @@ export async function screamFigure(say: (text: string) => void): Promise<Measure
     const folder = await mkdtemp(join(tmpdir(), 'wispr-evaluate-scream-'));
     endings.push(() => rm(folder, { recursive: true, force: true }));
     const costs = await measureCosts(folder);
-    say(`single operations: ${JSON.stringify(costs)}`);
+    report(`single operations: ${JSON.stringify(costs)}`);
     const batching = await measureBatching();
-    say(`RSA: ${JSON.stringify(batching)}`);
+    report(`RSA: ${JSON.stringify(batching)}`);
     const postgres = await startCluster({ durable: false });
     endings.push(() => postgres.close());
     const database = await postgres.createDatabase('scream');
     const readers = await makeReaders({ database, folder, number: 0, dispatcher: undefined }, READERS_PER_NODE * most);
-    const rates = new Rates(say);
+    const rates = new Rates(report);
     for (const nodes of SIZES)
       for (const way of WAYS) await measure({ nodes, way, database, folder, readers, shares }, rates);
     return {
@@ -110,7 +110,7 @@ function batchTable({ bySize, openssl }: Batching): Table {
 
 interface Run {
   readonly nodes: number;
-  readonly way: Way;
+  readonly way: ClusterWay;
   readonly database: string;
   readonly folder: string;
   readonly readers: readonly Reader[];

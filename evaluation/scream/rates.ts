@@ -3,13 +3,13 @@ import type { Flooded } from './flood.ts';
 import type { Kind } from './readers.ts';
 
 export const WAYS = ['alone', 'redistributed'] as const;
-export type Way = (typeof WAYS)[number];
+export type ClusterWay = (typeof WAYS)[number];
 export const BALANCERS = ['broken', 'random'] as const;
 export type Balancer = (typeof BALANCERS)[number];
 
 export interface Case {
   readonly nodes: number;
-  readonly way: Way;
+  readonly way: ClusterWay;
   readonly kind: Kind;
   readonly balancer: Balancer;
 }
@@ -21,16 +21,16 @@ export interface Rate extends Flooded {
 
 export class Rates {
   readonly #found = new Map<string, Rate>();
-  readonly #say: (text: string) => void;
+  readonly #report: (text: string) => void;
 
-  constructor(say: (text: string) => void) {
-    this.#say = say;
+  constructor(report: (text: string) => void) {
+    this.#report = report;
   }
 
   add(what: Case, rate: Rate): void {
     this.#found.set(nameOf(what), rate);
     const { refused, cores } = rate;
-    this.#say(`${nameOf(what)}: ${rate.rate.toFixed(2)} a second, ${refused} refused, ${cores.toFixed(2)} cores`);
+    this.#report(`${nameOf(what)}: ${rate.rate.toFixed(2)} a second, ${refused} refused, ${cores.toFixed(2)} cores`);
   }
 
   get(what: Case): Rate {

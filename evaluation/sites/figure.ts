@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { runCommand } from '../../bench/measure.ts';
 import { stopAll } from '../../cache-config/child.ts';
 import { makeChain } from '../../tests/support/certificates.ts';
-import { crossed } from '../crossing.ts';
+import { measureCrossing } from '../crossing.ts';
 import { Crossings } from '../crossings.ts';
 import { DSL, G3, INMARSAT } from '../link/kinds.ts';
 import { type LinkKind, NarrowLink } from '../link/narrow-link.ts';
@@ -16,13 +16,13 @@ import { IS_QUICK } from '../quick.ts';
 import { type Measurement, type Table, table } from '../results.ts';
 import { startFar } from './far.ts';
 import { recordedPages, recordedTables } from './recorded.ts';
-import { HOSTS, type NearCommand, type NearSetting, SITES, WAYS } from './setting.ts';
+import { HOSTS, SITES, type SiteCommand, type SiteSetting, WAYS } from './setting.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
 const KINDS = [DSL, G3, INMARSAT];
 const RUNS = IS_QUICK ? 1 : 3;
 
-export async function sitesFigure(say: (text: string) => void): Promise<Measurement> {
+export async function sitesFigure(report: (text: string) => void): Promise<Measurement> {
   const endings: (() => Promise<unknown>)[] = [];
   try {
     const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-sites-'));
@@ -34,11 +34,11 @@ export async function sitesFigure(say: (text: string) => void): Promise<Measurem
     endings.push(() => link.stop());
     const nearDirectory = join(directory, 'near');
     await mkdir(nearDirectory);
-    const setting: NearSetting = { directory: nearDirectory, pin: chain.pin };
-    const near: NearProcess<NearCommand> = await NearProcess.start(link, NEAR_SIDE, setting);
+    const setting: SiteSetting = { directory: nearDirectory, pin: chain.pin };
+    const near: NearProcess<SiteCommand> = await NearProcess.start(link, NEAR_SIDE, setting);
     endings.push(() => near.stop());
-    const pings = await checkLinks(link, KINDS, say);
-    const crossings = new Crossings(pings, say);
+    const pings = await checkLinks(link, KINDS, report);
+    const crossings = new Crossings(pings, report);
     for (const kind of KINDS) for (let run = 0; run < RUNS; run++) await loadAll(link, near, kind, crossings);
     return { settings: { loads: RUNS }, tables: { ...(await tablesOf(crossings)), ...recordedTables(recorded) } };
   } finally {
@@ -79,14 +79,14 @@ function shares(crossings: Crossings): Table {
 /** Each site by each way: a cache is warm for the way after the one that it was cold for. */
 async function loadAll(
   link: NarrowLink,
-  near: NearProcess<NearCommand>,
+  near: NearProcess<SiteCommand>,
   kind: LinkKind,
   crossings: Crossings,
 ): Promise<void> {
   for (const site of SITES) {
     for (const [way, { name }] of WAYS.entries()) {
       await near.ask({ do: 'prepare', way });
-      const crossing = await crossed(link, kind, async () => {
+      const crossing = await measureCrossing(link, kind, async () => {
         const { milliseconds = Number.NaN } = await near.ask({ do: 'load', path: site.at + site.page });
         return milliseconds;
       });

@@ -6,18 +6,18 @@ import type { Child } from '../../cache-config/child.ts';
 import { FAR } from '../link/narrow-link.ts';
 import { answerCommands } from '../link/near-process.ts';
 import { startCache } from './cache.ts';
-import { CACHE_PORT, HOSTS, type NearCommand, type NearSetting, WAYS } from './setting.ts';
+import { CACHE_PORT, HOSTS, type SiteCommand, type SiteSetting, WAYS } from './setting.ts';
 
 const SLOWEST_LOAD = 600_000;
 
-const setting: NearSetting = JSON.parse(process.argv[2] ?? '');
+const setting: SiteSetting = JSON.parse(process.argv[2] ?? '');
 const browser = await startBrowser();
 let cache: Child | undefined;
 let context: BrowserContext | undefined;
 let page: Page | undefined;
 let origin = '';
 
-await answerCommands(async (command: NearCommand) => {
+await answerCommands(async (command: SiteCommand) => {
   if (command.do === 'load') return { milliseconds: await load(command.path) };
   await prepare(command.way);
   return {};

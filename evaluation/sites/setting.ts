@@ -69,7 +69,7 @@ export const WAYS: readonly WayTo[] = [
 ];
 
 /** What the near side is started with. */
-export interface NearSetting {
+export interface SiteSetting {
   /** A folder of its own. */
   readonly directory: string;
   /** SHA-256 of the certificate's public key, base64. */
@@ -77,6 +77,6 @@ export interface NearSetting {
 }
 
 /** A page is prepared while the link is fast. `way`: its place in {@link WAYS}. */
-export type NearCommand =
+export type SiteCommand =
   | { readonly do: 'prepare'; readonly way: number }
   | { readonly do: 'load'; readonly path: string };
