@@ -37,32 +37,28 @@ export async function whileBrowsing<Result>(
   latency: number,
   work: (browsing: Browsing) => Promise<Result>,
 ): Promise<Result> {
-  const endings: (() => Promise<unknown>)[] = [];
-  try {
-    return await work(await open(latency, endings));
-  } finally {
-    for (const end of endings.toReversed()) await end();
-  }
+  await using endings = new AsyncDisposableStack();
+  return await work(await open(latency, endings));
 }
 
-async function open(latency: number, endings: (() => Promise<unknown>)[]): Promise<Browsing> {
+async function open(latency: number, endings: AsyncDisposableStack): Promise<Browsing> {
   const settings = await chooseSite();
   const source = await mkdtemp(join(tmpdir(), 'wispr-bench-browsing-'));
-  endings.push(() => rm(source, { recursive: true, force: true }));
+  endings.defer(() => rm(source, { recursive: true, force: true }));
   await cp(settings.source ?? '', source, { recursive: true });
   await writeLarge(source);
   const world = await World.create({ ...settings, source });
-  endings.push(() => world.close());
+  endings.defer(() => world.close());
   const keyServer = await world.startKeyServer();
   const host = await world.startContentHost(keyServer.readingUrl);
   await world.publish(keyServer, host.url);
   const person = await world.addReader('ada', keyServer, undefined);
   const plain = await startNginx({ root: source, readingOrigin: keyServer.readingUrl });
-  endings.push(() => plain.stop());
+  endings.defer(() => plain.stop());
   const rules =
     latency === 0 ? [] : await delayed(latency, keyServer, [new URL(host.url), new URL(plain.url)], endings);
   const browser = await launchChromium(rules);
-  endings.push(() => browser.close());
+  endings.defer(() => browser.close());
   const { readingUrl: account, documentsUrl: documents } = keyServer;
   return { account, documents, plain: plain.url, browser, person };
 }
@@ -71,12 +67,12 @@ async function delayed(
   latency: number,
   { readingUrl, documentsUrl }: RunningKeyServer,
   hosts: readonly URL[],
-  endings: (() => Promise<unknown>)[],
+  endings: AsyncDisposableStack,
 ): Promise<string[]> {
   return Promise.all(
     [new URL(readingUrl), new URL(documentsUrl), ...hosts].map(async ({ hostname, port }) => {
       const delay: Delay = await startDelay(Number(port), latency);
-      endings.push(() => delay.stop());
+      endings.defer(() => delay.stop());
       return `MAP ${hostname}:${port} 127.0.0.1:${delay.port}`;
     }),
   );

@@ -27,13 +27,10 @@ export async function withCaches<Result>(
   work: (servers: readonly CacheServer[], pairs: readonly Pair[]) => Promise<Result>,
 ): Promise<Result> {
   const workspace = await createWorkspace(name);
-  const endings: (() => Promise<void>)[] = [workspace.remove];
-  try {
-    const pairs = await writePairs(workspace, lengths);
-    return await work(await startServers(join(workspace.directory, 'protected'), endings), pairs);
-  } finally {
-    for (const end of endings.reverse()) await end();
-  }
+  await using endings = new AsyncDisposableStack();
+  endings.defer(workspace.remove);
+  const pairs = await writePairs(workspace, lengths);
+  return await work(await startServers(join(workspace.directory, 'protected'), endings), pairs);
 }
 
 /** Both lie in one tree, which nginx serves and the caches fetch from. */
@@ -56,9 +53,9 @@ async function writePairs(workspace: Workspace, lengths: Readonly<Record<string,
   );
 }
 
-async function startServers(root: string, endings: (() => Promise<void>)[]): Promise<CacheServer[]> {
+async function startServers(root: string, endings: AsyncDisposableStack): Promise<CacheServer[]> {
   const started = (server: CacheServer) => {
-    endings.push(server.stop);
+    endings.defer(server.stop);
     return server;
   };
   const host = { root, readingOrigin: 'https://read.bench.example', maxAgeSeconds: MAX_AGE };

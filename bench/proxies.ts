@@ -33,13 +33,13 @@ export interface StartedProxy {
 /** What is measured against each other fetches from here. Ends with the list of endings that it was started with. */
 export class Stage {
   readonly #workspace: Workspace;
-  readonly #endings: (() => Promise<void>)[];
+  readonly #endings: AsyncDisposableStack;
   readonly #nginx: CacheServer;
   readonly #plain: CacheServer;
 
   #readers = 0;
 
-  private constructor(workspace: Workspace, endings: (() => Promise<void>)[], nginx: CacheServer, plain: CacheServer) {
+  private constructor(workspace: Workspace, endings: AsyncDisposableStack, nginx: CacheServer, plain: CacheServer) {
     this.#workspace = workspace;
     this.#endings = endings;
     this.#nginx = nginx;
@@ -47,18 +47,19 @@ export class Stage {
   }
 
   /** Protects the workspace's site and connects a reader with it. */
-  static async open(workspace: Workspace, endings: (() => Promise<void>)[]): Promise<Stage> {
+  static async open(workspace: Workspace, endings: AsyncDisposableStack): Promise<Stage> {
     const { directory, source, wispr } = workspace;
     await writeFile(join(directory, 'keyserver.json'), KEY_SERVER_ON_FREE_PORTS);
     const { line, stop } = await runToReady([NODE, WISPR, 'keyserver', '--dev', '--json'], directory);
-    endings.push(stop);
+    endings.defer(stop);
     const { keyserver, reading } = JSON.parse(line) as Record<string, unknown>;
     await adaptConfiguration(directory, keyserver, reading);
     await wispr(...protectArguments(workspace));
     await wispr('admin', 'import', 'keys.bundle');
     const nginx = await startNginx({ root: join(directory, 'protected'), readingOrigin: READING_SITE });
     const plain = await startNginx({ root: source, readingOrigin: READING_SITE });
-    endings.push(nginx.stop, plain.stop);
+    endings.defer(nginx.stop);
+    endings.defer(plain.stop);
     const stage = new Stage(workspace, endings, nginx, plain);
     const invitation = JSON.parse(await wispr('invite', 'ada', '--json')) as { link: string };
     await wispr('bind', invitation.link, '--trust-site', SITE, '--yes', ...stage.#readerOptions('reader'));
@@ -83,14 +84,14 @@ export class Stage {
     await cp(join(directory, 'reader'), join(directory, folder), { recursive: true });
     const command = [WISPR, 'proxy', '--port', '0', '--json', '--quiet', ...this.#readerOptions(folder)];
     const { line, pid, stop } = await runToReady([NODE, ...command, ...options], directory);
-    this.#endings.push(stop);
+    this.#endings.defer(stop);
     return { url: String((JSON.parse(line) as { proxy: string }).proxy), pid, stop };
   }
 
   /** The least forward proxy that node:http allows. */
   async startFloor(): Promise<StartedProxy> {
     const { line, pid, stop } = await runToReady([NODE, FLOOR, this.plainUrl]);
-    this.#endings.push(stop);
+    this.#endings.defer(stop);
     return { url: `http://127.0.0.1:${line.trim()}`, pid, stop };
   }
 
@@ -104,7 +105,7 @@ export class Stage {
       child.kill('SIGKILL');
       await ended;
     };
-    this.#endings.push(stop);
+    this.#endings.defer(stop);
     await until(() => accepts(port), 60_000);
     return { url: `http://127.0.0.1:${port}`, pid: child.pid ?? -1, stop };
   }
@@ -117,13 +118,10 @@ export async function onStage<Result>(
   work: (stage: Stage, workspace: Workspace) => Promise<Result>,
 ): Promise<Result> {
   const workspace = await createWorkspace(name);
-  const endings: (() => Promise<void>)[] = [workspace.remove];
-  try {
-    await write(workspace.source);
-    return await work(await Stage.open(workspace, endings), workspace);
-  } finally {
-    for (const end of endings.reverse()) await end();
-  }
+  await using endings = new AsyncDisposableStack();
+  endings.defer(workspace.remove);
+  await write(workspace.source);
+  return await work(await Stage.open(workspace, endings), workspace);
 }
 
 /** `wispr init` wrote the addresses that a public site would have. */

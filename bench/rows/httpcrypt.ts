@@ -33,17 +33,14 @@ interface Contestant {
 /** @param length - of the answers */
 export async function httpcryptRows(name: string, length: number): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'wispr-bench-httpcrypt-'));
-  const endings: (() => unknown)[] = [() => rmSync(folder, { recursive: true })];
-  try {
-    await makeSelfSigned(folder, 'localhost');
-    const contestants = await startContestants(folder, length, endings);
-    return [
-      ...(await measure(`${name}, no keep-alive`, contestants, false)),
-      ...(await measure(`${name}, keep-alive`, contestants, true)),
-    ];
-  } finally {
-    for (const end of endings.reverse()) await end();
-  }
+  await using endings = new AsyncDisposableStack();
+  endings.defer(() => rmSync(folder, { recursive: true }));
+  await makeSelfSigned(folder, 'localhost');
+  const contestants = await startContestants(folder, length, endings);
+  return [
+    ...(await measure(`${name}, no keep-alive`, contestants, false)),
+    ...(await measure(`${name}, keep-alive`, contestants, true)),
+  ];
 }
 
 async function measure(row: string, contestants: readonly Contestant[], keepAlive: boolean): Promise<Row[]> {
@@ -65,16 +62,16 @@ async function measure(row: string, contestants: readonly Contestant[], keepAliv
   ];
 }
 
-async function startContestants(folder: string, length: number, endings: (() => unknown)[]): Promise<Contestant[]> {
+async function startContestants(folder: string, length: number, endings: AsyncDisposableStack): Promise<Contestant[]> {
   const start = async (kind: string) => {
     const child = fork(SERVER, ['--kind', kind, '--length', String(length), '--folder', folder]);
-    endings.push(() => child.disconnect());
+    endings.defer(() => child.disconnect());
     return { child, ...((await reply(child)) as { port: number }) };
   };
   const [endpoint, plain] = [await start('httpcrypt'), await start('plain')];
   const [https, resuming] = [await start('https'), await start('https-resuming')];
   const nginx = await startNginx({ folder, length, tickets: 'off' }); // no resumption, as in the paper
-  endings.push(nginx.stop);
+  endings.defer(nginx.stop);
   const get = (pid: number, url: string) => (keepAlive: boolean) =>
     runWrk(pid, url, keepAlive ? [] : ['-H', 'Connection: close']);
   const node =

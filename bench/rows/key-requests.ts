@@ -30,40 +30,37 @@ type Start = (...args: string[]) => Promise<MeasuredServer>;
 
 export async function keyRequests(): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'wispr-bench-keys-'));
-  const endings: (() => Promise<void>)[] = [() => rm(folder, { recursive: true })];
+  await using endings = new AsyncDisposableStack();
+  endings.defer(() => rm(folder, { recursive: true }));
   const start: Start = async (...args) => {
     const started = await startServer(args);
-    endings.push(started.stop);
+    endings.defer(started.stop);
     return started.facts;
   };
-  try {
-    const cluster = await startCluster({ durable: true });
-    endings.push(cluster.close);
-    const sqlite = await start('sqlite', await mkdtemp(join(folder, 'sqlite-')));
-    const shared = [await cluster.createDatabase('bench'), await mkdtemp(join(folder, 'postgres-'))];
-    const postgres = await start(...shared);
-    const second = await start(...shared);
-    const [length = 0] = await send(sqlite.origin, await requestsFor(sqlite, 1));
-    const express = await start('express', String(length));
-    const contestants = [
-      { name: 'SQLite', run: () => rateOf(sqlite, sqlite) },
-      { name: 'PostgreSQL', run: () => rateOf(postgres, postgres) },
-      { name: 'two on PostgreSQL', run: () => rateOfTwo(postgres, second) },
-      { name: 'bare Express', run: () => rateOf(express, sqlite) },
-    ];
-    const [onSqlite = 0, onPostgres = 0, onTwo = 0, bare = 0] = await measureAlternately(contestants, RUNS);
-    const about = { unit: 'requests/s', runs: RUNS, bound: 'one core: HTTP, HMAC, AES-256-GCM; waiting for the disk' };
-    return [
-      ...compare({ ...about, row: 'key-requests: SQLite' }, ['', 'bare Express'], [onSqlite, bare]),
-      ...compare({ ...about, row: 'key-requests: PostgreSQL' }, ['', 'bare Express'], [onPostgres, bare]),
-      ...compare({ ...about, row: 'key-requests: two on PostgreSQL' }, ['', 'one'], [onTwo, onPostgres]),
-      ...(await latencyRows('SQLite', onSqlite / 2, sqlite, { express, sqlite })),
-      ...(await latencyRows('PostgreSQL', onPostgres / 2, postgres, { express, sqlite })),
-      ...(await tlsRows(join(folder, 'tls'), length, start)),
-    ];
-  } finally {
-    for (const end of endings.reverse()) await end();
-  }
+  const cluster = await startCluster({ durable: true });
+  endings.defer(cluster.close);
+  const sqlite = await start('sqlite', await mkdtemp(join(folder, 'sqlite-')));
+  const shared = [await cluster.createDatabase('bench'), await mkdtemp(join(folder, 'postgres-'))];
+  const postgres = await start(...shared);
+  const second = await start(...shared);
+  const [length = 0] = await send(sqlite.origin, await requestsFor(sqlite, 1));
+  const express = await start('express', String(length));
+  const contestants = [
+    { name: 'SQLite', run: () => rateOf(sqlite, sqlite) },
+    { name: 'PostgreSQL', run: () => rateOf(postgres, postgres) },
+    { name: 'two on PostgreSQL', run: () => rateOfTwo(postgres, second) },
+    { name: 'bare Express', run: () => rateOf(express, sqlite) },
+  ];
+  const [onSqlite = 0, onPostgres = 0, onTwo = 0, bare = 0] = await measureAlternately(contestants, RUNS);
+  const about = { unit: 'requests/s', runs: RUNS, bound: 'one core: HTTP, HMAC, AES-256-GCM; waiting for the disk' };
+  return [
+    ...compare({ ...about, row: 'key-requests: SQLite' }, ['', 'bare Express'], [onSqlite, bare]),
+    ...compare({ ...about, row: 'key-requests: PostgreSQL' }, ['', 'bare Express'], [onPostgres, bare]),
+    ...compare({ ...about, row: 'key-requests: two on PostgreSQL' }, ['', 'one'], [onTwo, onPostgres]),
+    ...(await latencyRows('SQLite', onSqlite / 2, sqlite, { express, sqlite })),
+    ...(await latencyRows('PostgreSQL', onPostgres / 2, postgres, { express, sqlite })),
+    ...(await tlsRows(join(folder, 'tls'), length, start)),
+  ];
 }
 
 /** What 99 of 100 requests wait for at most, at a rate; beside bare Express at the same rate. */

@@ -37,55 +37,52 @@ const DEVICES = 8;
 
 export async function signIn(): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'wispr-bench-accounts-'));
-  const endings: (() => Promise<void>)[] = [() => rm(folder, { recursive: true })];
+  await using endings = new AsyncDisposableStack();
+  endings.defer(() => rm(folder, { recursive: true }));
   const start = async <Ready>(starting: Promise<{ facts: Ready; stop: () => Promise<void> }>) => {
     const { facts, stop } = await starting;
-    endings.push(stop);
+    endings.defer(stop);
     return facts;
   };
-  try {
-    const invitations = String(BINDINGS * RUNS + 1 + DEVICES);
-    const server = await start(startProgram<Accounts>(SERVER, ['keyserver', folder, invitations]));
-    const hashing = await start(startProgram<Accounts>(SERVER, ['hashing']));
-    const codes = [...server.codes];
-    const [length = 0] = await post(server.keyServer, await bindings(server, codes.splice(0, 1)), 200, 1);
-    const express = await start<MeasuredServer>(startServer(['express', String(length)]));
-    const contestants = [
-      { name: 'sign-ins', run: () => rateOfPosting(server.reading, signIns(server), 303, SIGN_INS_AT_A_TIME) },
-      { name: 'hashing', run: () => rateOfPosting(hashing.reading, signIns(hashing), 303, SIGN_INS_AT_A_TIME) },
-      {
-        name: 'bindings',
-        run: async () =>
-          rateOfPosting(server.keyServer, await bindings(server, codes.splice(0, BINDINGS)), 200, BINDINGS_AT_A_TIME),
+  const invitations = String(BINDINGS * RUNS + 1 + DEVICES);
+  const server = await start(startProgram<Accounts>(SERVER, ['keyserver', folder, invitations]));
+  const hashing = await start(startProgram<Accounts>(SERVER, ['hashing']));
+  const codes = [...server.codes];
+  const [length = 0] = await post(server.keyServer, await bindings(server, codes.splice(0, 1)), 200, 1);
+  const express = await start<MeasuredServer>(startServer(['express', String(length)]));
+  const contestants = [
+    { name: 'sign-ins', run: () => rateOfPosting(server.reading, signIns(server), 303, SIGN_INS_AT_A_TIME) },
+    { name: 'hashing', run: () => rateOfPosting(hashing.reading, signIns(hashing), 303, SIGN_INS_AT_A_TIME) },
+    {
+      name: 'bindings',
+      run: async () =>
+        rateOfPosting(server.keyServer, await bindings(server, codes.splice(0, BINDINGS)), 200, BINDINGS_AT_A_TIME),
+    },
+    {
+      name: 'bare Express',
+      run: async () => {
+        const messages = await bindings(server, server.codes.slice(0, BINDINGS));
+        const there = messages.map((message) => ({ ...message, path: KEY_REQUEST_PATH }));
+        return rateOfPosting(express.origin, there, 200, BINDINGS_AT_A_TIME);
       },
-      {
-        name: 'bare Express',
-        run: async () => {
-          const messages = await bindings(server, server.codes.slice(0, BINDINGS));
-          const there = messages.map((message) => ({ ...message, path: KEY_REQUEST_PATH }));
-          return rateOfPosting(express.origin, there, 200, BINDINGS_AT_A_TIME);
-        },
-      },
-    ];
-    const [signed = 0, hashed = 0, bound = 0, bare = 0] = await measureAlternately(contestants, RUNS);
-    const about = { unit: 'a second', runs: RUNS };
-    return [
-      ...compare(
-        { ...about, row: 'sign-in: by password', bound: 'both cores: Argon2id' },
-        ['', 'bare Argon2id'],
-        [signed, hashed],
-      ),
-      ...compare(
-        { ...about, row: 'sign-in: bindings', bound: 'one core: X-Wing; the disk' },
-        ['', 'bare Express'],
-        [bound, bare],
-      ),
-      ...(await crowdRows(server, signed)),
-      ...(await besideRows(server, await connectDevices(server, codes.splice(0, DEVICES)))),
-    ];
-  } finally {
-    for (const end of endings.reverse()) await end();
-  }
+    },
+  ];
+  const [signed = 0, hashed = 0, bound = 0, bare = 0] = await measureAlternately(contestants, RUNS);
+  const about = { unit: 'a second', runs: RUNS };
+  return [
+    ...compare(
+      { ...about, row: 'sign-in: by password', bound: 'both cores: Argon2id' },
+      ['', 'bare Argon2id'],
+      [signed, hashed],
+    ),
+    ...compare(
+      { ...about, row: 'sign-in: bindings', bound: 'one core: X-Wing; the disk' },
+      ['', 'bare Express'],
+      [bound, bare],
+    ),
+    ...(await crowdRows(server, signed)),
+    ...(await besideRows(server, await connectDevices(server, codes.splice(0, DEVICES)))),
+  ];
 }
 
 /** What becomes of many who sign in at the same moment, each from an address of their own. @param rate - sign-ins a second */

@@ -34,15 +34,12 @@ interface Contestant {
 
 export async function tlsTickets(): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'wispr-bench-tickets-'));
-  const endings: (() => Promise<void>)[] = [() => rm(folder, { recursive: true })];
-  try {
-    return await measure(await startContestants(folder, endings));
-  } finally {
-    for (const end of endings.reverse()) await end();
-  }
+  await using endings = new AsyncDisposableStack();
+  endings.defer(() => rm(folder, { recursive: true }));
+  return await measure(await startContestants(folder, endings));
 }
 
-async function startContestants(folder: string, endings: (() => Promise<void>)[]): Promise<Contestant[]> {
+async function startContestants(folder: string, endings: AsyncDisposableStack): Promise<Contestant[]> {
   const [shared, apart] = [join(folder, 'shared'), join(folder, 'apart')];
   for (const each of [shared, apart]) {
     await mkdir(each);
@@ -50,16 +47,16 @@ async function startContestants(folder: string, endings: (() => Promise<void>)[]
   }
   const start = async (own: string, database: string): Promise<Server> => {
     const { facts, stop } = await startServer([database, own]);
-    endings.push(stop);
+    endings.defer(stop);
     return { ...facts, ca: await readFile(join(own, 'cert.pem')) };
   };
   const cluster = await startCluster({ durable: true });
-  endings.push(cluster.close);
+  endings.defer(cluster.close);
   const database = await cluster.createDatabase('bench');
   const [here, there] = [await start(shared, database), await start(shared, database)];
   const stranger = await start(apart, 'sqlite');
   const started = await startNginx({ folder: shared, length: 1, tickets: 'on' });
-  endings.push(started.stop);
+  endings.defer(started.stop);
   const nginx = { port: started.https, pid: started.pid, ca: here.ca };
   return [
     { name: 'own ticket', server: here, session: await sessionOf(here), resumes: true },

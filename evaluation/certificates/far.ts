@@ -23,15 +23,15 @@ export interface FarSide {
   readonly facts: MeasuredServer;
 }
 
-export async function startFarSide(directory: string, endings: (() => Promise<unknown>)[]): Promise<FarSide> {
+export async function startFarSide(directory: string, endings: AsyncDisposableStack): Promise<FarSide> {
   const [keys, home] = [join(directory, 'key-server'), join(directory, 'nginx')];
   await Promise.all([keys, home].map((folder) => mkdir(folder)));
   const { facts, stop } = await startServer(['sqlite', keys, String(HTTPCRYPT_PORT)]);
-  endings.push(stop);
+  endings.defer(stop);
   const servers = { rsa: await serversOf('rsa', 9100, directory), ecdsa: await serversOf('ecdsa', 9200, directory) };
   const blocks = [...Object.values(servers).flatMap(blocksOf), ...listenersOf(facts.origin, servers.ecdsa.chain)];
   const nginx = await runNginx(home, `access_log off;\n  ${blocks.join('\n  ')}`);
-  endings.push(() => nginx.stop());
+  endings.defer(() => nginx.stop());
   return { servers, facts };
 }
 

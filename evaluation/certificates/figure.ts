@@ -36,28 +36,25 @@ const PAPER: readonly (readonly [LinkKind, number, number])[] = [
 type Near = NearProcess<KeyRequestCommand>;
 
 export async function certificatesFigure(report: (text: string) => void): Promise<Measurement> {
-  const endings: (() => Promise<unknown>)[] = [];
-  try {
-    const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-certificates-'));
-    endings.push(() => rm(directory, { recursive: true, force: true }), stopAll);
-    const link = await NarrowLink.start();
-    endings.push(() => link.stop());
-    await mkdir(join(directory, 'near'));
-    const far = await startFarSide(directory, endings);
-    const near: Near = await NearProcess.start(link, NEAR_SIDE, {
-      facts: far.facts,
-      root: far.servers.ecdsa.chain.root,
-    });
-    endings.push(() => near.stop());
-    const handshakes = new Handshakes(link, far, join(directory, 'near'));
-    endings.push(() => handshakes.stop());
-    const pings = await checkLinks(link, KINDS, report);
-    const crossings = new Crossings(pings, report);
-    for (const kind of KINDS) await measure(kind, { link, near, handshakes }, crossings);
-    return { settings: { runs: RUNS, runsOnSlowLinks: RUNS_WHERE_SLOW }, tables: tablesOf(crossings) };
-  } finally {
-    for (const end of endings.toReversed()) await end();
-  }
+  await using endings = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-certificates-'));
+  endings.defer(() => rm(directory, { recursive: true, force: true }));
+  endings.defer(stopAll);
+  const link = await NarrowLink.start();
+  endings.defer(() => link.stop());
+  await mkdir(join(directory, 'near'));
+  const far = await startFarSide(directory, endings);
+  const near: Near = await NearProcess.start(link, NEAR_SIDE, {
+    facts: far.facts,
+    root: far.servers.ecdsa.chain.root,
+  });
+  endings.defer(() => near.stop());
+  const handshakes = new Handshakes(link, far, join(directory, 'near'));
+  endings.defer(() => handshakes.stop());
+  const pings = await checkLinks(link, KINDS, report);
+  const crossings = new Crossings(pings, report);
+  for (const kind of KINDS) await measure(kind, { link, near, handshakes }, crossings);
+  return { settings: { runs: RUNS, runsOnSlowLinks: RUNS_WHERE_SLOW }, tables: tablesOf(crossings) };
 }
 
 function tablesOf(crossings: Crossings): Record<string, Table> {

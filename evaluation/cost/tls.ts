@@ -34,22 +34,19 @@ interface Listener {
 
 export async function serving(): Promise<Serving[]> {
   const directory = await mkdtemp(join(tmpdir(), 'wispr-cost-tls-'));
-  const endings: (() => Promise<unknown>)[] = [() => rm(directory, { recursive: true, force: true })];
-  try {
-    const lengths = { small: SMALL, transaction: TRANSACTION, large: LARGE };
-    const root = join(directory, 'root');
-    await mkdir(root);
-    // What a protected object is to a server: bytes.
-    for (const [name, length] of Object.entries(lengths)) await writeFile(join(root, name), randomBytes(length));
-    const listeners = await listenersIn(directory);
-    const { pid, stop } = await startNginx(directory, root, listeners);
-    endings.push(stop);
-    const found: Serving[] = [];
-    for (const listener of listeners) found.push(await measure(pid, listener));
-    return found;
-  } finally {
-    for (const end of endings.reverse()) await end();
-  }
+  await using endings = new AsyncDisposableStack();
+  endings.defer(() => rm(directory, { recursive: true, force: true }));
+  const lengths = { small: SMALL, transaction: TRANSACTION, large: LARGE };
+  const root = join(directory, 'root');
+  await mkdir(root);
+  // What a protected object is to a server: bytes.
+  for (const [name, length] of Object.entries(lengths)) await writeFile(join(root, name), randomBytes(length));
+  const listeners = await listenersIn(directory);
+  const { pid, stop } = await startNginx(directory, root, listeners);
+  endings.defer(stop);
+  const found: Serving[] = [];
+  for (const listener of listeners) found.push(await measure(pid, listener));
+  return found;
 }
 
 async function listenersIn(directory: string): Promise<Listener[]> {

@@ -17,7 +17,7 @@ const PORTS = { keys: 7001, read: 7002, pages: 7003 };
 /** Starts everything in `directory`. @returns what the near side has to know */
 export async function startFar(
   directory: string,
-  endings: (() => Promise<unknown>)[],
+  endings: AsyncDisposableStack,
 ): Promise<Omit<PageSetting, 'directory'>> {
   const source = await makeSource(directory);
   const hosts = [PLAIN, CDN, KEYS, READ, PAGES].map((host) => `DNS:${host}`);
@@ -35,7 +35,7 @@ export async function startFar(
   await wispr('protect', '--quiet', '--passphrase-file', 'passphrase');
   await wispr('admin', 'import', 'keys.bundle');
   const host = await startNginx({ root: join(directory, 'protected'), readingOrigin: `https://${READ}` });
-  endings.push(() => host.stop());
+  endings.defer(() => host.stop());
   await startFront(directory, source, host.port, chain, endings);
   const link = async (name: string) => (JSON.parse(await wispr('invite', name, '--json')) as { link: string }).link;
   return { ...chain, authority: rootFile, pin, links: [await link('reader'), await link('browser')] };
@@ -62,7 +62,7 @@ async function settingsOf(source: string) {
   return { ...settings, ...places };
 }
 
-async function startKeyServer(directory: string, endings: (() => Promise<unknown>)[]): Promise<void> {
+async function startKeyServer(directory: string, endings: AsyncDisposableStack): Promise<void> {
   const at = (port: number) => ({ host: '127.0.0.1', port });
   const documents = { origin: `https://${PAGES}`, listen: at(PORTS.pages) };
   const configuration = {
@@ -74,7 +74,7 @@ async function startKeyServer(directory: string, endings: (() => Promise<unknown
   await mkdir(directory, { recursive: true });
   await writeFile(join(directory, 'keyserver.json'), JSON.stringify(configuration));
   const { stop } = await runToReady([NODE, WISPR, 'keyserver', '--json'], directory);
-  endings.push(stop);
+  endings.defer(stop);
 }
 
 /** Listens where the near side looks. */
@@ -83,7 +83,7 @@ async function startFront(
   source: string,
   port: number,
   { chain, key }: { chain: string; key: string },
-  endings: (() => Promise<unknown>)[],
+  endings: AsyncDisposableStack,
 ): Promise<void> {
   const home = join(directory, 'front');
   await mkdir(home);
@@ -101,5 +101,5 @@ async function startFront(
   server { listen ${PROTECTED_PORT}; location / { gzip off; proxy_http_version 1.1; proxy_set_header Host $host; proxy_pass http://127.0.0.1:${port}; } }
   ${passed(KEYS, PORTS.keys)} ${passed(READ, PORTS.read)} ${passed(PAGES, PORTS.pages)}`,
   );
-  endings.push(() => child.stop());
+  endings.defer(() => child.stop());
 }

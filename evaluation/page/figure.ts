@@ -30,31 +30,28 @@ const PAGES = { front: '/', handbook: '/handbook/apt.html' };
 type Near = NearProcess<PageCommand>;
 
 export async function pageFigure(report: (text: string) => void): Promise<Measurement> {
-  const endings: (() => Promise<unknown>)[] = [];
-  try {
-    const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-page-'));
-    endings.push(() => rm(directory, { recursive: true, force: true }), stopAll);
-    report('publishes the sites');
-    const far = await startFar(join(directory, 'far'), endings);
-    const link = await NarrowLink.start();
-    endings.push(() => link.stop());
-    await mkdir(join(directory, 'near'));
-    report('connects the readers');
-    const near: Near = await NearProcess.start(link, NEAR_SIDE, { ...far, directory: join(directory, 'near') });
-    endings.push(() => near.stop());
-    const crossings = new Crossings(await checkLinks(link, KINDS, report), report);
-    for (const kind of KINDS) await measure(link, near, kind, crossings);
-    const tables = Object.keys(PAGES).flatMap((page) => {
-      const ways = Object.fromEntries(WAYS.map((way) => [way, `${page}, ${way}`]));
-      return [
-        [`${page}, s`, crossings.table(ways, 'seconds')],
-        [`${page}, KiB`, crossings.table(ways, 'bytes', 1024)],
-      ];
-    });
-    return { settings: { loads: RUNS, loadsOnSlowLinks: RUNS_AT_LEAST_SPEED }, tables: Object.fromEntries(tables) };
-  } finally {
-    for (const end of endings.toReversed()) await end();
-  }
+  await using endings = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-page-'));
+  endings.defer(() => rm(directory, { recursive: true, force: true }));
+  endings.defer(stopAll);
+  report('publishes the sites');
+  const far = await startFar(join(directory, 'far'), endings);
+  const link = await NarrowLink.start();
+  endings.defer(() => link.stop());
+  await mkdir(join(directory, 'near'));
+  report('connects the readers');
+  const near: Near = await NearProcess.start(link, NEAR_SIDE, { ...far, directory: join(directory, 'near') });
+  endings.defer(() => near.stop());
+  const crossings = new Crossings(await checkLinks(link, KINDS, report), report);
+  for (const kind of KINDS) await measure(link, near, kind, crossings);
+  const tables = Object.keys(PAGES).flatMap((page) => {
+    const ways = Object.fromEntries(WAYS.map((way) => [way, `${page}, ${way}`]));
+    return [
+      [`${page}, s`, crossings.table(ways, 'seconds')],
+      [`${page}, KiB`, crossings.table(ways, 'bytes', 1024)],
+    ];
+  });
+  return { settings: { loads: RUNS, loadsOnSlowLinks: RUNS_AT_LEAST_SPEED }, tables: Object.fromEntries(tables) };
 }
 
 async function measure(link: NarrowLink, near: Near, kind: LinkKind, crossings: Crossings): Promise<void> {

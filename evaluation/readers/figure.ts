@@ -16,26 +16,23 @@ import { digestOf, EXPONENT, PAGES_A_VISIT, SEED, visitsOf } from './visits.ts';
 const AT_ONCE = 6;
 
 export async function readersFigure(report: (text: string) => void): Promise<Measurement> {
-  const endings: (() => Promise<unknown>)[] = [];
-  try {
-    const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-readers-'));
-    endings.push(() => rm(directory, { recursive: true, force: true }), stopAll);
-    const chain = await makeChain(directory, 'origin', 'ecdsa', ['DNS:localhost']);
-    const authority = await readFile(chain.rootFile);
-    const results: SiteResults[] = [];
-    for (const source of SITES) {
-      report(`publishes ${source.name}`);
-      const site = await openSite(source, join(directory, source.short), chain, endings);
-      results.push(await measureSite(site, authority, report));
-    }
-    const settings = { pagesAVisit: PAGES_A_VISIT, exponent: EXPONENT, seed: SEED };
-    return {
-      settings: Object.assign(settings, ...results.map(settingsOf)),
-      tables: Object.assign({}, ...results.map(tablesOf)),
-    };
-  } finally {
-    for (const end of endings.toReversed()) await end();
+  await using endings = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-readers-'));
+  endings.defer(() => rm(directory, { recursive: true, force: true }));
+  endings.defer(stopAll);
+  const chain = await makeChain(directory, 'origin', 'ecdsa', ['DNS:localhost']);
+  const authority = await readFile(chain.rootFile);
+  const results: SiteResults[] = [];
+  for (const source of SITES) {
+    report(`publishes ${source.name}`);
+    const site = await openSite(source, join(directory, source.short), chain, endings);
+    results.push(await measureSite(site, authority, report));
   }
+  const settings = { pagesAVisit: PAGES_A_VISIT, exponent: EXPONENT, seed: SEED };
+  return {
+    settings: Object.assign(settings, ...results.map(settingsOf)),
+    tables: Object.assign({}, ...results.map(tablesOf)),
+  };
 }
 
 function settingsOf({ site, digest }: SiteResults): Record<string, number | string> {

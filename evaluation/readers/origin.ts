@@ -32,16 +32,16 @@ export class Origin {
     this.squid = squid;
   }
 
-  static async start(root: string, chain: Chain, endings: (() => Promise<unknown>)[]): Promise<Origin> {
+  static async start(root: string, chain: Chain, endings: AsyncDisposableStack): Promise<Origin> {
     const started = <Ended extends { stop(): Promise<void> }>(server: Ended) => {
-      endings.push(() => server.stop());
+      endings.defer(() => server.stop());
       return server;
     };
     const tls = { certificate: chain.certFile, certificateKey: chain.keyFile, httpsPort: await freePort() };
     const host = { root, readingOrigin: 'https://read.news.example', maxAgeSeconds: WEEK, ...tls };
     const nginx = started(await startNginx(host));
     const counters = [await startCounter(nginx.port), await startCounter(tls.httpsPort)] as const;
-    for (const { close } of counters) endings.push(close);
+    for (const { close } of counters) endings.defer(close);
     const backend = { host: '127.0.0.1', port: counters[0].port };
     const squid = started(await startReverse('squid-reverse', { backend, diskMegabytes: 0 }));
     return new Origin(nginx, ...counters, squid);

@@ -58,16 +58,16 @@ export async function openSite(
   { name, short, write }: SiteSource,
   folder: string,
   chain: Chain,
-  endings: (() => Promise<unknown>)[],
+  endings: AsyncDisposableStack,
 ): Promise<ReadSite> {
   const [source, clear] = [join(folder, 'source'), join(folder, 'clear')];
   await mkdir(source, { recursive: true });
   const settings = await write(source);
-  endings.push(() => rm(folder, { recursive: true, force: true }));
+  endings.defer(() => rm(folder, { recursive: true, force: true }));
   await cp(source, clear, { recursive: true });
   await compressTexts(clear);
   const world = await World.create(settings);
-  endings.push(() => world.close());
+  endings.defer(() => world.close());
   const keyServer = await world.startKeyServer();
   await mkdir(world.out, { recursive: true });
   const origin = await Origin.start(world.out, chain, endings);

@@ -59,31 +59,27 @@ export interface RequestCosts {
 }
 
 export async function costsByDatabase(): Promise<RequestCosts> {
-  const endings: (() => Promise<unknown>)[] = [];
-  try {
-    const folderIn = async (parent: string) => {
-      const folder = await mkdtemp(join(parent, 'wispr-evaluate-keys-'));
-      endings.push(() => rm(folder, { recursive: true, force: true }));
-      return folder;
-    };
-    const start = async (database: string, folder: string) => {
-      const started = await startServer([database, folder]);
-      endings.push(started.stop);
-      return started;
-    };
-    const cluster = await startCluster({ durable: true });
-    endings.push(cluster.close);
-    const sqlite = await start('sqlite', await folderIn(tmpdir()));
-    const memory = await start('sqlite', await folderIn('/dev/shm'));
-    const postgres = await start(await cluster.createDatabase('scale'), await folderIn(tmpdir()));
-    return {
-      sqlite: await costOfRequests(sqlite),
-      memory: await costOfRequests(memory),
-      postgres: await costOfRequests(postgres, () => processesOf(cluster)),
-    };
-  } finally {
-    for (const end of endings.toReversed()) await end();
-  }
+  await using endings = new AsyncDisposableStack();
+  const folderIn = async (parent: string) => {
+    const folder = await mkdtemp(join(parent, 'wispr-evaluate-keys-'));
+    endings.defer(() => rm(folder, { recursive: true, force: true }));
+    return folder;
+  };
+  const start = async (database: string, folder: string) => {
+    const started = await startServer([database, folder]);
+    endings.defer(started.stop);
+    return started;
+  };
+  const cluster = await startCluster({ durable: true });
+  endings.defer(cluster.close);
+  const sqlite = await start('sqlite', await folderIn(tmpdir()));
+  const memory = await start('sqlite', await folderIn('/dev/shm'));
+  const postgres = await start(await cluster.createDatabase('scale'), await folderIn(tmpdir()));
+  return {
+    sqlite: await costOfRequests(sqlite),
+    memory: await costOfRequests(memory),
+    postgres: await costOfRequests(postgres, () => processesOf(cluster)),
+  };
 }
 
 /** PostgreSQL has one for each connection, and some for itself. */

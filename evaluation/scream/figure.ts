@@ -26,40 +26,36 @@ const READERS_PER_NODE = 4;
 const CORES = 2;
 
 export async function screamFigure(report: (text: string) => void): Promise<Measurement> {
-  const endings: (() => Promise<unknown>)[] = [];
-  try {
-    const most = Math.max(...SIZES);
-    const shares = new Shares(most);
-    endings.push(() => shares.close());
-    const folder = await mkdtemp(join(tmpdir(), 'wispr-evaluate-scream-'));
-    endings.push(() => rm(folder, { recursive: true, force: true }));
-    const costs = await measureCosts(folder);
-    report(`single operations: ${JSON.stringify(costs)}`);
-    const batching = await measureBatching();
-    report(`RSA: ${JSON.stringify(batching)}`);
-    const postgres = await startCluster({ durable: false });
-    endings.push(() => postgres.close());
-    const database = await postgres.createDatabase('scream');
-    const readers = await makeReaders({ database, folder, number: 0, dispatcher: undefined }, READERS_PER_NODE * most);
-    const rates = new Rates(report);
-    for (const nodes of SIZES)
-      for (const way of WAYS) await measure({ nodes, way, database, folder, readers, shares }, rates);
-    return {
-      settings: {
-        ...{ seconds: SECONDS, share: SHARE, readersPerNode: READERS_PER_NODE },
-        ...{ hashMemory: COST.memory, hashPasses: COST.passes },
-      },
-      tables: {
-        'sign-ins': rateTable(rates, 'sign-in'),
-        bindings: rateTable(rates, 'binding'),
-        cores: coreTable(rates),
-        operations: operationTable(costs, rates),
-        batches: batchTable(batching),
-      },
-    };
-  } finally {
-    for (const end of endings.toReversed()) await end();
-  }
+  await using endings = new AsyncDisposableStack();
+  const most = Math.max(...SIZES);
+  const shares = new Shares(most);
+  endings.defer(() => shares.close());
+  const folder = await mkdtemp(join(tmpdir(), 'wispr-evaluate-scream-'));
+  endings.defer(() => rm(folder, { recursive: true, force: true }));
+  const costs = await measureCosts(folder);
+  report(`single operations: ${JSON.stringify(costs)}`);
+  const batching = await measureBatching();
+  report(`RSA: ${JSON.stringify(batching)}`);
+  const postgres = await startCluster({ durable: false });
+  endings.defer(() => postgres.close());
+  const database = await postgres.createDatabase('scream');
+  const readers = await makeReaders({ database, folder, number: 0, dispatcher: undefined }, READERS_PER_NODE * most);
+  const rates = new Rates(report);
+  for (const nodes of SIZES)
+    for (const way of WAYS) await measure({ nodes, way, database, folder, readers, shares }, rates);
+  return {
+    settings: {
+      ...{ seconds: SECONDS, share: SHARE, readersPerNode: READERS_PER_NODE },
+      ...{ hashMemory: COST.memory, hashPasses: COST.passes },
+    },
+    tables: {
+      'sign-ins': rateTable(rates, 'sign-in'),
+      bindings: rateTable(rates, 'binding'),
+      cores: coreTable(rates),
+      operations: operationTable(costs, rates),
+      batches: batchTable(batching),
+    },
+  };
 }
 
 function rateTable(rates: Rates, kind: Kind): Table {

@@ -23,27 +23,24 @@ const KINDS = [DSL, G3, INMARSAT];
 const RUNS = IS_QUICK ? 1 : 3;
 
 export async function sitesFigure(report: (text: string) => void): Promise<Measurement> {
-  const endings: (() => Promise<unknown>)[] = [];
-  try {
-    const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-sites-'));
-    endings.push(() => rm(directory, { recursive: true, force: true }), stopAll);
-    const recorded = await recordedPages();
-    const chain = await makeChain(directory, 'sites', 'ecdsa', [`DNS:${HOSTS.tls}`, `DNS:${HOSTS.tlsCompressed}`]);
-    endings.push(await startFar(directory, chain));
-    const link = await NarrowLink.start();
-    endings.push(() => link.stop());
-    const nearDirectory = join(directory, 'near');
-    await mkdir(nearDirectory);
-    const setting: SiteSetting = { directory: nearDirectory, pin: chain.pin };
-    const near: NearProcess<SiteCommand> = await NearProcess.start(link, NEAR_SIDE, setting);
-    endings.push(() => near.stop());
-    const pings = await checkLinks(link, KINDS, report);
-    const crossings = new Crossings(pings, report);
-    for (const kind of KINDS) for (let run = 0; run < RUNS; run++) await loadAll(link, near, kind, crossings);
-    return { settings: { loads: RUNS }, tables: { ...(await tablesOf(crossings)), ...recordedTables(recorded) } };
-  } finally {
-    for (const end of endings.toReversed()) await end();
-  }
+  await using endings = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-sites-'));
+  endings.defer(() => rm(directory, { recursive: true, force: true }));
+  endings.defer(stopAll);
+  const recorded = await recordedPages();
+  const chain = await makeChain(directory, 'sites', 'ecdsa', [`DNS:${HOSTS.tls}`, `DNS:${HOSTS.tlsCompressed}`]);
+  endings.defer(await startFar(directory, chain));
+  const link = await NarrowLink.start();
+  endings.defer(() => link.stop());
+  const nearDirectory = join(directory, 'near');
+  await mkdir(nearDirectory);
+  const setting: SiteSetting = { directory: nearDirectory, pin: chain.pin };
+  const near: NearProcess<SiteCommand> = await NearProcess.start(link, NEAR_SIDE, setting);
+  endings.defer(() => near.stop());
+  const pings = await checkLinks(link, KINDS, report);
+  const crossings = new Crossings(pings, report);
+  for (const kind of KINDS) for (let run = 0; run < RUNS; run++) await loadAll(link, near, kind, crossings);
+  return { settings: { loads: RUNS }, tables: { ...(await tablesOf(crossings)), ...recordedTables(recorded) } };
 }
 
 async function tablesOf(crossings: Crossings): Promise<Record<string, Table>> {
