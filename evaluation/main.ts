@@ -41,7 +41,11 @@ const FIGURES: Readonly<Record<string, Evaluated>> = {
 const WIDTH = Math.max(...Object.keys(FIGURES).map((name) => name.length));
 const HELP = `npm run evaluate [-- FIGURE…]
 
-measures the figures that are named, or all, writes their data into evaluation/results, and brings docs/evaluation.md in line; needs root and /dev/net/tun, or cgroup v1 for scream; WISPR_EVALUATE=quick: fewer runs, data into .cache/evaluation
+measures the figures that are named, or all, writes their data into evaluation/results, and fills docs/evaluation.md
+needs root and /dev/net/tun; scream also cgroup v1
+
+  WISPR_EVALUATE=quick    fewer runs; data into .cache/evaluation
+  WISPR_RECORDED=FOLDER   clones with recorded pages, for sites
 
 ${Object.entries(FIGURES)
   .map(([name, { what }]) => `  ${name.padEnd(WIDTH)}  ${what}\n`)

@@ -67,9 +67,9 @@ function framed({ title, unit, series }: About, y: Vertical, drawn: readonly str
       (tick) =>
         `<line x1="${EDGE.left}" x2="${WIDTH - EDGE.right}" y1="${fixed(y(tick))}" y2="${fixed(y(tick))}" stroke="#ddd"/>${label(short(tick), EDGE.left - 8, y(tick) + 4, 'end')}`,
     );
-  const share = (WIDTH - EDGE.left) / series.length;
+  const share = (WIDTH - EDGE.right) / series.length;
   const legend = series.map(({ name }, index) => {
-    const left = EDGE.left + index * share;
+    const left = EDGE.right + index * share;
     return `<rect x="${fixed(left)}" y="${HEIGHT - 20}" width="12" height="12" fill="${COLOURS[index]}"/>${label(name, left + 17, HEIGHT - 10, 'start')}`;
   });
   const heading = `${label(title, EDGE.left, 18, 'start', 'font-weight="600" font-size="14"')}${label(unit, EDGE.left - 8, 18, 'end')}`;
