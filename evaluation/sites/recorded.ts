@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { runCommand } from '../../bench/measure.ts';
-import { type Table, table } from '../results.ts';
+import { readResults, type Table, table } from '../results.ts';
 
 interface Recording {
   readonly name: string;
@@ -78,9 +78,12 @@ export async function recordedPages(folder = process.env.WISPR_RECORDED): Promis
   );
 }
 
-/** Shares of bytes in per cent. */
+/** Shares of bytes in per cent. Recordings do not change: without the clones, the tables stay as they were. */
 export function recordedTables(pages: readonly Recorded[]): Record<string, Table> {
-  if (pages.length === 0) return {};
+  if (pages.length === 0) {
+    const { recorded, repositories } = readResults('sites').tables;
+    return { ...(recorded && { recorded }), ...(repositories && { repositories }) };
+  }
   const sum = (some: readonly Recorded[], of: (page: Recorded) => number) =>
     some.reduce((total, page) => total + of(page), 0);
   const cellsOf = (some: readonly Recorded[]) => {
