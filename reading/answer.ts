@@ -31,7 +31,7 @@ export interface ReadPublication {
   readonly isSlow?: boolean;
 }
 
-export interface ReadSite {
+export interface AnsweringSite {
   readonly site: string;
   readonly publication: ReadPublication;
   readonly freshness: Freshness;
@@ -51,7 +51,7 @@ export interface FoundDocument {
 }
 
 /** Means of an adapter to send what was decided. */
-export interface Sending<Sent> {
+export interface AnswerSender<Sent> {
   readonly document: (found: FoundDocument) => Promise<Sent>;
   readonly redirect: (status: 301 | 302 | 307 | 308, location: string) => Sent | Promise<Sent>;
   readonly notice: (notice: 'past' | 'stale') => Sent | Promise<Sent>;
@@ -64,7 +64,11 @@ export interface Sending<Sent> {
  *
  * @throws ReadingError `path-refused`, `no-such-document`, `content-host-unreachable`; `past.reason`; what looking and sending throw
  */
-export async function answer<Sent>(request: ReadRequest, site: ReadSite, sending: Sending<Sent>): Promise<Sent> {
+export async function answer<Sent>(
+  request: ReadRequest,
+  site: AnsweringSite,
+  sending: AnswerSender<Sent>,
+): Promise<Sent> {
   const { past, freshness, publication } = site;
   const isOpened = request.method === 'GET' && request.opener === 'window';
   if (past && !request.isFromHere) {
@@ -84,8 +88,8 @@ export async function answer<Sent>(request: ReadRequest, site: ReadSite, sending
 async function answerResolved<Sent>(
   { target }: ReadRequest,
   isOpened: boolean,
-  site: ReadSite,
-  sending: Sending<Sent>,
+  site: AnsweringSite,
+  sending: AnswerSender<Sent>,
 ): Promise<Sent> {
   const { past, publication: keeper, now } = site;
   const look = (): Promise<Resolution> =>
@@ -115,7 +119,7 @@ async function notFoundDocument(publication: SitePublication, now: number): Prom
   return path !== undefined && entry && entry.set === undefined ? { path, entry, status: 404 } : undefined;
 }
 
-function missing({ publication: { failure, isSlow = false, publication }, freshness, now, past }: ReadSite) {
+function missing({ publication: { failure, isSlow = false, publication }, freshness, now, past }: AnsweringSite) {
   if (past)
     return new ReadingError('content-host-unreachable', 'there was no such document, and nothing newer is known');
   if (failure === undefined && !isSlow)

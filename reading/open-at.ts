@@ -15,7 +15,7 @@ import { urlPathOf } from '../core/site/path.ts';
 import { ReadingError } from './errors.ts';
 
 /** What a content host answered. Its headers are not looked at: nothing in them is signed. */
-export interface ContentAnswer {
+export interface HostAnswer {
   readonly status: number;
   /** The body. The caller reads it to the end or calls `return()` on its iterator, which frees the connection. */
   readonly body: AsyncIterable<Uint8Array>;
@@ -26,10 +26,10 @@ export interface ContentAnswer {
  *
  * @throws ReadingError `content-host-unreachable`
  */
-export type FetchContent = (urlPath: string) => Promise<ContentAnswer>;
+export type FetchContent = (urlPath: string) => Promise<HostAnswer>;
 
 /** The same for a range of it; a host may give the whole all the same. */
-export type FetchContentRange = (urlPath: string, range?: ByteRange) => Promise<ContentAnswer>;
+export type FetchContentRange = (urlPath: string, range?: ByteRange) => Promise<HostAnswer>;
 
 /** A document that the reader wants, and what the publication says about it. */
 export interface WantedDocument extends Omit<Expectation, 'pin'> {
@@ -104,7 +104,7 @@ export function payloadUrl(path: string, entry: DocumentEntry): string {
   return entry.content === undefined ? objectUrl(path, entry) : targetUrlPath(contentTargetOf(path), entry.content);
 }
 
-async function bodyOf(answer: ContentAnswer, what: string, partial = false): Promise<AsyncIterable<Uint8Array>> {
+async function bodyOf(answer: HostAnswer, what: string, partial = false): Promise<AsyncIterable<Uint8Array>> {
   if (answer.status === 200 || (partial && answer.status === 206)) return answer.body;
   await answer.body[Symbol.asyncIterator]().return?.();
   if (answer.status === 404 || answer.status === 410)

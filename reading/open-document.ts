@@ -12,7 +12,7 @@ import {
   fetchPayload,
   type HostAttempt,
   type Payload,
-  type StoredObject,
+  type StoredCopy,
 } from './payload.ts';
 
 /** A document, and what its blocks come through. */
@@ -81,7 +81,7 @@ async function openStored(
 
 /** @returns `undefined` where the copy is damaged @throws what has nothing to do with its bytes: the key, and the like */
 async function openCopy(
-  stored: StoredObject,
+  stored: StoredCopy,
   wanted: WantedDocument,
   context: ReadingContext,
 ): Promise<OpenedDocument | undefined> {

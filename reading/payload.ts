@@ -22,13 +22,13 @@ export interface HostAttempt {
 }
 
 /** An object that was kept whole: head, then payload. */
-export interface StoredObject {
+export interface StoredCopy {
   /** From a byte on, up to another. */
   from(start: number, end?: number): AsyncIterable<Uint8Array>;
 }
 
 /** Keeps an object while it is read, piece by piece. */
-export interface ObjectWriter {
+export interface CopyWriter {
   /** The next piece. A promise where it has to be waited for. */
   keep(piece: Uint8Array): Promise<void> | undefined;
   /** Gives the copy up. Has no effect on one that is whole. */
@@ -37,11 +37,11 @@ export interface ObjectWriter {
 
 /** The copy of one document. */
 export interface ObjectStore {
-  readonly find: () => Promise<StoredObject | undefined> | StoredObject | undefined;
+  readonly find: () => Promise<StoredCopy | undefined> | StoredCopy | undefined;
   /** Removes a copy that is damaged. */
   readonly drop: () => unknown;
   /** @param length - bytes of the whole object @returns `undefined` where it is not going to be kept */
-  readonly begin: (length: number) => ObjectWriter | undefined;
+  readonly begin: (length: number) => CopyWriter | undefined;
 }
 
 /** Where one document can be had: a port of each adapter, made for one request. */
@@ -74,7 +74,7 @@ export interface DocumentSupply {
 export interface PayloadBytes {
   readonly bytes: ByteReader;
   readonly host?: HostAttempt;
-  readonly stored?: StoredObject;
+  readonly stored?: StoredCopy;
 }
 
 /** Blocks in their order, for `core/`. Owns the bytes that come, and goes on with others where they fail. */
@@ -97,7 +97,7 @@ export class Payload implements BlockSource {
   }
 
   /** The copy that it is read out of; `undefined`: it comes from a content host. */
-  get stored(): StoredObject | undefined {
+  get stored(): StoredCopy | undefined {
     return this.#from.stored;
   }
 
@@ -153,12 +153,12 @@ export class Payload implements BlockSource {
 /** Decides what becomes of blocks that have passed: all are kept, or none; until that is known, block 0 is held. */
 export class ObjectCopy {
   readonly #reader: DocumentReader;
-  readonly #begin: () => ObjectWriter | undefined;
-  #writer: ObjectWriter | undefined;
+  readonly #begin: () => CopyWriter | undefined;
+  #writer: CopyWriter | undefined;
   #first: Uint8Array | undefined;
   #isDecided = false;
 
-  constructor(reader: DocumentReader, begin: () => ObjectWriter | undefined) {
+  constructor(reader: DocumentReader, begin: () => CopyWriter | undefined) {
     this.#reader = reader;
     this.#begin = begin;
   }
@@ -218,7 +218,7 @@ export function fetchPayload(
 }
 
 /** Bytes of a stored object's payload. */
-export function bytesIn(stored: StoredObject, { head }: DocumentReader, { start, end }: ByteRange): ByteReader {
+export function bytesIn(stored: StoredCopy, { head }: DocumentReader, { start, end }: ByteRange): ByteReader {
   return new ByteReader(stored.from(head.length + start, head.length + end));
 }
 

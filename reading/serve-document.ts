@@ -42,11 +42,11 @@ export interface DocumentAnswer<Chosen extends Adapted> extends ContentAnswer<Ch
    *
    * @throws what keeps its first bytes from being shown
    */
-  readonly begin: () => Promise<Content>;
+  readonly begin: () => Promise<ContentStream>;
 }
 
-/** Content on its way. What fails later throws in the middle: what came before is not the whole. */
-export interface Content {
+/** ContentStream on its way. What fails later throws in the middle: what came before is not the whole. */
+export interface ContentStream {
   readonly pieces: AsyncGenerator<Uint8Array, unknown>;
   /** Takes the memory of a piece back, once it has left. */
   readonly spend: (piece: Uint8Array) => void;
@@ -102,7 +102,7 @@ async function beginOpened(
   served: ServedDocument<Adapted>,
   { reader, content, payload, metadata }: OpenedHere,
   part: ContentAnswer['part'],
-): Promise<Content> {
+): Promise<ContentStream> {
   const [first, second] = typeof part === 'string' ? [] : part.ranges;
   if (part !== 'whole' && (first === undefined || second || first.start > SKIPPED_IN_STREAM)) {
     served.supply.release();
@@ -119,7 +119,7 @@ async function beginRanges(
   served: ServedDocument<Adapted>,
   reader: DocumentReader,
   part: ContentAnswer['part'],
-): Promise<Content> {
+): Promise<ContentStream> {
   if (typeof part === 'string') throw new Error('this answer has no ranges');
   const parts = new Parts(served, reader);
   const [first] = part.ranges;
@@ -176,7 +176,7 @@ class Parts {
   }
 }
 
-function contentOf(pieces: AsyncGenerator<Uint8Array, unknown>, payload: () => Payload | undefined): Content {
+function contentOf(pieces: AsyncGenerator<Uint8Array, unknown>, payload: () => Payload | undefined): ContentStream {
   return {
     pieces,
     spend: (piece) => payload()?.spend(piece),

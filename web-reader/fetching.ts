@@ -26,7 +26,7 @@ export interface HostAnswer {
 }
 
 /** One content host's part in a request: everything that it sends ends together. */
-export class HostAttempt {
+export class FetchingHost {
   readonly origin: string;
   readonly #times: BodyTimes;
   readonly #ending = new AbortController();
@@ -115,7 +115,7 @@ export async function fetchSmall({
   cache,
   signal,
 }: SmallFile): Promise<Uint8Array | undefined> {
-  const attempt = new HostAttempt(origin);
+  const attempt = new FetchingHost(origin);
   const timer = setTimeout(() => attempt.end(), milliseconds);
   signal?.addEventListener('abort', () => attempt.end());
   try {

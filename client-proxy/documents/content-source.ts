@@ -9,12 +9,12 @@ import { faultOf, moreTelling } from '../../reading/host-faults.ts';
 import type { Upstream } from '../network/upstream.ts';
 import { type Answer, fetchBody, PAST_CACHES, type Wanted } from '../site/fetch-body.ts';
 import { type HostHealth, mayAnotherHelp } from '../site/host-health.ts';
-import type { StoredObject } from './cache/stored-object.ts';
+import type { CachedObject } from './cache/stored-object.ts';
 
 type How = Pick<Wanted, 'bodyTimeout' | 'fields'>;
 
 /** One content host's part in a request. */
-export class HostAttempt {
+export class UpstreamHost {
   readonly origin: string;
   readonly #upstream: Upstream;
   readonly #how: How;
@@ -56,8 +56,8 @@ export class ContentSource {
   readonly #health: HostHealth;
   readonly #inPage: boolean;
   #timer: NodeJS.Timeout | undefined;
-  #attempts: HostAttempt[] = [];
-  #held: StoredObject | undefined;
+  #attempts: UpstreamHost[] = [];
+  #held: CachedObject | undefined;
   #opened = false;
   #ended: Error | undefined;
   #isPastCaches = false;
@@ -86,7 +86,7 @@ export class ContentSource {
   }
 
   /** An object of the cache that is read for this request; closed when it ends. */
-  hold(stored: StoredObject): void {
+  hold(stored: CachedObject): void {
     this.#held?.close();
     this.#held = stored;
   }
@@ -106,7 +106,7 @@ export class ContentSource {
    * @throws the most informative failure; at once, where another host would not help
    */
   async ask<Result>(
-    work: (attempt: HostAttempt) => Promise<Result>,
+    work: (attempt: UpstreamHost) => Promise<Result>,
     passedOver: ReadonlySet<string> = NONE,
   ): Promise<Result> {
     const order = this.#health.inOrder(this.#origins);
@@ -125,7 +125,7 @@ export class ContentSource {
   /** A cache on the way may hold a damaged or stale copy: once per request, the host itself is asked. */
   async #askPastCaches<Result>(
     origin: string,
-    work: (attempt: HostAttempt) => Promise<Result>,
+    work: (attempt: UpstreamHost) => Promise<Result>,
     failure: unknown,
   ): Promise<Result> {
     if (this.#isPastCaches || this.#ended) throw failure;
@@ -138,7 +138,7 @@ export class ContentSource {
   }
 
   /** Records that a host failed. @returns whether another one may succeed */
-  failed({ origin }: Pick<HostAttempt, 'origin'>, error: unknown): boolean {
+  failed({ origin }: Pick<UpstreamHost, 'origin'>, error: unknown): boolean {
     this.#note(origin, error);
     return mayAnotherHelp(error) && !this.#ended;
   }
@@ -148,8 +148,8 @@ export class ContentSource {
     if (!aged && !this.#ended) this.#health.noteFailure(origin, error);
   }
 
-  async #race<Result>(waiting: readonly string[], work: (attempt: HostAttempt) => Promise<Result>): Promise<Result> {
-    const begun = new Map<string, HostAttempt>();
+  async #race<Result>(waiting: readonly string[], work: (attempt: UpstreamHost) => Promise<Result>): Promise<Result> {
+    const begun = new Map<string, UpstreamHost>();
     const start = (origin: string) => {
       const attempt = this.#begin(origin, { bodyTimeout: this.#upstream.limits.bodyTimeoutAmongSeveral });
       begun.set(origin, attempt);
@@ -157,7 +157,7 @@ export class ContentSource {
     };
     let failure: unknown = new ReadingError('content-host-unreachable', 'the site has no other content host');
     for await (const outcome of hedged(waiting, start, this.#upstream.limits)) {
-      const attempt = begun.get(outcome.candidate) as HostAttempt;
+      const attempt = begun.get(outcome.candidate) as UpstreamHost;
       if (!('error' in outcome)) {
         this.#giveUp(begun.values(), attempt, outcome.late);
         return outcome.result as Result;
@@ -168,17 +168,17 @@ export class ContentSource {
     throw failure;
   }
 
-  #begin(origin: string, how: How = {}): HostAttempt {
+  #begin(origin: string, how: How = {}): UpstreamHost {
     if (this.#ended) throw this.#ended;
     const { openTimeout } = this.#upstream.limits;
     if (!this.#opened) this.#timer ??= setTimeout(() => this.end(tooSlow(openTimeout)), openTimeout);
-    const attempt = new HostAttempt(this.#upstream, origin, how);
+    const attempt = new UpstreamHost(this.#upstream, origin, how);
     this.#attempts.push(attempt);
     return attempt;
   }
 
   /** Those that were begun before the one that was quickest were slow. */
-  #giveUp(begun: Iterable<HostAttempt>, winner: HostAttempt, late: readonly string[]): void {
+  #giveUp(begun: Iterable<UpstreamHost>, winner: UpstreamHost, late: readonly string[]): void {
     for (const origin of late) this.#health.note(origin, 'slow', 'slow');
     for (const attempt of begun) if (attempt !== winner) attempt.end(new Error('another content host was quicker'));
   }

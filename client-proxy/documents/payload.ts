@@ -7,7 +7,7 @@ import { type DocumentSupply, type ObjectStore, Payload, type PayloadBytes } fro
 import type { Upstream } from '../network/upstream.ts';
 import type { HostHealth } from '../site/host-health.ts';
 import type { ObjectCache } from './cache/object-cache.ts';
-import type { ObjectWriter } from './cache/object-writer.ts';
+import type { CacheWriter } from './cache/object-writer.ts';
 import type { ContentSource } from './content-source.ts';
 import type { BlockOpener } from './opening/block-opener.ts';
 import type { OpenedRuns } from './opening/opened-runs.ts';
@@ -40,7 +40,7 @@ export class ReaderSupply implements DocumentSupply {
   readonly failed: DocumentSupply['failed'];
   readonly payload: DocumentSupply['payload'];
   readonly release: DocumentSupply['release'];
-  #writer: ObjectWriter | undefined;
+  #writer: CacheWriter | undefined;
 
   constructor({ site, path, entry, source, cache, opener, synced }: ReaderDocument) {
     this.path = path;
@@ -75,7 +75,7 @@ class ReaderPayload extends Payload {
   constructor(
     supply: DocumentSupply,
     opener: BlockOpener,
-    writer: () => ObjectWriter | undefined,
+    writer: () => CacheWriter | undefined,
     reader: DocumentReader,
     from: PayloadBytes,
     end?: number,

@@ -9,7 +9,7 @@ import { askInOrder, FailedHosts } from '../../reading/content-hosts.ts';
 import { ReadingError } from '../../reading/errors.ts';
 import { faultOf } from '../../reading/host-faults.ts';
 import type { FetchFile, HostedFile } from '../../reading/hosted-source.ts';
-import type { ContentAnswer } from '../../reading/open-at.ts';
+import type { HostAnswer } from '../../reading/open-at.ts';
 import { type DocumentSupply, Payload } from '../../reading/payload.ts';
 
 /** Milliseconds. */
@@ -122,7 +122,7 @@ async function ask(
   path: string,
   signal: AbortSignal,
   range?: ByteRange,
-): Promise<ContentAnswer> {
+): Promise<HostAnswer> {
   const part = range && { range: `bytes=${range.start}-${range.end - 1}` };
   const headers = { host, 'accept-encoding': 'identity', 'user-agent': 'wispr-reading-site', ...part };
   try {

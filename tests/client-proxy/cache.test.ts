@@ -7,7 +7,7 @@ import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { ObjectCache } from '../../client-proxy/documents/cache/object-cache.ts';
-import { StoredObject } from '../../client-proxy/documents/cache/stored-object.ts';
+import { CachedObject } from '../../client-proxy/documents/cache/stored-object.ts';
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { afterwards } from '../support/afterwards.ts';
@@ -261,13 +261,13 @@ describe('the folder', () => {
     await rig.publisher.publish(rig.host.files, '/a.html', { content: 'x' });
     await readAndKeep('/a.html');
     const [file = ''] = await files();
-    const found = StoredObject.find(file);
+    const found = CachedObject.find(file);
     expect(found?.length).toBe((await stat(file)).size);
     found?.close();
     const aside = join(rig.directory, 'aside');
     await rename(file, aside);
     await symlink(aside, file);
-    expect(StoredObject.find(file)).toBeUndefined();
+    expect(CachedObject.find(file)).toBeUndefined();
   });
 
   it('counts no half object of a process that died, and drops what it left', async () => {

@@ -5,7 +5,7 @@ import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { DocumentReader } from '../../core/object/document-reader.ts';
 import { faultOf } from '../../reading/host-faults.ts';
 import { payloadUrl } from '../../reading/open-at.ts';
-import { HostAttempt } from '../../web-reader/fetching.ts';
+import { FetchingHost } from '../../web-reader/fetching.ts';
 import { WorkerSupply } from '../../web-reader/worker/documents.ts';
 import { startContentHost } from '../support/content-host.ts';
 import { forFile } from '../support/for-file.ts';
@@ -32,7 +32,7 @@ beforeEach(() => void vi.stubGlobal('location', { origin: 'https://pages.example
 
 describe('attack 65: a content host that gives a byte now and then after a good start', () => {
   it('is left', async () => {
-    const { body } = await new HostAttempt(host.origin, TIMES).fetch(URL_PATH);
+    const { body } = await new FetchingHost(host.origin, TIMES).fetch(URL_PATH);
     let received = 0;
     const read = async () => {
       for await (const piece of body) received += piece.length;
@@ -50,7 +50,7 @@ describe('attack 65: a content host that gives a byte now and then after a good 
     const entry = { head: '0'.repeat(64), headLength: 0, set: undefined, content: '1'.repeat(64), inPage: false };
     const supply = new WorkerSupply(URL_PATH, entry, [host.origin, next.origin]);
     const reader = { head: { length: 0, header: {} }, payloadLength: content.length } as unknown as DocumentReader;
-    const attempt = new HostAttempt(host.origin, TIMES);
+    const attempt = new FetchingHost(host.origin, TIMES);
     const { body } = await attempt.fetch(URL_PATH);
     const payload = supply.payload(reader, { bytes: new ByteReader(body), host: attempt });
     expect(await payload.read(START.length)).toHaveLength(START.length);
@@ -72,7 +72,7 @@ it('a host is not left for the time that its reader takes', async () => {
     },
   });
   vi.stubGlobal('fetch', async () => new Response(ready));
-  const { body } = await new HostAttempt('http://stand.in', TIMES).fetch('/');
+  const { body } = await new FetchingHost('http://stand.in', TIMES).fetch('/');
   let received = 0;
   for await (const piece of body) {
     received += piece.length;

@@ -1,7 +1,7 @@
 /** What the worker takes of `/-/site.json`. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { OriginStore } from '../../web-reader/store.ts';
-import { KnownSite } from '../../web-reader/worker/site.ts';
+import { StoredSite } from '../../web-reader/worker/site.ts';
 
 const SITE = { site: 'news.example', root: 'A'.repeat(43), content: ['https://cache.example'] };
 
@@ -19,10 +19,10 @@ it.each([
   ['a refusal', () => new Response(JSON.stringify(SITE), { status: 500 })],
 ])('is not taken from %s', async (_, answer) => {
   vi.stubGlobal('fetch', async () => answer());
-  await expect(new KnownSite(store).read()).rejects.toMatchObject({ code: 'site-unavailable' });
+  await expect(new StoredSite(store).read()).rejects.toMatchObject({ code: 'site-unavailable' });
 });
 
 it('is taken as it is said', async () => {
   vi.stubGlobal('fetch', async () => new Response(JSON.stringify(SITE).padEnd(16_384)));
-  expect(await new KnownSite(store).read()).toEqual(SITE);
+  expect(await new StoredSite(store).read()).toEqual(SITE);
 });

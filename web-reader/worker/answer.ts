@@ -4,7 +4,7 @@ import type { ContentCoding } from '../../core/object/metadata.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { CONFIRMED_HEADER } from '../../reading/confirmation.ts';
 import { documentHeaders } from '../../reading/document-headers.ts';
-import { type Content, serveDocument } from '../../reading/serve-document.ts';
+import { type ContentStream, serveDocument } from '../../reading/serve-document.ts';
 import { WebReaderError } from '../errors.ts';
 import { WorkerSupply } from './documents.ts';
 import { inOrder } from './hosts.ts';
@@ -86,7 +86,7 @@ function decoderFor(coding: ContentCoding | undefined): TransformStream | undefi
 const AHEAD = 4;
 
 /** Content as a page takes it. A block that fails its check ends it with an error: what came before is not the whole. */
-function streamOf({ pieces, stop }: Content, supply: WorkerSupply): ReadableStream<Uint8Array> {
+function streamOf({ pieces, stop }: ContentStream, supply: WorkerSupply): ReadableStream<Uint8Array> {
   const end = () => {
     stop();
     supply.end();

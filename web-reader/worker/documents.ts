@@ -2,9 +2,9 @@
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { faultOf } from '../../reading/host-faults.ts';
 import { type DocumentSupply, type ObjectStore, Payload } from '../../reading/payload.ts';
-import type { HostAttempt } from '../fetching.ts';
+import type { FetchingHost } from '../fetching.ts';
 import { askHosts, failedHosts } from './hosts.ts';
-import { dropKept, findKept, ObjectWriter } from './kept-objects.ts';
+import { BrowserCopyWriter, dropKept, findKept } from './kept-objects.ts';
 
 export class WorkerSupply implements DocumentSupply {
   readonly path: string;
@@ -12,7 +12,7 @@ export class WorkerSupply implements DocumentSupply {
   readonly asksForContent = true;
   readonly store: ObjectStore;
   readonly #hosts: readonly string[];
-  readonly #attempts: HostAttempt[] = [];
+  readonly #attempts: FetchingHost[] = [];
   #isOver = false;
 
   /** @param hosts - origins of the content hosts, in the order in which they are asked */
@@ -23,7 +23,7 @@ export class WorkerSupply implements DocumentSupply {
     this.store = {
       find: () => findKept(path, entry),
       drop: () => dropKept(path, entry).catch(() => undefined),
-      begin: (length) => ObjectWriter.begin(path, entry, length),
+      begin: (length) => BrowserCopyWriter.begin(path, entry, length),
     };
   }
 

@@ -1,6 +1,6 @@
 /** Content hosts as the worker asks them: one after the other, each for a limited time. */
 import { askInOrder, FailedHosts } from '../../reading/content-hosts.ts';
-import { HostAttempt } from '../fetching.ts';
+import { FetchingHost } from '../fetching.ts';
 
 /** Milliseconds until a host must have what is wanted there: where there are others, and where it is the last. */
 const TIMEOUT = { withOthers: 10_000, last: 60_000 } as const;
@@ -20,10 +20,10 @@ export function inOrder(origins: readonly string[]): readonly string[] {
  */
 export function askHosts<Result>(
   hosts: readonly string[],
-  work: (attempt: HostAttempt) => Promise<Result>,
+  work: (attempt: FetchingHost) => Promise<Result>,
 ): Promise<Result> {
   const ask = async (origin: string, isLast: boolean) => {
-    const attempt = new HostAttempt(origin);
+    const attempt = new FetchingHost(origin);
     const timer = setTimeout(() => attempt.end(), TIMEOUT[isLast ? 'last' : 'withOthers']);
     try {
       return await work(attempt);

@@ -81,14 +81,14 @@ async function ownCaches(): Promise<string[]> {
 }
 
 /** Takes an object down, piece by piece. A browser without room keeps nothing, and the reader reads on. */
-export class ObjectWriter {
+export class BrowserCopyWriter {
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   #left: number;
   #isOver = false;
 
   /** @returns `undefined` where an object is too long */
-  static begin(path: string, entry: DocumentEntry, length: number): ObjectWriter | undefined {
-    return length <= LONGEST ? new ObjectWriter(nameOf(path, entry), length) : undefined;
+  static begin(path: string, entry: DocumentEntry, length: number): BrowserCopyWriter | undefined {
+    return length <= LONGEST ? new BrowserCopyWriter(nameOf(path, entry), length) : undefined;
   }
 
   private constructor(name: string, length: number) {

@@ -17,7 +17,7 @@ import { BrowserPublication, nowInSeconds } from './publication.ts';
 import { requestKeys } from './request.ts';
 import { scope } from './scope.ts';
 import { withSheet } from './sheet.ts';
-import { KnownSite, type ReadSite } from './site.ts';
+import { type ReadSite, StoredSite } from './site.ts';
 
 /** Milliseconds: for which the vault is not asked again for a set, and between two notices. */
 const ANSWER_COUNTS_FOR = 30_000;
@@ -32,7 +32,7 @@ export interface Session {
 
 interface Parts {
   readonly store: OriginStore;
-  readonly known: KnownSite;
+  readonly known: StoredSite;
   readonly publication: BrowserPublication;
 }
 
@@ -121,7 +121,7 @@ export class WebReader {
   #open(): Promise<Parts> {
     this.#parts ??= openStore().then(
       (store) => {
-        const known = new KnownSite(store);
+        const known = new StoredSite(store);
         const hosts = async () => (await known.read()).content;
         return { store, known, publication: new BrowserPublication(store, hosts) };
       },

@@ -24,7 +24,7 @@ const LONGEST = 16_384;
 /** Milliseconds. */
 const TIMEOUT = 10_000;
 
-export class KnownSite {
+export class StoredSite {
   readonly #store: OriginStore;
   #known: Promise<ReadSite> | undefined;
   #changed: WebReaderError | undefined;

@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { LIMITS } from '../../limits.ts';
 import { Layout, siteName } from './layout.ts';
-import { ObjectWriter } from './object-writer.ts';
-import { StoredObject } from './stored-object.ts';
+import { CacheWriter } from './object-writer.ts';
+import { CachedObject } from './stored-object.ts';
 import { forgetSite, scan, spaceOf } from './sweep.ts';
 
 export interface CacheStatus {
@@ -24,7 +24,7 @@ export interface CacheStatus {
 export class ObjectCache {
   readonly #layout: Layout;
   readonly #limit: number;
-  readonly #writers = new Map<string, ObjectWriter>();
+  readonly #writers = new Map<string, CacheWriter>();
   /**
    * Small objects as they were read from the disk, by file: what one page after the other needs is not looked for there every time. They are
    * verified whenever they are used, like the files; and soon looked for again, as others may drop files, too.
@@ -60,12 +60,12 @@ export class ObjectCache {
   }
 
   /** @param head - SHA-256 that the publication names, hexadecimal */
-  find(site: string, head: string): StoredObject | undefined {
+  find(site: string, head: string): CachedObject | undefined {
     if (this.#limit === 0) return undefined;
     const file = this.#layout.objectFile(site, head);
     const recent = this.#recent.get(file);
-    if (recent) return StoredObject.of(recent);
-    const stored = StoredObject.find(file);
+    if (recent) return CachedObject.of(recent);
+    const stored = CachedObject.find(file);
     if (stored?.bytes) this.#recent.set(file, new Uint8Array(stored.bytes)); // memory out of Node.js's pool would hold what lies beside it, too
     return stored;
   }
@@ -93,7 +93,7 @@ export class ObjectCache {
    * @param synced - whether a sync asked for it: then it may take all there is, and the reading waits for the disk
    * @returns `undefined` where there is no room, or another request keeps it already
    */
-  begin(site: string, head: string, length: number, synced = false): ObjectWriter | undefined {
+  begin(site: string, head: string, length: number, synced = false): CacheWriter | undefined {
     const file = this.#layout.objectFile(site, head);
     if (this.#limit === 0 || performance.now() < this.#pausedUntil || this.#writers.has(file)) return undefined;
     const space = spaceOf(length);
@@ -109,7 +109,7 @@ export class ObjectCache {
       this.#sinceScan += space;
       this.#objects++;
     };
-    const writer = new ObjectWriter({ partialFile, file, length, patient: synced, ended });
+    const writer = new CacheWriter({ partialFile, file, length, patient: synced, ended });
     this.#writers.set(file, writer);
     return writer;
   }

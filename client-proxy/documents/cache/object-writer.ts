@@ -18,7 +18,7 @@ export interface WriterOptions {
   readonly ended: (whole: boolean, error?: unknown) => void;
 }
 
-export class ObjectWriter {
+export class CacheWriter {
   readonly #options: WriterOptions;
   #parts: Uint8Array[] = [];
   /** Told when what was taken so far is written, or is not going to be. */

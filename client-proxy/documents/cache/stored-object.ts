@@ -5,7 +5,7 @@ import { LIMITS } from '../../limits.ts';
 /** Without waiting: a pipe in its place would block until another process writes into it. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-export class StoredObject {
+export class CachedObject {
   /** Bytes of the file. */
   readonly length: number;
   /** All of it, where it is small; then the file is closed already. */
@@ -23,15 +23,15 @@ export class StoredObject {
   }
 
   /** What a file held. */
-  static of(bytes: Uint8Array): StoredObject {
-    return new StoredObject(-1, bytes.length, bytes);
+  static of(bytes: Uint8Array): CachedObject {
+    return new CachedObject(-1, bytes.length, bytes);
   }
 
   /**
    * Looks for a file. Small ones are read at once, and synchronously: out of the system's memory that costs less than handing it to a
    * thread, and less than asking a content host.
    */
-  static find(file: string): StoredObject | undefined {
+  static find(file: string): CachedObject | undefined {
     let descriptor: number;
     try {
       descriptor = openSync(file, FLAGS);
@@ -43,11 +43,11 @@ export class StoredObject {
       const { size, mtimeMs } = state;
       if (!state.isFile()) throw new Error('not a file');
       markUsed(descriptor, mtimeMs);
-      if (size > LIMITS.cacheReadAtOnce) return new StoredObject(descriptor, size, undefined);
+      if (size > LIMITS.cacheReadAtOnce) return new CachedObject(descriptor, size, undefined);
       const bytes = Buffer.allocUnsafe(size);
       const length = readSync(descriptor, bytes, 0, size, 0);
       closeSync(descriptor);
-      return StoredObject.of(bytes.subarray(0, length));
+      return CachedObject.of(bytes.subarray(0, length));
     } catch {
       closeSync(descriptor);
       return undefined;

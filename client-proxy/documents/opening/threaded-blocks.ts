@@ -3,8 +3,8 @@ import type { DocumentReader } from '../../../core/object/document-reader.ts';
 import { ObjectError } from '../../../core/object/errors.ts';
 import type { Payload } from '../../../reading/payload.ts';
 import { LIMITS } from '../../limits.ts';
-import type { ObjectWriter } from '../cache/object-writer.ts';
-import { StoredObject } from '../cache/stored-object.ts';
+import type { CacheWriter } from '../cache/object-writer.ts';
+import { CachedObject } from '../cache/stored-object.ts';
 import type { BlockOpener } from './block-opener.ts';
 import { type FileInUse, OpenedRuns, type RunSupply } from './opened-runs.ts';
 
@@ -12,13 +12,13 @@ export class ThreadedBlocks implements RunSupply {
   readonly reader: DocumentReader;
   readonly #payload: Payload;
   readonly #opener: BlockOpener;
-  readonly #writer: () => ObjectWriter | undefined;
+  readonly #writer: () => CacheWriter | undefined;
   /** Whether blocks were taken out of the file of a stored object that the payload does not know of. */
   #isElsewhere = false;
   #runs: OpenedRuns | undefined;
 
   /** @param writer - of the copy that is kept meanwhile */
-  constructor(payload: Payload, opener: BlockOpener, writer: () => ObjectWriter | undefined) {
+  constructor(payload: Payload, opener: BlockOpener, writer: () => CacheWriter | undefined) {
     this.reader = payload.reader;
     this.#payload = payload;
     this.#opener = opener;
@@ -76,8 +76,8 @@ export class ThreadedBlocks implements RunSupply {
     return this.#payload.recover(offset, error);
   }
 
-  get #stored(): StoredObject | undefined {
+  get #stored(): CachedObject | undefined {
     const { stored } = this.#payload;
-    return stored instanceof StoredObject ? stored : undefined;
+    return stored instanceof CachedObject ? stored : undefined;
   }
 }
