@@ -9,7 +9,6 @@ import { passRows, proxyRows } from './rows/proxy.ts';
 import { memoryRows, ttfbRows } from './rows/proxy-cost.ts';
 import { publicationCheck } from './rows/publication.ts';
 import { signIn } from './rows/sign-in.ts';
-import { tlsTickets } from './rows/tls-tickets.ts';
 import { webReaderFirst, webReaderPage, webReaderRate, webReaderSize } from './rows/web-reader.ts';
 
 interface Measured {
@@ -31,7 +30,6 @@ const ROWS: Readonly<Record<string, Measured>> = {
     what: 'password sign-ins and bindings at one key server, 500 sign-ins at once, key requests beside them',
     run: signIn,
   },
-  'tls-tickets': { what: 'TLS connections with tickets and without, beside nginx', run: tlsTickets },
   'proxy-1k': { what: 'requests for 1 KiB through the proxy, beside others', run: () => proxyRows('proxy-1k') },
   'proxy-64k': { what: 'the same for 64 KiB', run: () => proxyRows('proxy-64k') },
   'proxy-10m': { what: 'the same for 10 MiB', run: () => proxyRows('proxy-10m') },
