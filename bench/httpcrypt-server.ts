@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { toBase64url } from '../core/encoding/base64url.ts';
 import { concat } from '../core/encoding/bytes.ts';
-import { beginExchange, type Exchange, sealRequest } from '../core/httpcrypt/message.ts';
+import { beginExchange, type ChannelKeys, sealRequest } from '../core/httpcrypt/message.ts';
 import { verifyRecord } from '../core/httpcrypt/record.ts';
 import { KEY_REQUEST_PATH } from '../core/keys/key-request.ts';
 import { createHttpcryptApp } from '../keyserver/httpcrypt/app.ts';
@@ -76,7 +76,7 @@ async function httpcrypt() {
   };
   const keys = await ServerKeys.start(options);
   const { publicKey, id } = await verifyRecord(await keys.record(), { url, key: signer.publicKey }, nowInSeconds());
-  const write = (exchange: Exchange, keepAlive: boolean) => {
+  const write = (exchange: ChannelKeys, keepAlive: boolean) => {
     const message = { target: `POST ${KEY_REQUEST_PATH}`, content: new Uint8Array(REQUEST_LENGTH) };
     const body = sealRequest(publicKey, exchange, message);
     const cookie = toBase64url(concat(id, exchange.shown, new Uint8Array(15))); // all of one length

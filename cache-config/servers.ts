@@ -58,7 +58,7 @@ export interface CacheServer {
 }
 
 /** What all of them can be given. */
-export interface StartOptions {
+export interface ServerOptions {
   /** Where the server's own directory is made; by default in the system's directory for temporary files. */
   stateDirectory?: string | undefined;
   /** The port to try first. */
@@ -66,14 +66,14 @@ export interface StartOptions {
 }
 
 type Own = 'address' | 'port' | 'stateDirectory';
-export type NginxOptions = StartOptions & Omit<ConfigParameters['nginx'], Own> & { root: string };
+export type NginxOptions = ServerOptions & Omit<ConfigParameters['nginx'], Own> & { root: string };
 type Backend = { backend: { host: string; port: number } };
-export type VarnishOptions = StartOptions & Omit<ConfigParameters['varnish'], Own> & Backend;
+export type VarnishOptions = ServerOptions & Omit<ConfigParameters['varnish'], Own> & Backend;
 /** What a content host is given. */
-export type HostOptions = StartOptions & { root: string; readingOrigin: string; maxAgeSeconds?: number };
+export type HostOptions = ServerOptions & { root: string; readingOrigin: string; maxAgeSeconds?: number };
 /** What a cache is given that stands in front of another server. */
-export type ReverseOptions<Name extends ReverseName> = StartOptions & Omit<ConfigParameters[Name], Own> & Backend;
-export type SquidOptions = StartOptions &
+export type ReverseOptions<Name extends ReverseName> = ServerOptions & Omit<ConfigParameters[Name], Own> & Backend;
+export type SquidOptions = ServerOptions &
   Omit<ConfigParameters['squid'], Own | 'allowLoopback'> & {
     /** Whether it may fetch from this machine, from any port. */
     connectLoopback?: boolean | undefined;
@@ -129,7 +129,7 @@ export function startSquid(options: SquidOptions = {}): Promise<CacheServer> {
 /** Tries again on another port when another program took it between finding and using it. */
 async function start<Name extends ServerName>(
   name: Name,
-  { stateDirectory, port: firstPort }: StartOptions,
+  { stateDirectory, port: firstPort }: ServerOptions,
   parameters: ConfigParameters[Name],
 ): Promise<CacheServer> {
   const known = SERVERS[name];

@@ -1,7 +1,7 @@
 /** The reader's side: the personal proxy with its gateway, and connecting to publishers. */
 
 export type { AllowLocal } from '../node-support/addresses.ts';
-export { type BindOptions, type BoundSites, bindSite } from './connect/bind-site.ts';
+export { type BindingSummary as BoundSites, type BindOptions, bindSite } from './connect/bind-site.ts';
 export type { ConnectionRequest } from './connect/connection.ts';
 export { isCodeAlone } from './connect/invitation.ts';
 export { ReaderError, readerRemedy } from './errors.ts';
@@ -23,12 +23,24 @@ export { readWords, requireWords } from './identity/words.ts';
 export { type ConnectTo, formatConnectTo, parseConnectTo } from './network/connect-to.ts';
 export { parseAllowLocal } from './network/local-addresses.ts';
 export { ParentProxy } from './network/parent-proxy.ts';
-export type { FetchedDocument, WantedRange } from './offline/cut-range.ts';
+export type { FetchedDocument, RequestedRange as WantedRange } from './offline/cut-range.ts';
 export { fetchDocument } from './offline/fetch-document.ts';
 export { syncSite } from './offline/sync-site.ts';
-export type { FailedLook, RefusedSet, SyncOptions, SyncProgress, SyncSummary } from './offline/types.ts';
+export type {
+  FailureReason as FailedLook,
+  RefusedSet,
+  SyncOptions,
+  SyncProgress,
+  SyncSummary,
+} from './offline/types.ts';
 export { DocumentRefused } from './running/conversation.ts';
-export { folderBytes, type KnownStatus, type ReaderStatus, readStatus, type SiteStatus } from './running/status.ts';
+export {
+  folderBytes,
+  type ReaderStatus,
+  readStatus,
+  type SiteStatus,
+  type StatusReport as KnownStatus,
+} from './running/status.ts';
 export type { ProxyOptions } from './server/open-reader.ts';
 export { type RunningProxy, startProxy } from './service/proxy.ts';
 export type { HostReport } from './site/host-health.ts';

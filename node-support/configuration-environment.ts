@@ -13,7 +13,7 @@ export interface Environment {
   readonly variables: Readonly<Record<string, string | undefined>>;
 }
 
-export interface GivenMember {
+export interface EnvironmentMember {
   readonly variable: string;
   readonly path: readonly string[];
   readonly value: unknown;
@@ -28,7 +28,7 @@ export interface GivenMember {
 export function membersGiven(
   { prefix, variables }: Environment,
   schema: z.ZodType,
-): { readonly given: GivenMember[]; readonly unknown: string[] } {
+): { readonly given: EnvironmentMember[]; readonly unknown: string[] } {
   const members = membersOf(z.toJSONSchema(schema, { io: 'input' }) as Described);
   const byVariable = new Map(members.map((member) => [variableOf(prefix, member.path), member]));
   const names = Object.keys(variables).filter((name) => name.startsWith(prefix) && variables[name] !== undefined);
@@ -40,7 +40,7 @@ export function membersGiven(
 }
 
 /** Puts members into a configuration, over those that are there. */
-export function withMembers(configuration: unknown, given: readonly GivenMember[]): unknown {
+export function withMembers(configuration: unknown, given: readonly EnvironmentMember[]): unknown {
   const whole = structuredClone(configuration);
   for (const { path, value } of given) {
     let at = whole as Record<string, unknown>;

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
-import { lockedNode, TARGETS, type Target } from './pinned-node.ts';
+import { lockedNode, type NodePlatform, TARGETS } from './pinned-node.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -50,7 +50,7 @@ function packedFrom(root: string, dependencies: Bill['dependencies']): Set<strin
   return packed;
 }
 
-function nodeComponent(target: Target) {
+function nodeComponent(target: NodePlatform) {
   const { name, version, integrity } = lockedNode(target);
   const content = Buffer.from(integrity.replace('sha512-', ''), 'base64').toString('hex');
   const ref = `${name}@${version}`;

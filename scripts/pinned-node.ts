@@ -14,12 +14,12 @@ const PACKAGES = {
 } as const;
 
 /** Platform and processor as Node.js calls them. */
-export type Target = keyof typeof PACKAGES;
+export type NodePlatform = keyof typeof PACKAGES;
 
-export const TARGETS = Object.keys(PACKAGES) as Target[];
+export const TARGETS = Object.keys(PACKAGES) as NodePlatform[];
 
 /** Entry of the package in the lock file. */
-export function lockedNode(target: Target): { name: string; version: string; integrity: string } {
+export function lockedNode(target: NodePlatform): { name: string; version: string; integrity: string } {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
   const name = PACKAGES[target];
   const { version, integrity } = packages[`node_modules/${name}`];
@@ -31,17 +31,17 @@ export function lockedNode(target: Target): { name: string; version: string; int
  *
  * @throws Error where what the registry gives is not what the lock file names
  */
-export function pinnedNode(target: Target): string {
+export function pinnedNode(target: NodePlatform): string {
   const installed = join(ROOT, 'node_modules', PACKAGES[target]);
   return existsSync(installed) ? installed : fetched(target);
 }
 
 /** The program in the folder that {@link pinnedNode} returns. */
-export function nodeProgram(target: Target): string {
+export function nodeProgram(target: NodePlatform): string {
   return join(pinnedNode(target), target.startsWith('win32') ? 'bin/node.exe' : 'bin/node');
 }
 
-function fetched(target: Target): string {
+function fetched(target: NodePlatform): string {
   const { name, version, integrity } = lockedNode(target);
   const folder = join(ROOT, '.cache', `${name}-${version}`);
   if (existsSync(folder)) return folder;

@@ -62,14 +62,14 @@ const LAYERS: Readonly<Record<string, Layer>> = {
 const IMPORT =
   /(?:^|\n)\s*(?:import|export)\s(?:[^'"`;]*?\sfrom\s)?\s*['"]([^'"\n]+)['"]|\bimport\(\s*['"]([^'"\n]+)['"]/g;
 
-export interface SourceFile {
+export interface ModuleFile {
   readonly path: string;
   /** As written. */
   readonly imports: readonly string[];
 }
 
 /** Everything that breaks the structure, as lines; cycles outside tests. */
-export function violations(files: readonly SourceFile[]): string[] {
+export function violations(files: readonly ModuleFile[]): string[] {
   const product = files.filter(({ path }) => !path.startsWith('tests/'));
   const edges = product.flatMap(({ path, imports }) =>
     imports.filter((each) => each.startsWith('.')).map((each) => [path, join(dirname(path), each)] as const),
@@ -81,7 +81,7 @@ export function violations(files: readonly SourceFile[]): string[] {
   ];
 }
 
-function refusedImports({ path, imports }: SourceFile): string[] {
+function refusedImports({ path, imports }: ModuleFile): string[] {
   const name = Object.keys(LAYERS)
     .filter((each) => path.startsWith(each))
     .sort((a, b) => b.length - a.length)[0];
@@ -146,7 +146,7 @@ function shortestCycle(start: string, graph: ReadonlyMap<string, ReadonlySet<str
 }
 
 /** The sources of the project with what they import. */
-export function readSources(): SourceFile[] {
+export function readSources(): ModuleFile[] {
   return globSync(
     '{core,node-support,publisher,keyserver,client-proxy,link,web-reader,cache-config,cli,serve,bench,evaluation,tests}/**/*.ts',
   ).map((path) => {

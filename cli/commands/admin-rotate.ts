@@ -38,40 +38,41 @@ async function run(key: (typeof KEYS)[number], options: Options): Promise<void> 
 }
 
 /** What was done, as JSON and in sentences. */
-interface Done {
+interface RotationResult {
   readonly outcome: object;
   readonly said: readonly string[];
 }
 
-const rotations: Readonly<Record<(typeof KEYS)[number], (config: KeyServerConfig, options: Options) => Promise<Done>>> =
-  {
-    master: async (config, { lost, removeOld }) => {
-      if (lost) return replaceLost(config);
-      const rotate = removeOld ? removeOlderKeys : rotateMasterKey;
-      const outcome = await withState(config, (state) => rotate(state, config));
-      return { outcome, said: describeMaster(outcome, config) };
-    },
-    recipient: async (config) => {
-      const id = await withState(config, (state) => rotateRecipient(state, config));
-      const said = [
-        `the new public key is ${config.publicKey}: give it to the publisher, in place of the old one`,
-        'the old key is good until the publisher has sealed a bundle to the new one',
-      ];
-      return { outcome: { recipient: id, publicKey: config.publicKey }, said };
-    },
-    devices: async (config) => {
-      const devices = await withState(config, rotateDevices);
-      const said = [`${count(devices, 'device')} will get a new device key at the next request; readers do nothing`];
-      return { outcome: { devices }, said };
-    },
-    httpcrypt: async (config) => {
-      await withState(config, rotateHttpcrypt);
-      const said = ['restart the key server: its log has the new "key", which the publisher puts into wispr.json'];
-      return { outcome: { renewed: 'httpcrypt' }, said };
-    },
-  };
+const rotations: Readonly<
+  Record<(typeof KEYS)[number], (config: KeyServerConfig, options: Options) => Promise<RotationResult>>
+> = {
+  master: async (config, { lost, removeOld }) => {
+    if (lost) return replaceLost(config);
+    const rotate = removeOld ? removeOlderKeys : rotateMasterKey;
+    const outcome = await withState(config, (state) => rotate(state, config));
+    return { outcome, said: describeMaster(outcome, config) };
+  },
+  recipient: async (config) => {
+    const id = await withState(config, (state) => rotateRecipient(state, config));
+    const said = [
+      `the new public key is ${config.publicKey}: give it to the publisher, in place of the old one`,
+      'the old key is good until the publisher has sealed a bundle to the new one',
+    ];
+    return { outcome: { recipient: id, publicKey: config.publicKey }, said };
+  },
+  devices: async (config) => {
+    const devices = await withState(config, rotateDevices);
+    const said = [`${count(devices, 'device')} will get a new device key at the next request; readers do nothing`];
+    return { outcome: { devices }, said };
+  },
+  httpcrypt: async (config) => {
+    await withState(config, rotateHttpcrypt);
+    const said = ['restart the key server: its log has the new "key", which the publisher puts into wispr.json'];
+    return { outcome: { renewed: 'httpcrypt' }, said };
+  },
+};
 
-async function replaceLost(config: KeyServerConfig): Promise<Done> {
+async function replaceLost(config: KeyServerConfig): Promise<RotationResult> {
   await replaceLostMasterKey(config);
   const said = [
     `made a new master key: ${nameOfSource(config.masterKey)}; keep a copy in another place`,

@@ -16,7 +16,7 @@ import { currentIo } from '../io/context.ts';
 import { askLine, askYesOrNo, canAsk } from '../io/terminal.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { PROOF } from './describe.ts';
-import { describeDecision } from './keys-place.ts';
+import { describeDecision } from './key-location.ts';
 import {
   addProofOptions,
   addReaderOptions,

@@ -17,7 +17,7 @@ import { readSecretLine } from '../io/passphrase.ts';
 import { askSecret, askYesOrNo, canAsk, showSecretly } from '../io/terminal.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { PROOF } from './describe.ts';
-import { describeDecision } from './keys-place.ts';
+import { describeDecision } from './key-location.ts';
 import {
   addProofOptions,
   addReaderOptions,

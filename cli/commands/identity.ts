@@ -13,7 +13,7 @@ import { isoDay, PROOF } from './describe.ts';
 import { addForgetCommand } from './identity-forget.ts';
 import { addProtectCommand } from './identity-protect.ts';
 import { addRoamingCommands } from './identity-roaming.ts';
-import { describePlace } from './keys-place.ts';
+import { describeKeyLocation } from './key-location.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from './reader-options.ts';
 
 interface Flags extends StorageFlags {
@@ -59,7 +59,7 @@ async function runShow(flags: Flags): Promise<void> {
     return;
   }
   print(`kept in        ${directory}`);
-  print(`sealed with    ${describePlace(keysIn, keyFile, keyProblem)}`);
+  print(`sealed with    ${describeKeyLocation(keysIn, keyFile, keyProblem)}`);
   if (keysIn !== 'keyring' && whyNoKeyring) print(`               no system keyring can be used: ${whyNoKeyring}`);
   for (const { name, publisher, keyServer, sites, proofs, bound } of publishers) {
     print(`publisher      ${printable(name)}, since ${isoDay(bound)}`);

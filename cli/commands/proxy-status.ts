@@ -27,7 +27,7 @@ interface StatusFlags extends StorageFlags {
 }
 
 /** Everything that is shown. */
-interface Known extends KnownStatus {
+interface StatusOutput extends KnownStatus {
   readonly cacheBytes: number;
   readonly files: ReaderFiles;
 }
@@ -53,7 +53,7 @@ async function status(flags: StatusFlags): Promise<void> {
   else if (!flags.quiet) report(known);
 }
 
-async function find({ passphraseFile, ...flags }: StatusFlags): Promise<Known> {
+async function find({ passphraseFile, ...flags }: StatusFlags): Promise<StatusOutput> {
   const own = placeOptions(flags);
   const files = readerFiles(own);
   const passphrase = passphraseFile === undefined ? undefined : await readPassphrase(passphraseFile);
@@ -61,7 +61,7 @@ async function find({ passphraseFile, ...flags }: StatusFlags): Promise<Known> {
   return { ...(await readStatus(given)), cacheBytes: await folderBytes(files.cacheDirectory), files };
 }
 
-function describe({ reader, sites, problem, cacheBytes, keysIn, files }: Known) {
+function describe({ reader, sites, problem, cacheBytes, keysIn, files }: StatusOutput) {
   const isInFile = keysIn === undefined || keysIn === 'key-file'; // of a database that is not there yet, the usual file
   return {
     running: reader ?? null,
@@ -76,7 +76,7 @@ function describe({ reader, sites, problem, cacheBytes, keysIn, files }: Known) 
   };
 }
 
-function report(known: Known): void {
+function report(known: StatusOutput): void {
   const { reader, sites, problem, keysIn, files, cacheBytes } = known;
   if (reader) reportReader(reader);
   else if (problem?.code === 'reader-unreachable') print('running, and gives no answer');
@@ -105,7 +105,7 @@ function inOneLine({ message, code }: CodedError): string {
 }
 
 /** What to do next, if there is anything. */
-function hintFor({ reader, sites, problem }: Known): string | undefined {
+function hintFor({ reader, sites, problem }: StatusOutput): string | undefined {
   if (reader === undefined) {
     // What keeps the database from being read keeps the Reader from starting; a passphrase is asked for then.
     if (problem !== undefined && problem.code !== 'passphrase-needed') return problem.remedy;

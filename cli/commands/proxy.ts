@@ -8,7 +8,7 @@ import { QUIET_OPTION } from '../io/common-options.ts';
 import { stopRequested } from '../io/signals.ts';
 import { canAsk } from '../io/terminal.ts';
 import { print, say, sayHint } from '../io/voice.ts';
-import { describeDecision } from './keys-place.ts';
+import { describeDecision } from './key-location.ts';
 import { addProxyStatusCommand } from './proxy-status.ts';
 import { addProxyOptions, connectionOptions, type ProxyFlags } from './reader-options.ts';
 

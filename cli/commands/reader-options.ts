@@ -19,13 +19,13 @@ import { offerPassphrase, readNewPassphrase, readPassphrase, readSecretLine } fr
 import { canAsk } from '../io/terminal.ts';
 import { hintLine, UsageError } from '../io/voice.ts';
 
-export interface PlaceFlags {
+export interface LocationFlags {
   readonly data?: string;
   readonly keyFile?: string;
 }
 
 /** Of the commands that use what is there. */
-export interface StorageFlags extends PlaceFlags {
+export interface StorageFlags extends LocationFlags {
   readonly passphraseFile?: string;
 }
 
@@ -73,7 +73,7 @@ export async function readerOptions({ passphrase, connectTo = [], allowLocal = [
 }
 
 /** Where the database and its key are, where that was said. */
-export function placeOptions({ data, keyFile }: PlaceFlags) {
+export function placeOptions({ data, keyFile }: LocationFlags) {
   return {
     ...(data !== undefined && { dataDirectory: resolve(data) }),
     ...(keyFile !== undefined && { keyFile: resolve(keyFile) }),

@@ -12,12 +12,12 @@ import { EXIT, print, say, UsageError } from '../io/voice.ts';
 import { addConnectionOptions, type ConnectionFlags, connectionOptions, ownOptions } from './reader-options.ts';
 import { describeTrouble, describeWhatIsHere, describeWhatIsOthers, fitsNothing, hasFailed } from './sync-summary.ts';
 
-type WantedSets = NonNullable<SyncOptions['sets']>;
+type SetSelection = NonNullable<SyncOptions['sets']>;
 
 type Wish = Pick<SyncOptions, 'prefixes' | 'sets'>;
 
 interface SyncFlags extends ConnectionFlags {
-  readonly set?: WantedSets;
+  readonly set?: SetSelection;
   readonly quiet?: boolean;
   readonly json?: boolean;
 }
@@ -114,7 +114,7 @@ function prefixOf(text: string): string {
   throw new UsageError(`no path begins with ${text}`, `paths begin with a slash: /${text}`);
 }
 
-function collectSet(text: string, previous: WantedSets = []): WantedSets {
+function collectSet(text: string, previous: SetSelection = []): SetSelection {
   if (text !== 'public' && !isKeyId(text))
     throw new InvalidArgumentError("a set is named by its key id, 43 characters, or is 'public'");
   return [...previous, text];

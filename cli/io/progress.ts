@@ -13,7 +13,7 @@ export interface ProgressState {
   readonly doing?: string;
 }
 
-export interface ShownProgress {
+export interface ProgressDisplay {
   update: (progress: ProgressState) => void;
   end: () => void;
 }
@@ -25,7 +25,7 @@ const library = process.stderr.isTTY ? (await import('cli-progress')).default : 
 const MILLISECONDS_BETWEEN_LINES = 10_000;
 
 /** Shows `protecting [====    ] 1200/3000 documents, 450/s, 4s left`. */
-export function showProgress(doing: string, what: string): ShownProgress {
+export function showProgress(doing: string, what: string): ProgressDisplay {
   return library && currentIo().stderr === process.stderr ? showBar(library, doing, what) : showLines(doing, what);
 }
 
@@ -41,7 +41,7 @@ export function showProtecting(
   return { shown: { onProgress }, end };
 }
 
-function showLines(doing: string, what: string): ShownProgress {
+function showLines(doing: string, what: string): ProgressDisplay {
   let last = performance.now();
   return {
     update: ({ done, total, doing: now = doing }) => {
@@ -53,7 +53,7 @@ function showLines(doing: string, what: string): ShownProgress {
   };
 }
 
-function showBar({ Format, Presets, SingleBar }: typeof cliProgress, doing: string, what: string): ShownProgress {
+function showBar({ Format, Presets, SingleBar }: typeof cliProgress, doing: string, what: string): ProgressDisplay {
   const counting = `wispr: {doing}: {value} ${what}`;
   const whole = `wispr: {doing} {bar} {value}/{total} ${what}{rate}{eta_formatted}`;
   const options: cliProgress.Options = {

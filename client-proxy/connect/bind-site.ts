@@ -2,7 +2,7 @@
 
 import { inReader } from '../running/in-reader.ts';
 import { type StorageOptions, storeOptions } from '../store/locations.ts';
-import type { KeyPlace } from '../store/protection.ts';
+import type { KeyLocation } from '../store/protection.ts';
 import { SettingsKeeper } from '../store/settings.ts';
 import { ReaderStore } from '../store/store.ts';
 import { type BoundResult, type ConnectionRequest, connect, type Means, propose } from './connection.ts';
@@ -29,19 +29,19 @@ export interface BindOptions extends BindRequest, StorageOptions {
   readonly confirm?: BindDialog['confirm'];
 }
 
-export interface BoundSites extends BoundResult {
+export interface BindingSummary extends BoundResult {
   /** Port of the running Reader, or else that of its settings, if they have one. */
   readonly port: number | undefined;
   /** Whether a Reader runs. */
   readonly isRunning: boolean;
   /** Where the reader's keys are kept, if that was decided just now, or this is the first publisher: a try before may have failed. */
-  readonly keysNowIn: KeyPlace['kind'] | undefined;
+  readonly keysNowIn: KeyLocation['kind'] | undefined;
 }
 
 /**
  * @throws ReaderError, KeyError, PublicationError: whatever was refused, nothing was changed
  */
-export async function bindSite(options: BindOptions): Promise<BoundSites> {
+export async function bindSite(options: BindOptions): Promise<BindingSummary> {
   if (!isCodeAlone(options.link)) parseInvitationLink(options.link);
   const { link, site, trustSites, dnsServers, connectTo = [], allowLocal = [], ca, confirm = allOf } = options;
   const request = { link, site, trustSites, dnsServers, connectTo, allowLocal, ca };
@@ -69,7 +69,7 @@ export async function bindInReader(
   { store, upstream, lock, url }: Means & { readonly lock: Lock; readonly url: string },
   request: BindRequest,
   dialog: BindDialog,
-): Promise<BoundSites> {
+): Promise<BindingSummary> {
   if (lock.isLocked && lock.isEmpty) await lock.unlock(); // everything was forgotten: this makes new keys
   const bound = await reaching({ store, running: upstream }, request, (reach) =>
     bindIn({ store, upstream: reach }, request, dialog),
@@ -77,7 +77,7 @@ export async function bindInReader(
   return { ...bound, port: Number(new URL(url).port), isRunning: true };
 }
 
-type Bound = Omit<BoundSites, 'port' | 'isRunning'>;
+type Bound = Omit<BindingSummary, 'port' | 'isRunning'>;
 
 async function bindIn(means: Means, request: BindRequest, { confirm }: BindDialog): Promise<Bound> {
   const { store } = means;

@@ -14,7 +14,7 @@ import { HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { systemCode } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { askNameServers } from '../network/name-servers.ts';
-import { type ExchangeAnswer, exchange } from '../site/exchange.ts';
+import { type ExchangeResult, exchange } from '../site/exchange.ts';
 import type { HostProof } from '../store/types.ts';
 
 export interface ProofOptions {
@@ -78,7 +78,7 @@ async function askHost(site: string, { dispatcher, dnsServers }: ProofOptions): 
  * @returns what was answered in place of a file; `undefined` where there is no HTTPS
  * @throws ReaderError `host-unreachable`: what was not reached may well name its publisher
  */
-function asAnswered(site: string, error: unknown): ExchangeAnswer | string | undefined {
+function asAnswered(site: string, error: unknown): ExchangeResult | string | undefined {
   const { code, message, cause } = error as ReaderError;
   if (code === 'key-server-answer' || code === 'key-server-certificate' || isHandshake(cause)) return message;
   if (isNoListener(cause)) return undefined;

@@ -7,11 +7,11 @@ import { ReadingError } from '../../reading/errors.ts';
 import { hedged } from '../../reading/hedged.ts';
 import { faultOf, moreTelling } from '../../reading/host-faults.ts';
 import type { Upstream } from '../network/upstream.ts';
-import { type Answer, fetchBody, PAST_CACHES, type Wanted } from '../site/fetch-body.ts';
+import { type BodyRequest, type BodyResponse, fetchBody, PAST_CACHES } from '../site/fetch-body.ts';
 import { type HostHealth, mayAnotherHelp } from '../site/host-health.ts';
 import type { CachedObject } from './cache/stored-object.ts';
 
-type How = Pick<Wanted, 'bodyTimeout' | 'fields'>;
+type How = Pick<BodyRequest, 'bodyTimeout' | 'fields'>;
 
 /** One content host's part in a request. */
 export class UpstreamHost {
@@ -27,7 +27,7 @@ export class UpstreamHost {
   }
 
   /** Fetches one path, or a range of it. */
-  readonly fetch = async (urlPath: string, range?: ByteRange): Promise<Answer> => {
+  readonly fetch = async (urlPath: string, range?: ByteRange): Promise<BodyResponse> => {
     const { signal } = this.#ending;
     signal.throwIfAborted();
     const answer = await fetchBody(this.#upstream, this.origin, { path: urlPath, range, ...this.#how }, signal);

@@ -20,7 +20,7 @@ export interface WrittenAttribute {
 }
 
 /** What of a document decides over its attributes. */
-export interface Page {
+export interface RewritingContext {
   readonly links: GatewayLinks;
   readonly decode: DecodeBytes;
   /** Styles stay as they are: a content security policy knows them by their hash. */
@@ -29,7 +29,7 @@ export interface Page {
   hasBase: boolean;
 }
 
-type FindLinks = (value: Spelled, page: Page) => Edit[];
+type FindLinks = (value: Spelled, page: RewritingContext) => Edit[];
 
 const LINK_ATTRIBUTES: Readonly<Record<string, FindLinks>> = {
   action: one,
@@ -62,7 +62,7 @@ const REFRESH =
  *
  * @param tag - its name in lower case
  */
-export function editsOfTag(tag: string, written: readonly WrittenAttribute[], page: Page): Edit[] {
+export function editsOfTag(tag: string, written: readonly WrittenAttribute[], page: RewritingContext): Edit[] {
   const attributes = written.flatMap((attribute) => read(attribute) ?? []);
   const meaningOf = (name: string) => attributes.find((attribute) => attribute.name === name)?.value().text ?? '';
   const edits = attributes.flatMap((attribute) =>
@@ -76,7 +76,12 @@ export function editsOfTag(tag: string, written: readonly WrittenAttribute[], pa
   return edits.sort((one, other) => one.start - other.start);
 }
 
-function linksOf(tag: string, { name, value }: Attribute, meaningOf: (name: string) => string, page: Page): Edit[] {
+function linksOf(
+  tag: string,
+  { name, value }: Attribute,
+  meaningOf: (name: string) => string,
+  page: RewritingContext,
+): Edit[] {
   if (tag === 'meta')
     return name === 'content' ? linksOfMeta(value(), meaningOf('http-equiv').toLowerCase(), page) : [];
   if (name === 'data') return tag === 'object' ? one(value(), page) : [];
@@ -85,7 +90,7 @@ function linksOf(tag: string, { name, value }: Attribute, meaningOf: (name: stri
   return Object.hasOwn(LINK_ATTRIBUTES, name) ? (LINK_ATTRIBUTES[name]?.(value(), page) ?? []) : [];
 }
 
-function linksOfMeta(value: Spelled, pragma: string, page: Page): Edit[] {
+function linksOfMeta(value: Spelled, pragma: string, page: RewritingContext): Edit[] {
   if (pragma === 'refresh') {
     const before = REFRESH.exec(value.text)?.[0].length;
     return before === undefined ? [] : one(sliceSpelled(value, before), page);
@@ -99,13 +104,13 @@ function linksOfMeta(value: Spelled, pragma: string, page: Page): Edit[] {
  * A style sheet of the site itself may be changed on the way, and would not have its hash any more; it comes out of the publication, which
  * knows every byte of it.
  */
-function withoutIntegrity(value: Spelled, href: string, { links, hasBase }: Page): Edit[] {
+function withoutIntegrity(value: Spelled, href: string, { links, hasBase }: RewritingContext): Edit[] {
   const isOwn =
     links.edit(href) !== undefined || (!hasBase && !/^[\0-\x20]*(?:[a-z][a-z0-9+.-]*:|[/\\]\s*[/\\])/i.test(href));
   return isOwn && value.text !== '' ? [editOfSpelling(value, { start: 0, end: value.text.length, text: '' })] : [];
 }
 
-function one(value: Spelled, { links, decode }: Page): Edit[] {
+function one(value: Spelled, { links, decode }: RewritingContext): Edit[] {
   const meant = withoutLineEnds(value);
   const edit = links.edit(meant.text, decode);
   return edit ? [editOfSpelling(meant, edit)] : [];

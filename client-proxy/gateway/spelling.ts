@@ -9,11 +9,11 @@ import type { Edit } from './links.ts';
 export interface Spelled {
   readonly text: string;
   /** `undefined`: the text is written as it is meant. */
-  readonly places: Places | undefined;
+  readonly places: UnitOffsets | undefined;
 }
 
 /** Where the spelling of each unit begins and ends. Between two units may stand what means nothing, such as an escaped line end. */
-interface Places {
+interface UnitOffsets {
   readonly starts: readonly number[];
   readonly ends: readonly number[];
 }

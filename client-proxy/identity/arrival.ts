@@ -9,7 +9,7 @@ import { ReaderError } from '../errors.ts';
 import { gatewayLabel } from '../gateway/label.ts';
 import type { Upstream } from '../network/upstream.ts';
 import type { ReaderStore } from '../store/store.ts';
-import type { HostProof, NewBinding, RoamingKey, SeenRoaming, StoredBinding, StoredSite } from '../store/types.ts';
+import type { HostProof, NewBinding, RoamingKey, RoamingRecord, StoredBinding, StoredSite } from '../store/types.ts';
 import { stretch } from './roaming.ts';
 
 /** What this device can say about the age of a roaming file. */
@@ -58,7 +58,7 @@ export interface ArrivalReport {
 }
 
 /** A roaming file that its words have opened. */
-export interface OpenedRoaming {
+export interface DecryptedRoamingFile {
   readonly packed: RoamingIdentity;
   readonly digest: Uint8Array;
   readonly key: RoamingKey;
@@ -70,7 +70,7 @@ export interface OpenedRoaming {
  * @param words - as {@link readWords} of words.ts gives them
  * @throws KeyError `roaming-malformed`, `roaming-unreadable`
  */
-export async function openArrival(file: Uint8Array, words: string): Promise<OpenedRoaming> {
+export async function openArrival(file: Uint8Array, words: string): Promise<DecryptedRoamingFile> {
   const key = await stretch(words, readRoamingSalt(file));
   return { packed: await openRoaming(file, key.stretched), digest: await sha256(file), key };
 }
@@ -95,7 +95,7 @@ export interface ArrivalMeans {
  */
 export async function unpackIdentity(
   { store, upstream }: ArrivalMeans,
-  { packed, digest, key }: OpenedRoaming,
+  { packed, digest, key }: DecryptedRoamingFile,
   options: ArrivalOptions,
   dialog: ArrivalDialog,
 ): Promise<ArrivalReport> {
@@ -136,7 +136,7 @@ export async function unpackIdentity(
   };
 }
 
-function judgeAge(known: SeenRoaming | undefined, file: SeenRoaming, acceptOlder: boolean): Age {
+function judgeAge(known: RoamingRecord | undefined, file: RoamingRecord, acceptOlder: boolean): Age {
   if (known === undefined) return 'unknown';
   if (file.number > known.number) return 'newest';
   if (file.number === known.number) return equalBytes(file.digest, known.digest) ? 'newest' : 'beside';

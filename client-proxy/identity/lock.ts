@@ -3,7 +3,7 @@
 import type { RunMemory } from '../documents/opening/run-memory.ts';
 import { ReaderError } from '../errors.ts';
 import type { BoundSites } from '../site/bound-sites.ts';
-import type { KeyPlace } from '../store/protection.ts';
+import type { KeyLocation } from '../store/protection.ts';
 import type { ReaderStore } from '../store/store.ts';
 import { Attempts } from './attempts.ts';
 
@@ -32,7 +32,7 @@ export class ReaderLock {
   }
 
   /** Where the key of the database is; `undefined` where everything was forgotten. */
-  get keysIn(): KeyPlace['kind'] | undefined {
+  get keysIn(): KeyLocation['kind'] | undefined {
     return this.#store.keyPlace?.kind;
   }
 

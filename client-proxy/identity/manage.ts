@@ -6,7 +6,7 @@ import { CACHE_FOLDERS } from '../documents/cache/layout.ts';
 import type { ObjectCache } from '../documents/cache/object-cache.ts';
 import { forgetCached, forgetCachedSites } from '../documents/cache/sweep.ts';
 import { ReaderError } from '../errors.ts';
-import { describeError, RunningReaderError, type SentError } from '../running/conversation.ts';
+import { describeError, RunningReaderError, type SerializedError } from '../running/conversation.ts';
 import { askReader, inReader } from '../running/in-reader.ts';
 import { SOCKET_FOLDER } from '../running/socket.ts';
 import { askStatus } from '../running/status.ts';
@@ -20,7 +20,7 @@ import {
   type StorageOptions,
   storeOptions,
 } from '../store/locations.ts';
-import type { KeyPlace } from '../store/protection.ts';
+import type { KeyLocation } from '../store/protection.ts';
 import type { ProtectionChange } from '../store/sealed-database.ts';
 import {
   discardKey,
@@ -30,7 +30,7 @@ import {
   unexpectedPassphrase,
 } from '../store/storage-key.ts';
 import { ReaderStore } from '../store/store.ts';
-import type { SeenRoaming } from '../store/types.ts';
+import type { RoamingRecord } from '../store/types.ts';
 import type { ReaderLock } from './lock.ts';
 
 /** The Reader that runs, as commands on the identity need it. */
@@ -43,10 +43,10 @@ export interface IdentityReader {
 /** What the database says of the identity. */
 interface StoredIdentity {
   /** `undefined` where there is no identity yet. */
-  readonly keysIn: KeyPlace['kind'] | undefined;
+  readonly keysIn: KeyLocation['kind'] | undefined;
   readonly publishers: readonly ConnectedPublisher[];
   /** The last roaming file that this device wrote, or took over. */
-  readonly roaming: Pick<SeenRoaming, 'number' | 'written'> | undefined;
+  readonly roaming: Pick<RoamingRecord, 'number' | 'written'> | undefined;
 }
 
 export interface IdentityReport extends StoredIdentity {
@@ -59,7 +59,7 @@ export interface IdentityReport extends StoredIdentity {
   readonly whyNoKeyring: string | undefined;
 }
 
-type SentIdentity = StoredIdentity & { readonly keyProblem: SentError | undefined };
+type SerializedIdentity = StoredIdentity & { readonly keyProblem: SerializedError | undefined };
 
 /** Looks, without needing a key, and without making anything; a key file is looked at, so that it is not said to be fine when it is lost. */
 export async function describeIdentity(options: StorageOptions): Promise<IdentityReport> {
@@ -67,14 +67,14 @@ export async function describeIdentity(options: StorageOptions): Promise<Identit
   const place = { directory, keyFile, keyProblem: undefined, whyNoKeyring: whyNoKeyring() };
   if (!hasDatabase(directory)) return { ...place, keysIn: undefined, publishers: [], roaming: undefined };
   const command = { directory, name: 'identity', request: { keyFile } } as const;
-  const { keyProblem, ...stored } = await inReader<SentIdentity>(command, () =>
+  const { keyProblem, ...stored } = await inReader<SerializedIdentity>(command, () =>
     withLockedStore(options, (store) => describeStored(store, keyFile)),
   );
   return { ...place, ...stored, keyProblem: keyProblem && new RunningReaderError(keyProblem) };
 }
 
 /** Of the Reader that runs, too. */
-export async function describeStored(store: ReaderStore, keyFile: string): Promise<SentIdentity> {
+export async function describeStored(store: ReaderStore, keyFile: string): Promise<SerializedIdentity> {
   const problem = await store.keyFileProblem(keyFile);
   const roaming = store.identity().ownRoaming();
   return {
@@ -91,7 +91,7 @@ export type NewProtection =
   | { readonly kind: 'passphrase'; readonly choose: () => Promise<string> };
 
 interface ProtectRequest {
-  readonly kind: KeyPlace['kind'];
+  readonly kind: KeyLocation['kind'];
   readonly keyFile: string;
 }
 
@@ -164,7 +164,7 @@ export async function requirePassphrase(lock: ReaderLock, { passphrase }: Passph
 /** Of the Reader that runs, after it was locked or unlocked. */
 export interface LockReport {
   readonly url: string;
-  readonly keysIn?: KeyPlace['kind'];
+  readonly keysIn?: KeyLocation['kind'];
 }
 
 /**
@@ -269,7 +269,7 @@ interface ForgottenStore extends Forgotten {
   readonly wasEmpty: boolean;
   /** `false` where the system's keyring did not remove its entry. */
   readonly keyDiscarded: boolean;
-  readonly keysIn: KeyPlace['kind'] | undefined;
+  readonly keysIn: KeyLocation['kind'] | undefined;
   /** Whether a Reader runs, and keeps the empty database. */
   readonly isRunning: boolean;
 }

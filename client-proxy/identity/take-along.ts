@@ -9,14 +9,14 @@ import { forgetCachedSites } from '../documents/cache/sweep.ts';
 import { ReaderError } from '../errors.ts';
 import { inReader } from '../running/in-reader.ts';
 import { cacheDirectoryFor, requireDatabase, type StorageOptions, storeOptions } from '../store/locations.ts';
-import type { KeyPlace } from '../store/protection.ts';
+import type { KeyLocation } from '../store/protection.ts';
 import { ReaderStore } from '../store/store.ts';
 import {
   type ArrivalDialog,
   type ArrivalMeans,
   type ArrivalOptions,
   type ArrivalReport,
-  type OpenedRoaming,
+  type DecryptedRoamingFile,
   openArrival,
   unpackIdentity,
 } from './arrival.ts';
@@ -146,7 +146,7 @@ function unwritable(path: string, cause: unknown, typed = false): ReaderError {
   });
 }
 
-export interface ImportOptions extends StorageOptions, Reach, ArrivalOptions {
+export interface RoamingImportOptions extends StorageOptions, Reach, ArrivalOptions {
   /** URL or path. */
   readonly from: string;
   /** Asked once the file is there; as words.ts gives them. */
@@ -157,7 +157,7 @@ export interface ImportOptions extends StorageOptions, Reach, ArrivalOptions {
 
 export interface ImportReport extends ArrivalReport {
   /** Where the reader's keys are kept, if that was decided just now. */
-  readonly keysNowIn: KeyPlace['kind'] | undefined;
+  readonly keysNowIn: KeyLocation['kind'] | undefined;
   /** Whether a Reader runs. */
   readonly isRunning: boolean;
   /** Whether what was read of the sites that were forgotten is gone. */
@@ -176,7 +176,12 @@ type ImportDialog = PassphraseDialog & ArrivalDialog;
  *
  * @throws ReaderError, KeyError; where a key file is lost, before the words are asked for: what it may open once it is found is not for us to remove
  */
-export async function importIdentity({ from, words, confirm, ...options }: ImportOptions): Promise<ImportReport> {
+export async function importIdentity({
+  from,
+  words,
+  confirm,
+  ...options
+}: RoamingImportOptions): Promise<ImportReport> {
   const bytes = await fetchRoaming(from, options);
   readRoamingSalt(bytes); // what is none needs no words
   const { directory, keyProblem } = await describeIdentity(options);
@@ -221,7 +226,7 @@ export async function importStored(
 async function importInto(
   { isRunning, ...means }: ArrivalMeans & { readonly isRunning: boolean },
   cacheDirectory: string,
-  opened: OpenedRoaming,
+  opened: DecryptedRoamingFile,
   options: ArrivalOptions,
   dialog: ArrivalDialog,
 ): Promise<ImportReport> {

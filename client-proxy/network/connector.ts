@@ -27,13 +27,13 @@ export interface ConnectorOptions {
   readonly limits: Pick<Limits, 'connectTimeout' | 'handshakeTimeout'>;
 }
 
-export interface Wanted extends Endpoint {
+export interface ConnectTarget extends Endpoint {
   readonly tls?: { readonly servername: string | undefined };
   /** The other side may end its direction, and ours stays open. */
   readonly allowHalfOpen?: boolean;
 }
 
-export type Connector = (wanted: Wanted) => Promise<Socket>;
+export type Connector = (wanted: ConnectTarget) => Promise<Socket>;
 
 export function createConnector(options: ConnectorOptions): Connector {
   const { connectTo, allowLocal, ca, minVersion, resumes = false, ownPort, limits } = options;

@@ -10,7 +10,7 @@ import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 
 /** What of a document is wanted: bytes from `start` to `end`, both included; without `start` the last `end`, without `end` all from `start`. */
-export interface WantedRange {
+export interface RequestedRange {
   readonly start: number | undefined;
   readonly end: number | undefined;
 }
@@ -41,7 +41,7 @@ export function isForAnother(ifRange: string | undefined, { headers }: Head): bo
  *
  * @throws ReaderError `condition-unmet`; what the content throws, which comes out of the range later as well
  */
-export async function cutRange(whole: FetchedDocument, range: WantedRange): Promise<FetchedDocument> {
+export async function cutRange(whole: FetchedDocument, range: RequestedRange): Promise<FetchedDocument> {
   const length = Number(whole.headers['content-length'] ?? Number.NaN);
   const { start, end } = positionsOf(range, length);
   const { pieces, bytes, isAll, rest } = await lookAhead(sliceOf(whole.content, { start, end }));
@@ -58,7 +58,7 @@ export async function cutRange(whole: FetchedDocument, range: WantedRange): Prom
 }
 
 /** As of a slice: `end` is behind the last byte. `length`: not a number while it is unknown. */
-function positionsOf({ start, end }: WantedRange, length: number): { start: number; end: number } {
+function positionsOf({ start, end }: RequestedRange, length: number): { start: number; end: number } {
   if (start !== undefined) return { start, end: end === undefined ? Number.MAX_SAFE_INTEGER : end + 1 };
   if (!Number.isNaN(length)) return { start: Math.max(0, length - (end ?? 0)), end: length };
   throw new ReaderError('condition-unmet', 'how long this document is shows only when all of it is there');
@@ -86,14 +86,14 @@ async function* joined(pieces: Uint8Array[], rest: AsyncGenerator<Uint8Array>): 
   }
 }
 
-interface KnownRange {
+interface ContentRange {
   readonly start: number;
   /** Behind the last byte. */
   readonly last: number;
   readonly total: string;
 }
 
-function headOfRange(whole: Head, known: KnownRange | undefined): Head {
+function headOfRange(whole: Head, known: ContentRange | undefined): Head {
   const head = withoutField('content-length', whole);
   if (known === undefined) return head;
   const { start, last, total } = known;

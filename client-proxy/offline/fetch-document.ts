@@ -10,10 +10,10 @@ import { missingSoFar } from '../../reading/missing-so-far.ts';
 import { ReaderError } from '../errors.ts';
 import { DocumentRefused } from '../running/conversation.ts';
 import { inReader } from '../running/in-reader.ts';
-import { type OpenReader, type OwnDoor, openReader, type ProxyOptions } from '../server/open-reader.ts';
+import { type InProcessConnector, type OpenReader, openReader, type ProxyOptions } from '../server/open-reader.ts';
 import type { BoundSite } from '../site/bound-sites.ts';
 import { hasDatabase, storeOptions } from '../store/locations.ts';
-import { cutRange, type FetchedDocument, isForAnother, type WantedRange, withoutField } from './cut-range.ts';
+import { cutRange, type FetchedDocument, isForAnother, type RequestedRange, withoutField } from './cut-range.ts';
 import { type Located, locate } from './locate.ts';
 
 /** What goes to the Reader that runs. */
@@ -23,7 +23,7 @@ interface FetchRequest {
   readonly method?: 'GET' | 'HEAD';
   /** Sent along; names and values alternate. */
   readonly headers?: readonly string[];
-  readonly range?: WantedRange | undefined;
+  readonly range?: RequestedRange | undefined;
 }
 
 interface FetchDialog {
@@ -86,7 +86,7 @@ async function fetchLocally<Result>(
   // This process ends with the document, and looks for newer publications with it: so they are waited for.
   const look = (bound: BoundSite) => bound.publication.check().catch(ignore);
   try {
-    return await throughDoor(reader, async (door) => use(await follow(reader, door, options, look)));
+    return await withConnector(reader, async (door) => use(await follow(reader, door, options, look)));
   } finally {
     await reader.close();
   }
@@ -100,7 +100,7 @@ export async function fetchInReader(
   signal: AbortSignal,
 ): Promise<void> {
   await reader.sites.refresh();
-  await throughDoor(reader, async (door) => {
+  await withConnector(reader, async (door) => {
     const { content: pieces, ...described } = await follow(reader, door, { ...request, signal });
     await head(described);
     for await (const piece of pieces) await content(piece);
@@ -108,11 +108,14 @@ export async function fetchInReader(
 }
 
 /** Doors for one document, and what they have refused. */
-interface Door extends OwnDoor {
+interface ObservedConnector extends InProcessConnector {
   readonly refusals: readonly CodedError[];
 }
 
-async function throughDoor<Result>({ openDoor }: OpenReader, work: (door: Door) => Promise<Result>): Promise<Result> {
+async function withConnector<Result>(
+  { openDoor }: OpenReader,
+  work: (door: ObservedConnector) => Promise<Result>,
+): Promise<Result> {
   const refusals: CodedError[] = [];
   const door = openDoor((error) => refusals.push(error));
   try {
@@ -124,7 +127,7 @@ async function throughDoor<Result>({ openDoor }: OpenReader, work: (door: Door) 
 
 /** One request to the doors of this process, as a program would send it to the proxy. Resolves with the head of the answer. */
 function ask(
-  { connect }: Door,
+  { connect }: ObservedConnector,
   target: string,
   { method, headers, signal }: Pick<FetchRequest, 'method' | 'headers'> & { readonly signal?: AbortSignal | undefined },
 ): Promise<IncomingMessage> {
@@ -147,7 +150,7 @@ function ask(
 /** Redirects are signed, so they are followed, to connected sites. @param look - at each site, before it is read */
 async function follow(
   { sites }: OpenReader,
-  door: Door,
+  door: ObservedConnector,
   {
     address,
     method = 'GET',
@@ -197,16 +200,16 @@ function redirectOf({ statusCode = 0, headers }: IncomingMessage): string | unde
   return statusCode >= 300 && statusCode < 400 && statusCode !== 304 ? headers.location : undefined;
 }
 
-interface Asked {
+interface SentRequest {
   readonly address: string;
-  readonly range: WantedRange | undefined;
+  readonly range: RequestedRange | undefined;
   /** Header fields that went along. */
   readonly fields: readonly string[];
 }
 
 async function describe(
   answer: IncomingMessage,
-  asked: Asked,
+  asked: SentRequest,
   refusals: readonly CodedError[],
 ): Promise<FetchedDocument> {
   const { address, range, fields } = asked;

@@ -17,7 +17,7 @@ import { hasDatabase, storeOptions } from '../store/locations.ts';
 import { MEGABYTE } from '../store/settings.ts';
 import { notConnected } from './locate.ts';
 import { fetchWhole, measure, type SyncContext } from './sync-document.ts';
-import type { FailedDocument, FailedLook, SyncOptions, SyncProgress, SyncSummary, SyncWish } from './types.ts';
+import type { FailedDocument, FailureReason, SyncOptions, SyncProgress, SyncSummary, SyncWish } from './types.ts';
 import { type Listing, lengthIfKept, listWanted } from './wanted.ts';
 
 const ignore = () => undefined;
@@ -71,10 +71,10 @@ async function sync(
 }
 
 /** What a look for the newest publication has come to. */
-interface Found {
+interface RefreshResult {
   readonly freshness: Freshness;
-  readonly failedLook: FailedLook | undefined;
-  readonly failedDescriptor: FailedLook | undefined;
+  readonly failedLook: FailureReason | undefined;
+  readonly failedDescriptor: FailureReason | undefined;
 }
 
 async function currentSite(sites: BoundSites, { site }: SyncWish, signal: AbortSignal | undefined) {
@@ -84,7 +84,7 @@ async function currentSite(sites: BoundSites, { site }: SyncWish, signal: AbortS
   await unlessEnded(bound.publication.recheck().catch(ignore), signal);
   const freshness = await unlessEnded(bound.publication.current(), signal);
   const { failure, followFailure } = bound.publication;
-  const found: Found = { freshness, failedLook: told(failure), failedDescriptor: told(followFailure) };
+  const found: RefreshResult = { freshness, failedLook: told(failure), failedDescriptor: told(followFailure) };
   await bound.descriptor.ensure();
   await sites.refresh();
   const now = sites.find(site);
@@ -94,7 +94,7 @@ async function currentSite(sites: BoundSites, { site }: SyncWish, signal: AbortS
 }
 
 /** @throws unforeseen errors, as they are */
-function told(failure: unknown): FailedLook | undefined {
+function told(failure: unknown): FailureReason | undefined {
   if (failure === undefined) return undefined;
   if (!(failure instanceof CodedError)) throw failure;
   return { code: failure.code, message: failure.message };
@@ -117,7 +117,7 @@ async function unlessEnded<Result>(work: Result | Promise<Result>, signal: Abort
 class Sync {
   readonly #context: SyncContext;
   readonly #options: ParallelWish;
-  readonly #found: Found;
+  readonly #found: RefreshResult;
   readonly #parallel: number;
   readonly #tell: (progress: SyncProgress) => void;
   #progress: SyncProgress = { step: 'listing', documents: 0, ofDocuments: 0, bytes: 0, ofBytes: 0 };
@@ -128,7 +128,7 @@ class Sync {
   readonly #fetched = new Map<WantedDocument, number>();
   readonly #failed: FailedDocument[] = [];
 
-  constructor(context: SyncContext, options: ParallelWish & Pick<SyncOptions, 'onProgress'>, found: Found) {
+  constructor(context: SyncContext, options: ParallelWish & Pick<SyncOptions, 'onProgress'>, found: RefreshResult) {
     this.#context = context;
     this.#options = options;
     this.#found = found;

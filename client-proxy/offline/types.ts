@@ -41,20 +41,20 @@ export interface SyncCount {
 }
 
 /** Why something could not be had: the newest publication, or the newer descriptor that it names. */
-export interface FailedLook {
+export interface FailureReason {
   /** Code out of docs/generated/errors.md. */
   readonly code: string;
   readonly message: string;
 }
 
 /** A set whose key the reader does not have. */
-export interface RefusedSet extends FailedLook {
+export interface RefusedSet extends FailureReason {
   readonly set: KeyId;
   readonly documents: number;
 }
 
 /** A document that could not be had, although its key is there; or a whole list of documents that is no good. */
-export interface FailedDocument extends FailedLook {
+export interface FailedDocument extends FailureReason {
   /** Of a list its name, such as `sports`: paths begin with a slash. */
   readonly path: string;
 }
@@ -65,9 +65,9 @@ export interface SyncSummary {
   readonly version: number;
   readonly confirmed: number;
   /** Where the look for a newer publication failed; all else is about the one that was at hand then. */
-  readonly failedLook?: FailedLook;
+  readonly failedLook?: FailureReason;
   /** Where the publication is the newest, and the newer descriptor that it names could not be had: the previous one is in use. */
-  readonly failedDescriptor?: FailedLook;
+  readonly failedDescriptor?: FailureReason;
   /** Until when all this can be read without a network; seconds since 1970. */
   readonly readableUntil: number;
   /** All that is here now, of what was wanted; the next two together. */

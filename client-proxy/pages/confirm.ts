@@ -2,9 +2,16 @@
 import { accountAt, type ConnectionRequest, connect, type Proposal } from '../connect/connection.ts';
 import { ReaderError } from '../errors.ts';
 import { alertOf, connectPage } from './connect.ts';
-import type { Asked, PageAnswer, PagesContext } from './context.ts';
-import type { Offer, WantedDocument } from './proposals.ts';
-import { defineTemplate, type Fact, type FormField, type Page, type PageAlert, type PageForm } from './template.ts';
+import type { PageAnswer, PageRequest, PagesContext } from './context.ts';
+import type { Offer, RequestedDocument } from './proposals.ts';
+import {
+  defineTemplate,
+  type Fact,
+  type FormField,
+  type PageAlert,
+  type PageContent,
+  type PageForm,
+} from './template.ts';
 import { shownName } from './words.ts';
 
 const PROOF = {
@@ -18,7 +25,7 @@ const GONE: PageAlert = {
   hint: 'Paste its link once more.',
 };
 
-interface ConfirmPage extends Page {
+interface ConfirmPage extends PageContent {
   readonly sites: readonly { readonly site: string; readonly proof: string }[];
   /** Connected before. */
   readonly also: readonly string[];
@@ -55,7 +62,7 @@ const renderConfirm = defineTemplate<ConfirmPage>(
 `,
 );
 
-export async function showProposal(context: PagesContext, { part: name }: Asked): Promise<PageAnswer> {
+export async function showProposal(context: PagesContext, { part: name }: PageRequest): Promise<PageAnswer> {
   const proposal = context.proposals.get(name);
   if (proposal === undefined) return connectPage(context, { link: '', alert: GONE });
   return { html: renderProposal(context, name, proposal) };
@@ -65,7 +72,7 @@ export async function showProposal(context: PagesContext, { part: name }: Asked)
 export async function acceptProposal(
   context: PagesContext,
   form: URLSearchParams,
-  { part: name }: Asked,
+  { part: name }: PageRequest,
 ): Promise<PageAnswer> {
   const proposal = context.proposals.get(name);
   const sites = form.getAll('site');
@@ -92,7 +99,7 @@ function wayOn(error: unknown, { request: { sites } }: Offer): PageAlert['way'] 
 }
 
 /** Back to the document that the reader wanted, where its site was connected. */
-function afterConnecting(sites: readonly string[], wanted?: WantedDocument): string {
+function afterConnecting(sites: readonly string[], wanted?: RequestedDocument): string {
   if (wanted === undefined || !sites.includes(wanted.site)) return '/?done=connected';
   return `/connect?${new URLSearchParams({ ...wanted, done: 'connected' })}`;
 }

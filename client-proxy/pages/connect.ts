@@ -5,8 +5,8 @@ import { propose } from '../connect/connection.ts';
 import { isCodeAlone, readInvitation } from '../connect/invitation.ts';
 import { type InvitationLink, parseInvitationLink } from '../connect/link.ts';
 import { ReaderError } from '../errors.ts';
-import { type Asked, type PageAnswer, type PagesContext, usesProxy } from './context.ts';
-import type { WantedDocument } from './proposals.ts';
+import { type PageAnswer, type PageRequest, type PagesContext, usesProxy } from './context.ts';
+import type { RequestedDocument } from './proposals.ts';
 import { newSites } from './publishers.ts';
 import { doneText, type FormField, KEPT_BEFORE, type PageAlert, type PageForm, renderPage } from './template.ts';
 import { alertFor, type ProblemText } from './texts.ts';
@@ -117,7 +117,7 @@ export function connectForm(token: string, { site, path, link, asksSite }: FormV
 }
 
 /** `?site=` comes from links on fallback pages, or from any page: it only words the page, and opens what is connected already. */
-export async function showConnect(context: PagesContext, asked: Asked): Promise<PageAnswer> {
+export async function showConnect(context: PagesContext, asked: PageRequest): Promise<PageAnswer> {
   const { query } = asked;
   const { site, path } = wantedIn(query);
   const bound = site === undefined ? undefined : context.sites.find(site);
@@ -219,7 +219,7 @@ async function newSiteIn({ store }: PagesContext, form: URLSearchParams) {
 async function proposeAndShow(
   context: PagesContext,
   link: InvitationLink,
-  wanted?: WantedDocument,
+  wanted?: RequestedDocument,
 ): Promise<PageAnswer> {
   const proposal = await propose(context, link, context.proofs);
   return { goTo: `/connect/${context.proposals.add({ ...proposal, wanted })}` };

@@ -7,7 +7,7 @@ import type { Upstream } from '../network/upstream.ts';
 import type { BoundSites } from '../site/bound-sites.ts';
 import type { SettingName, SettingsKeeper } from '../store/settings.ts';
 import type { ReaderStore } from '../store/store.ts';
-import type { AskedHost } from './guard.ts';
+import type { RequestHost } from './guard.ts';
 import type { BoundTunnels, Noticed } from './noticed.ts';
 import type { Proposals } from './proposals.ts';
 
@@ -41,21 +41,21 @@ export interface PagesContext extends PagesOptions, Noticed {
 export interface PageCall {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly asked: AskedHost;
+  readonly asked: RequestHost;
   /** Path and query. */
   readonly target: string;
   /** In absolute form: a browser that uses the Reader as its proxy for everything. */
   readonly throughProxy: boolean;
 }
 
-export interface Asked extends PageCall {
+export interface PageRequest extends PageCall {
   readonly query: URLSearchParams;
   /** What stands in place of the star of the route; empty where it has none. */
   readonly part: string;
 }
 
 /** Whether a browser has been seen to use the Reader as its proxy; for this machine's own addresses it does not, so other requests have to show it. */
-export function usesProxy({ browsers }: PagesContext, { request, throughProxy }: Asked): boolean {
+export function usesProxy({ browsers }: PagesContext, { request, throughProxy }: PageRequest): boolean {
   return throughProxy || browsers.when(request.headers['user-agent'] ?? '') !== undefined;
 }
 
@@ -66,6 +66,6 @@ export type PageAnswer =
   /** After a change: the path of the page to go on with, by GET, so that a reload repeats nothing. */
   | { readonly goTo: string };
 
-export type Show = (context: PagesContext, asked: Asked) => Promise<PageAnswer>;
+export type PageHandler = (context: PagesContext, asked: PageRequest) => Promise<PageAnswer>;
 /** Called only with a form that the guard accepted. */
-export type Change = (context: PagesContext, form: URLSearchParams, asked: Asked) => Promise<PageAnswer>;
+export type SubmitHandler = (context: PagesContext, form: URLSearchParams, asked: PageRequest) => Promise<PageAnswer>;

@@ -1,12 +1,12 @@
 /** Disconnecting a publisher: after one more question, its sites, keys and publications are removed from this device. */
 import { ReaderError } from '../errors.ts';
 import type { StoredBinding } from '../store/types.ts';
-import type { Asked, PageAnswer, PagesContext } from './context.ts';
+import type { PageAnswer, PageRequest, PagesContext } from './context.ts';
 import { checkOwnLink } from './guard.ts';
 import { renderPage } from './template.ts';
 import { shownName } from './words.ts';
 
-export async function showDisconnect(context: PagesContext, asked: Asked): Promise<PageAnswer> {
+export async function showDisconnect(context: PagesContext, asked: PageRequest): Promise<PageAnswer> {
   checkOwnLink(asked.request);
   const { id, descriptor, sites } = await findBinding(context, asked);
   const names = sites.map(({ site }) => site).join(', ');
@@ -27,7 +27,11 @@ export async function showDisconnect(context: PagesContext, asked: Asked): Promi
   return { html };
 }
 
-export async function disconnect(context: PagesContext, _form: URLSearchParams, asked: Asked): Promise<PageAnswer> {
+export async function disconnect(
+  context: PagesContext,
+  _form: URLSearchParams,
+  asked: PageRequest,
+): Promise<PageAnswer> {
   const { id, sites } = await findBinding(context, asked);
   context.store.identity().forgetBinding(id);
   await Promise.all(sites.map(({ site }) => context.cache.forget(site)));
@@ -35,7 +39,7 @@ export async function disconnect(context: PagesContext, _form: URLSearchParams, 
   return { goTo: '/?done=disconnected' };
 }
 
-async function findBinding({ store }: PagesContext, { part }: Asked): Promise<StoredBinding> {
+async function findBinding({ store }: PagesContext, { part }: PageRequest): Promise<StoredBinding> {
   const binding = (await store.bindings()).find(({ id }) => String(id) === part);
   if (binding === undefined) throw new ReaderError('page-unknown', 'this publisher is not connected');
   return binding;

@@ -16,7 +16,7 @@ const OWN_HOSTS: readonly string[] = ['localhost', '127.0.0.1'];
 const MEDIA_TYPE = 'application/x-www-form-urlencoded';
 
 /** What a request is addressed to: its URL in absolute form, otherwise its `Host`. */
-export interface AskedHost {
+export interface RequestHost {
   readonly host: string;
   readonly port: number;
 }
@@ -31,7 +31,7 @@ export class Guard {
   }
 
   /** Whether a request is addressed to these pages, and not to a gateway or a foreign name. */
-  isOwn({ host, port }: AskedHost): boolean {
+  isOwn({ host, port }: RequestHost): boolean {
     return port === this.#ownPort() && OWN_HOSTS.includes(host);
   }
 
@@ -40,7 +40,7 @@ export class Guard {
    *
    * @throws ReaderError `method-refused`, `host-unknown`, `cross-site`, `form-malformed`
    */
-  async readForm(request: IncomingMessage, asked: AskedHost): Promise<URLSearchParams> {
+  async readForm(request: IncomingMessage, asked: RequestHost): Promise<URLSearchParams> {
     if (request.method !== 'POST') throw new ReaderError('method-refused', 'forms are posted');
     if (!this.isOwn(asked)) throw new ReaderError('host-unknown', 'the address is not one of this program');
     checkSender(request, `http://${asked.host}:${asked.port}`);
@@ -56,7 +56,7 @@ export class Guard {
    *
    * @throws ReaderError as {@link readForm}
    */
-  async readForeignForm(request: IncomingMessage, asked: AskedHost): Promise<URLSearchParams> {
+  async readForeignForm(request: IncomingMessage, asked: RequestHost): Promise<URLSearchParams> {
     if (!this.isOwn(asked)) throw new ReaderError('host-unknown', 'the address is not one of this program');
     if (!isWindow(request.headers))
       throw new ReaderError('cross-site', 'only a browser brings a form of another page, in a window of its own');

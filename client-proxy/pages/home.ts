@@ -6,11 +6,11 @@ import { ago } from '../../reading/confirmation.ts';
 import { HOST } from '../gateway/label.ts';
 import { PROXY_FILE_PATH } from '../gateway/proxy-file.ts';
 import { connectForm } from './connect.ts';
-import { type Asked, type PageAnswer, type PagesContext, usesProxy } from './context.ts';
+import { type PageAnswer, type PageRequest, type PagesContext, usesProxy } from './context.ts';
 import { lockForm } from './lock.ts';
-import type { Verified } from './noticed.ts';
+import type { VerifiedRead } from './noticed.ts';
 import { describePublishers, PUBLISHER_TEMPLATE, type PublisherView } from './publishers.ts';
-import { defineTemplate, doneText, type Page, type PageForm } from './template.ts';
+import { defineTemplate, doneText, type PageContent, type PageForm } from './template.ts';
 import { clockOf, isoOf } from './words.ts';
 
 const SHOWN_AT_ONCE = 8;
@@ -21,7 +21,7 @@ const FROM = {
   browser: 'kept by the browser, still good',
 } as const;
 
-interface HomePage extends Page {
+interface HomePage extends PageContent {
   readonly publishers: readonly PublisherView[];
   /** Sites with protected content that the reader is not connected with. */
   readonly seen: readonly string[];
@@ -114,7 +114,7 @@ const renderHome = defineTemplate<HomePage>('home', HOME, {
   publisher: PUBLISHER_TEMPLATE,
 });
 
-export async function showHome(context: PagesContext, asked: Asked): Promise<PageAnswer> {
+export async function showHome(context: PagesContext, asked: PageRequest): Promise<PageAnswer> {
   const { token, settings } = context;
   const publishers = await describePublishers(context);
   const isEmpty = publishers.length === 0;
@@ -142,7 +142,7 @@ export async function showHome(context: PagesContext, asked: Asked): Promise<Pag
 }
 
 /** Browsers do not use a proxy for this machine's own addresses, so their requests for other sites have to show it. */
-function describeBrowser({ browsers, now }: PagesContext, { request, throughProxy }: Asked): string {
+function describeBrowser({ browsers, now }: PagesContext, { request, throughProxy }: PageRequest): string {
   const checked = 'The usual http:// addresses of your sites are checked';
   const copies = 'except for copies that it kept from before.';
   if (throughProxy) return `This browser uses the Reader as its proxy. ${checked}, ${copies}`;
@@ -159,7 +159,7 @@ function describeTunnels({ tunnels, sites, now }: PagesContext): HomePage['tunne
   });
 }
 
-function describeVerified(verified: Verified, { sites, urlOf, now }: PagesContext): VerifiedView[] {
+function describeVerified(verified: VerifiedRead, { sites, urlOf, now }: PagesContext): VerifiedView[] {
   const { site, path, title, from, time } = verified;
   const bound = sites.find(site);
   if (bound === undefined) return [];

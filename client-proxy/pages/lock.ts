@@ -1,5 +1,5 @@
 /** Locking the Reader, and the page that a locked one shows in place of all that needs its keys. */
-import type { Asked, PageAnswer, PagesContext } from './context.ts';
+import type { PageAnswer, PageRequest, PagesContext } from './context.ts';
 import { type FormField, type PageAlert, type PageForm, renderPage } from './template.ts';
 import { alertFor, type ProblemText } from './texts.ts';
 
@@ -59,7 +59,7 @@ export async function lock(context: PagesContext): Promise<PageAnswer> {
 }
 
 /** A link to a document comes to it once the Reader is unlocked. */
-export async function showLocked(context: PagesContext, { target }: Asked): Promise<PageAnswer> {
+export async function showLocked(context: PagesContext, { target }: PageRequest): Promise<PageAnswer> {
   return { html: renderLocked(context, wayOn(target)) };
 }
 

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { LIMITS } from '../limits.ts';
 
 /** A document that was read. */
-export interface Verified {
+export interface VerifiedRead {
   readonly site: string;
   /** Of the document, without query. */
   readonly path: string;
@@ -18,15 +18,15 @@ export interface Verified {
 /** The documents that were read last; without queries, and the reader can clear it. */
 export class Activity {
   /** By site and path. */
-  readonly #entries = new LRUCache<string, Verified>({ max: LIMITS.activity });
+  readonly #entries = new LRUCache<string, VerifiedRead>({ max: LIMITS.activity });
 
-  record(verified: Verified): void {
+  record(verified: VerifiedRead): void {
     const name = `${verified.site}${verified.path}`;
     this.#entries.set(name, { ...verified, title: verified.title ?? this.#entries.peek(name)?.title });
   }
 
   /** The latest first. */
-  list(): Verified[] {
+  list(): VerifiedRead[] {
     return [...this.#entries.values()];
   }
 

@@ -4,7 +4,15 @@ import { READER_INVITATION_PATH } from '../../core/site/open-in-reader.ts';
 import { ReaderError } from '../errors.ts';
 import { acceptProposal, showProposal } from './confirm.ts';
 import { declineSite, lookAtLink, lookAtSite, showConnect, showInvitation } from './connect.ts';
-import type { Asked, Change, PageAnswer, PageCall, PagesContext, PagesOptions, Show } from './context.ts';
+import type {
+  PageAnswer,
+  PageCall,
+  PageHandler,
+  PageRequest,
+  PagesContext,
+  PagesOptions,
+  SubmitHandler,
+} from './context.ts';
 import { disconnect, showDisconnect } from './disconnect.ts';
 import { Guard } from './guard.ts';
 import { clearActivity, showHome } from './home.ts';
@@ -15,11 +23,11 @@ import { saveSettings, showSettings } from './settings.ts';
 import { CONTROL_HEADERS } from './template.ts';
 
 interface Route {
-  readonly show?: Show;
+  readonly show?: PageHandler;
   /** Takes a form of this page. */
-  readonly change?: Change;
+  readonly change?: SubmitHandler;
   /** Takes a form that a page of another site has sent, and changes nothing. */
-  readonly fillIn?: Change;
+  readonly fillIn?: SubmitHandler;
 }
 
 /** By path; a star stands for one segment of letters, digits, `-` and `_`. */
@@ -58,7 +66,7 @@ export class Pages {
     const { request, response, target } = call;
     const [path = '', query = ''] = target.split(/\?(.*)/s);
     const { part, show, change, fillIn } = findRoute(path);
-    const asked: Asked = { ...call, query: new URLSearchParams(query), part };
+    const asked: PageRequest = { ...call, query: new URLSearchParams(query), part };
     if (request.method === 'GET' || request.method === 'HEAD') {
       if (show === undefined) throw new ReaderError('page-unknown', 'forms are posted to this address');
       send(response, await show(this.#context, asked), request.method === 'GET');
@@ -87,7 +95,7 @@ function findRoute(path: string): Route & { readonly part: string } {
  * Where a locked Reader asks for its passphrase in place of the page. One that has lost or forgotten everything starts afresh with a new key;
  * where a passphrase protected the old one, it asks for a new passphrase first.
  */
-function unlocked(show: Show): Show {
+function unlocked(show: PageHandler): PageHandler {
   return async (context, asked) => {
     const { lock } = context;
     if (lock.isLocked && lock.isEmpty && !lock.needsNewPassphrase) await lock.unlock();

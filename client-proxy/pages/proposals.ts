@@ -5,17 +5,17 @@ import type { Proposal } from '../connect/connection.ts';
 import { LIMITS } from '../limits.ts';
 
 /** The document that the reader wanted to open before its site was connected. */
-export interface WantedDocument {
+export interface RequestedDocument {
   readonly site: string;
   /** As it stands in a URL; perhaps with a query. */
   readonly path: string;
 }
 
 export interface Offer extends Proposal {
-  readonly wanted?: WantedDocument | undefined;
+  readonly wanted?: RequestedDocument | undefined;
 }
 
-interface Waiting {
+interface PendingOffer {
   readonly offer: Offer;
   /** By `performance.now`. */
   readonly until: number;
@@ -24,14 +24,14 @@ interface Waiting {
 }
 
 export class Proposals {
-  readonly #waiting = new Map<string, Waiting>(); // the oldest first
+  readonly #pending = new Map<string, PendingOffer>(); // the oldest first
 
   /** @returns its name, for a path */
   add(offer: Offer): string {
-    const [oldest] = this.#waiting.keys();
-    if (this.#waiting.size >= LIMITS.proposals && oldest !== undefined) this.#waiting.delete(oldest);
+    const [oldest] = this.#pending.keys();
+    if (this.#pending.size >= LIMITS.proposals && oldest !== undefined) this.#pending.delete(oldest);
     const name = toBase64url(randomBytes(16));
-    this.#waiting.set(name, { offer, until: performance.now() + LIMITS.proposalTime });
+    this.#pending.set(name, { offer, until: performance.now() + LIMITS.proposalTime });
     return name;
   }
 
@@ -51,14 +51,14 @@ export class Proposals {
       waiting.accepting = undefined;
     });
     await waiting.accepting;
-    this.#waiting.delete(name);
+    this.#pending.delete(name);
     return true;
   }
 
-  #find(name: string): Waiting | undefined {
-    const waiting = this.#waiting.get(name);
+  #find(name: string): PendingOffer | undefined {
+    const waiting = this.#pending.get(name);
     if (waiting && waiting.until > performance.now()) return waiting;
-    this.#waiting.delete(name);
+    this.#pending.delete(name);
     return undefined;
   }
 }

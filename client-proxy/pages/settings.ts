@@ -11,11 +11,11 @@ import {
   type SettingName,
   settingText,
 } from '../store/settings.ts';
-import type { Asked, PageAnswer, PagesContext } from './context.ts';
+import type { PageAnswer, PageRequest, PagesContext } from './context.ts';
 import { doneText, type FormField, renderPage } from './template.ts';
 
 /** What the form says of a setting. */
-interface Shown {
+interface SettingText {
   readonly label: string;
   readonly hint: string;
   /** For a value that is not valid. */
@@ -24,7 +24,7 @@ interface Shown {
 
 const RESTART = 'Takes effect after a restart.';
 
-const SHOWN: { readonly [name in SettingName]: (context: PagesContext) => Shown } = {
+const SETTING_TEXTS: { readonly [name in SettingName]: (context: PagesContext) => SettingText } = {
   port: ({ port }) => ({
     label: 'Port',
     hint: `A number from ${PORTS.least} to ${PORTS.most}; empty: ${DEFAULT_PORT}. Now ${port() ?? DEFAULT_PORT}; a new one takes effect after a restart, and changes all addresses of the Reader.`,
@@ -67,7 +67,7 @@ const SHOWN: { readonly [name in SettingName]: (context: PagesContext) => Shown 
 
 type Texts = ReadonlyMap<SettingName, string>;
 
-export async function showSettings(context: PagesContext, { query }: Asked): Promise<PageAnswer> {
+export async function showSettings(context: PagesContext, { query }: PageRequest): Promise<PageAnswer> {
   const { current } = context.settings;
   await context.cache.scan().catch(() => undefined); // other programs may have added to it
   const texts = new Map(SETTING_NAMES.map((name) => [name, settingText(name, current[name])]));
@@ -113,7 +113,7 @@ function renderSettings(context: PagesContext, texts: Texts, wrong: readonly Set
 
 function fieldOf(name: SettingName, text = '', isWrong: boolean, context: PagesContext): FormField {
   const given = givenText(name, context);
-  const { label, hint, complaint } = SHOWN[name](context);
+  const { label, hint, complaint } = SETTING_TEXTS[name](context);
   const common = {
     name,
     label,

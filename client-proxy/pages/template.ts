@@ -3,7 +3,7 @@ import { Eta } from 'eta';
 import { STYLE, STYLE_SOURCE } from './style.ts';
 
 /** Everything a page can show; what is left out is not there. */
-export interface Page {
+export interface PageContent {
   readonly title: string;
   readonly lead?: string | undefined;
   /** What just went wrong, on a page that can be used all the same; takes the focus. */
@@ -14,14 +14,14 @@ export interface Page {
   readonly note?: string | undefined;
   readonly form?: PageForm | undefined;
   /** The one way on. */
-  readonly action?: WayLink | undefined;
+  readonly action?: ActionLink | undefined;
   /** Small print: name and value. */
   readonly facts?: readonly Fact[];
   /** On the Reader's own pages: which of them this is. Elsewhere there is no way from a page to them. */
-  readonly place?: Place | undefined;
+  readonly place?: NavigationEntry | undefined;
 }
 
-interface WayLink {
+interface ActionLink {
   readonly text: string;
   readonly url: string;
 }
@@ -34,13 +34,13 @@ export interface PageAlert {
   /** The message of the error, folded away. */
   readonly detail?: string | undefined;
   /** The page that changes it. */
-  readonly way?: WayLink | undefined;
+  readonly way?: ActionLink | undefined;
 }
 
 export type Fact = readonly [name: string, value: string];
 
 /** An entry of the Reader's own navigation, or a page below none of them. */
-export type Place = 'home' | 'connect' | 'settings' | 'other';
+export type NavigationEntry = 'home' | 'connect' | 'settings' | 'other';
 
 /** A form on one of the Reader's own pages: it posts to one path, with the token of the guard (guard.ts). */
 export interface PageForm {
@@ -235,7 +235,7 @@ for (const [name, text] of Object.entries(PARTS)) eta.loadTemplate(`@${name}`, t
  *
  * @param parts - further templates, to be included
  */
-export function defineTemplate<Data extends Page>(
+export function defineTemplate<Data extends PageContent>(
   name: string,
   body: string,
   parts: Readonly<Record<string, string>> = {},
@@ -246,7 +246,7 @@ export function defineTemplate<Data extends Page>(
 }
 
 /** HTML of a page of the usual form. */
-export const renderPage = defineTemplate<Page>('message', MESSAGE);
+export const renderPage = defineTemplate<PageContent>('message', MESSAGE);
 
 const POLICY = `default-src 'none'; style-src ${STYLE_SOURCE}; base-uri 'none'`;
 

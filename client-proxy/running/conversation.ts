@@ -76,7 +76,7 @@ async function* readFrames(socket: Socket): AsyncGenerator<Frame, void> {
 }
 
 /** An error as it travels. */
-export interface SentError {
+export interface SerializedError {
   readonly code: string;
   readonly message: string;
   readonly fields?: ErrorFields;
@@ -86,7 +86,7 @@ export interface SentError {
   readonly reason?: string;
 }
 
-export function describeError(error: unknown): SentError {
+export function describeError(error: unknown): SerializedError {
   if (!(error instanceof CodedError)) return { code: 'internal', message: reasonOf(error) };
   const { code, message, fields, typed } = error;
   const { address, reason } = error as { readonly address?: string; readonly reason?: string };
@@ -102,7 +102,7 @@ export function describeError(error: unknown): SentError {
 
 /** An error of the Reader that runs, of whichever layer. */
 export class RunningReaderError extends CodedError {
-  constructor({ code, message, fields, typed = false }: SentError) {
+  constructor({ code, message, fields, typed = false }: SerializedError) {
     const remedy = readerRemedy(code, fields);
     super(remedy === undefined ? {} : { [code]: { means: '', remedy } }, code, message, {
       fields: fields ?? {},

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../core/errors.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS, type Limits, limitsOf } from '../limits.ts';
-import { Conversation, DocumentRefused, type Frame, RunningReaderError, type SentError } from './conversation.ts';
+import { Conversation, DocumentRefused, type Frame, RunningReaderError, type SerializedError } from './conversation.ts';
 import { reach } from './socket.ts';
 
 /** What the Reader may ask of the command while it carries it out. Arguments and answers are JSON, or content. */
@@ -92,7 +92,7 @@ async function converse(conversation: Conversation, command: Command): Promise<u
   for (;;) {
     const frame = await receive();
     if (!(frame instanceof Uint8Array)) {
-      if ('error' in frame) throw rebuild(frame.error as SentError);
+      if ('error' in frame) throw rebuild(frame.error as SerializedError);
       if ('result' in frame || frame.ended === true) return frame.result;
     }
     const answer = await answerTo(frame, dialog as Dialog);
@@ -112,7 +112,7 @@ function hasItsOwn(options: readonly string[], process: number): ReaderError {
   return new ReaderError('reader-running', message, { fields: { process }, typed: true });
 }
 
-function rebuild(sent: SentError): Error {
+function rebuild(sent: SerializedError): Error {
   const error = new RunningReaderError(sent);
   const { address, reason } = sent;
   return address !== undefined && reason !== undefined ? new DocumentRefused(address, error, reason) : error;

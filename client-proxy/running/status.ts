@@ -10,7 +10,7 @@ import { BoundSites } from '../site/bound-sites.ts';
 import { HostHealth } from '../site/host-health.ts';
 import { type PublicationStatus, statusOf } from '../site/publication-status.ts';
 import { hasDatabase, storeOptions } from '../store/locations.ts';
-import type { KeyPlace } from '../store/protection.ts';
+import type { KeyLocation } from '../store/protection.ts';
 import { SettingsKeeper } from '../store/settings.ts';
 import { ReaderStore } from '../store/store.ts';
 import type { Passphrase } from '../store/types.ts';
@@ -39,7 +39,7 @@ export interface ReaderStatus {
   /** Whether its keys are locked away; then it can tell of no site. Where everything was forgotten, there are none. */
   readonly locked: boolean;
   /** Where the key of its database is; left out where everything was forgotten. */
-  readonly keysIn?: KeyPlace['kind'];
+  readonly keysIn?: KeyLocation['kind'];
 }
 
 /** @param port - of the gateway, where it is known */
@@ -61,7 +61,7 @@ export interface StoredStatusOptions {
   readonly passphrase?: Passphrase;
 }
 
-export interface KnownStatus {
+export interface StatusReport {
   /** As it says of itself; `undefined` where none runs. */
   readonly reader: ReaderStatus | undefined;
   /** As they were read last. */
@@ -69,7 +69,7 @@ export interface KnownStatus {
   /** Why nothing can be told of the sites, or of a Reader that runs and gives no answer. */
   readonly problem: ReaderError | undefined;
   /** `undefined` where there is no database, or none that says it. */
-  readonly keysIn: KeyPlace['kind'] | undefined;
+  readonly keysIn: KeyLocation['kind'] | undefined;
 }
 
 /** The Reader that runs on a database; `undefined` where none does. @throws ReaderError `reader-unreachable` */
@@ -78,13 +78,13 @@ export async function askStatus(directory: string): Promise<ReaderStatus | undef
 }
 
 /** Makes no database where there is none. */
-export async function readStatus(options: StoredStatusOptions): Promise<KnownStatus> {
+export async function readStatus(options: StoredStatusOptions): Promise<StatusReport> {
   const { directory } = storeOptions(options);
   const nothing = { reader: undefined, sites: [], problem: undefined, keysIn: undefined };
   if (!hasDatabase(directory)) return nothing;
   try {
     const command = { directory, name: 'status' } as const;
-    const found = await inReader<ReaderStatus | KnownStatus>(command, () => readStored(options));
+    const found = await inReader<ReaderStatus | StatusReport>(command, () => readStored(options));
     return 'process' in found ? { ...nothing, reader: found, sites: found.sites, keysIn: found.keysIn } : found;
   } catch (problem) {
     if (!(problem instanceof ReaderError)) throw problem;
@@ -92,7 +92,7 @@ export async function readStatus(options: StoredStatusOptions): Promise<KnownSta
   }
 }
 
-async function readStored(options: StoredStatusOptions): Promise<KnownStatus> {
+async function readStored(options: StoredStatusOptions): Promise<StatusReport> {
   const storage = storeOptions(options);
   const store = ReaderStore.openLocked(storage);
   const keysIn = store.keyPlace?.kind;

@@ -56,7 +56,7 @@ export interface ProxyOptions extends StorageOptions {
   readonly onRefusal?: (error: CodedError, address: string) => void;
 }
 
-export interface OwnDoor {
+export interface InProcessConnector {
   connect(): Duplex;
   close(): Promise<void>;
 }
@@ -65,7 +65,7 @@ export interface OwnDoor {
 export interface OpenReader {
   readonly server: Server;
   /** Doors for connections of this very process, which are answered like those that come to the port. */
-  openDoor(refused: (error: CodedError) => void): OwnDoor;
+  openDoor(refused: (error: CodedError) => void): InProcessConnector;
   readonly sites: BoundSites;
   readonly upstream: Upstream;
   /** How documents are read. */
@@ -128,7 +128,7 @@ export async function openReader(
     const pages = new Pages({ ...common, cache, proofs: options, port: ownPort, fixed, urlOf });
     const doors = { ...common, pages, ownPort };
     const stopServing = attachDoors(server, { ...doors, refused });
-    const openDoor = (told: (error: CodedError) => void): OwnDoor => {
+    const openDoor = (told: (error: CodedError) => void): InProcessConnector => {
       const own = createServer(serverOptions(limits));
       const close = attachDoors(own, { ...doors, refused: told });
       return { connect: () => connectTo(own), close };

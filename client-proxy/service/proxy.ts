@@ -13,7 +13,7 @@ import { LoopbackServer } from '../server/loopback-server.ts';
 import { type OpenReader, openReader, type ProxyOptions } from '../server/open-reader.ts';
 import { serverOptions } from '../server/server.ts';
 import { storeOptions } from '../store/locations.ts';
-import type { KeyPlace } from '../store/protection.ts';
+import type { KeyLocation } from '../store/protection.ts';
 import { serveCommands } from './serve-commands.ts';
 
 const ignore = () => undefined;
@@ -38,7 +38,7 @@ export interface RunningProxy extends Pick<OpenReader, 'cache' | 'health' | 'loc
    */
   check(): Promise<void>;
   /** Where the key of its database is; and whether that was decided just now. */
-  readonly keysIn: { readonly place: KeyPlace['kind'] | undefined; readonly isFresh: boolean };
+  readonly keysIn: { readonly place: KeyLocation['kind'] | undefined; readonly isFresh: boolean };
   /** What was put right at the start, and what could not be, in sentences for the reader. */
   readonly notices: readonly string[];
   /** What `wispr proxy status` tells. */

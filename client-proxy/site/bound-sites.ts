@@ -33,7 +33,7 @@ export interface BoundSite {
   readonly remembered: RememberedDocuments;
 }
 
-interface KeptPublication {
+interface TrackedPublication {
   readonly keeper: PublicationKeeper;
   readonly isNoticeDue: () => boolean;
   /** Content hosts and keeper of the binding as it was last read. */
@@ -49,7 +49,7 @@ export class BoundSites {
   #version: number | undefined;
   #reading: Promise<void> | undefined;
   /** Outlive the reading of the store: what they hold was verified at some cost. By binding and site. */
-  #publications: ReadonlyMap<string, KeptPublication> = new Map();
+  #publications: ReadonlyMap<string, TrackedPublication> = new Map();
   #bySite: ReadonlyMap<string, BoundSite> = new Map();
   #byLabel: ReadonlyMap<string, BoundSite> = new Map();
   /** The sites that cannot be read until the Reader is unlocked, by their names and by their labels. */
@@ -129,7 +129,7 @@ export class BoundSites {
     const { version } = this.#store;
     const bindings = await this.#bindings();
     const isOpen = bindings !== undefined && !this.#store.isLocked; // which may have changed since a moment ago
-    const kept = new Map<string, KeptPublication>();
+    const kept = new Map<string, TrackedPublication>();
     this.#set(isOpen ? bindings.flatMap((binding) => this.#sitesOf(binding, kept)) : [], kept);
     // Not passed through to where they come from: requests for it are the reader's own business.
     const locked = isOpen ? [] : this.#store.sites();
@@ -137,7 +137,7 @@ export class BoundSites {
     this.#version = version;
   }
 
-  #set(sites: readonly BoundSite[], kept: ReadonlyMap<string, KeptPublication>): void {
+  #set(sites: readonly BoundSite[], kept: ReadonlyMap<string, TrackedPublication>): void {
     this.#publications = kept;
     this.#bySite = new Map(sites.map((site) => [site.site, site]));
     this.#byLabel = new Map(sites.map((site) => [site.label, site]));
@@ -153,7 +153,7 @@ export class BoundSites {
     }
   }
 
-  #sitesOf(binding: StoredBinding, kept: Map<string, KeptPublication>): BoundSite[] {
+  #sitesOf(binding: StoredBinding, kept: Map<string, TrackedPublication>): BoundSite[] {
     const { descriptor } = binding;
     const keepers: PublicationKeeper[] = [];
     const keys = new KeyFinder({
@@ -184,7 +184,7 @@ export class BoundSites {
     });
   }
 
-  #keep(site: string, { publisher, keyServer }: VerifiedDescriptor): KeptPublication {
+  #keep(site: string, { publisher, keyServer }: VerifiedDescriptor): TrackedPublication {
     const upstream = this.#upstream;
     const health = this.#health;
     const store = this.#store.publicationOf(site);
@@ -214,7 +214,7 @@ export class BoundSites {
       now: this.#now,
       follow: async (publication) => kept.descriptor?.follow(publication),
     });
-    const kept: KeptPublication = { keeper, content: [], descriptor: undefined, isNoticeDue: onceInAWhile() };
+    const kept: TrackedPublication = { keeper, content: [], descriptor: undefined, isNoticeDue: onceInAWhile() };
     return kept;
   }
 }

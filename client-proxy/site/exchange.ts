@@ -8,7 +8,7 @@ import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { connectionReason } from '../network/failures.ts';
 
-export interface Exchange {
+export interface ExchangeOptions {
   /** Canonical JSON, to be posted; without it, the exchange is a GET. */
   readonly body?: Uint8Array;
   /** Bytes of the answer. */
@@ -17,7 +17,7 @@ export interface Exchange {
   readonly timeout?: number;
 }
 
-export interface ExchangeAnswer {
+export interface ExchangeResult {
   readonly status: number;
   readonly body: Uint8Array;
   /** Seconds since 1970 by the other's clock, if it says. */
@@ -35,8 +35,8 @@ export async function exchange(
   dispatcher: Dispatcher,
   origin: string,
   path: string,
-  { body, maximumLength, timeout }: Exchange,
-): Promise<ExchangeAnswer> {
+  { body, maximumLength, timeout }: ExchangeOptions,
+): Promise<ExchangeResult> {
   if (!isOrigin(origin, { allowLoopback: true }))
     throw new ReaderError('link-malformed', `${origin} is not an HTTPS origin`);
   return sendTo(dispatcher, origin + path, {
@@ -49,7 +49,7 @@ export async function exchange(
 }
 
 /** One HTTP exchange, wherever it goes. */
-export interface Sending extends Exchange {
+export interface HttpExchange extends ExchangeOptions {
   readonly method: 'GET' | 'OPTIONS' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -58,8 +58,8 @@ export interface Sending extends Exchange {
 export async function sendTo(
   dispatcher: Dispatcher,
   url: string,
-  { method, headers = {}, body, maximumLength, timeout = LIMITS.exchangeTimeout }: Sending,
-): Promise<ExchangeAnswer> {
+  { method, headers = {}, body, maximumLength, timeout = LIMITS.exchangeTimeout }: HttpExchange,
+): Promise<ExchangeResult> {
   const { origin } = new URL(url);
   try {
     const signal = AbortSignal.timeout(timeout);

@@ -13,7 +13,7 @@ import type { ParentProxy } from '../network/parent-proxy.ts';
 import type { Upstream } from '../network/upstream.ts';
 import { BodyQueue } from './body-queue.ts';
 
-export interface Answer {
+export interface BodyResponse {
   readonly status: number;
   /** Names in lower case. Nothing in them is signed. */
   readonly headers: RequestHeaders;
@@ -21,7 +21,7 @@ export interface Answer {
 }
 
 /** The validators of an earlier answer. */
-export interface HeldVersion {
+export interface CachedValidators {
   readonly etag: string | undefined;
   readonly lastModified: string | undefined;
 }
@@ -30,14 +30,14 @@ export interface HeldVersion {
 export const PAST_CACHES: readonly string[] = ['cache-control', 'no-cache'];
 
 /** What is asked for. */
-export interface Wanted {
+export interface BodyRequest {
   readonly path: string;
   /** Bytes of the object: `start` inclusive, `end` exclusive. */
   readonly range?: ByteRange | undefined;
   /** Further header fields: names and values alternate. */
   readonly fields?: readonly string[];
   /** A version that is here: 304 is an answer, too. */
-  readonly held?: HeldVersion | undefined;
+  readonly held?: CachedValidators | undefined;
   /** Milliseconds between two pieces of the body. */
   readonly bodyTimeout?: number;
 }
@@ -54,9 +54,9 @@ const CLOSED = 'UND_ERR_SOCKET';
 export async function fetchBody(
   upstream: Upstream,
   origin: string,
-  wanted: Wanted,
+  wanted: BodyRequest,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<BodyResponse> {
   const answer = await attemptTwice(upstream, origin, wanted, signal);
   if (answer.status !== 304 || wanted.held !== undefined) return answer;
   // 304 for a version that is not here: once more, past the cache that said it.
@@ -64,7 +64,12 @@ export async function fetchBody(
   return attemptTwice(upstream, origin, { ...wanted, fields: PAST_CACHES }, signal);
 }
 
-async function attemptTwice(upstream: Upstream, origin: string, wanted: Wanted, signal: AbortSignal): Promise<Answer> {
+async function attemptTwice(
+  upstream: Upstream,
+  origin: string,
+  wanted: BodyRequest,
+  signal: AbortSignal,
+): Promise<BodyResponse> {
   try {
     return await attempt(upstream, origin, wanted, signal);
   } catch (error) {
@@ -77,15 +82,15 @@ async function attemptTwice(upstream: Upstream, origin: string, wanted: Wanted, 
 function attempt(
   upstream: Upstream,
   origin: string,
-  { path, range, fields = [], held, bodyTimeout = upstream.limits.bodyTimeout }: Wanted,
+  { path, range, fields = [], held, bodyTimeout = upstream.limits.bodyTimeout }: BodyRequest,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<BodyResponse> {
   const headers = ['accept', '*/*', 'accept-encoding', 'identity', ...fields];
   if (range) headers.push('range', `bytes=${range.start}-${range.end - 1}`);
   if (held?.etag !== undefined) headers.push('if-none-match', held.etag);
   if (held?.lastModified !== undefined) headers.push('if-modified-since', held.lastModified);
   const authority = origin.slice(origin.indexOf('//') + 2);
-  const { promise, ...settle } = Promise.withResolvers<Answer>();
+  const { promise, ...settle } = Promise.withResolvers<BodyResponse>();
   try {
     const handler = handlerFor(settle, authority, signal, upstream.parentFor(origin));
     upstream.dispatch(origin, authority, { path, method: 'GET', headers, bodyTimeout }, handler);
@@ -96,7 +101,7 @@ function attempt(
 }
 
 function handlerFor(
-  { resolve, reject }: Omit<PromiseWithResolvers<Answer>, 'promise'>,
+  { resolve, reject }: Omit<PromiseWithResolvers<BodyResponse>, 'promise'>,
   authority: string,
   signal: AbortSignal,
   parent: ParentProxy | undefined,

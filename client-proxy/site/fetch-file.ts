@@ -7,17 +7,17 @@ import { headerOf } from '../../reading/request-headers.ts';
 import { LIMITS } from '../limits.ts';
 import type { Upstream } from '../network/upstream.ts';
 import { exchange } from './exchange.ts';
-import { type Answer, fetchBody, type HeldVersion, PAST_CACHES } from './fetch-body.ts';
+import { type BodyResponse, type CachedValidators, fetchBody, PAST_CACHES } from './fetch-body.ts';
 
 /** A file of a content host. */
-export interface WantedFile extends HostedFile {
+export interface FileRequest extends HostedFile {
   readonly origin: string;
 }
 
 /** Caches on the way are to ask the host, by conditions, and may keep what they hold: with `no-cache` Squid drops it. */
 const REVALIDATED = ['cache-control', 'max-age=0'];
 
-interface HeldFile extends HeldVersion {
+interface CachedFile extends CachedValidators {
   readonly bytes: Uint8Array;
   readonly until: number;
 }
@@ -28,10 +28,10 @@ interface HeldFile extends HeldVersion {
  */
 export class ChangingFile {
   /** By content host: each has validators of its own. */
-  readonly #held = new Map<string, HeldFile>();
+  readonly #held = new Map<string, CachedFile>();
 
   /** As {@link fetchFile}. */
-  async fetch(upstream: Upstream, wanted: WantedFile): Promise<Uint8Array | undefined> {
+  async fetch(upstream: Upstream, wanted: FileRequest): Promise<Uint8Array | undefined> {
     return within(wanted, async (signal) => {
       const { origin, path, newest } = wanted;
       const known = this.#held.get(origin);
@@ -45,7 +45,7 @@ export class ChangingFile {
     });
   }
 
-  async #take(answer: Answer, wanted: WantedFile): Promise<Uint8Array | undefined> {
+  async #take(answer: BodyResponse, wanted: FileRequest): Promise<Uint8Array | undefined> {
     this.#held.delete(wanted.origin);
     const bytes = await readAnswer(answer, wanted);
     const [etag, lastModified] = [headerOf(answer.headers, 'etag'), headerOf(answer.headers, 'last-modified')];
@@ -58,7 +58,7 @@ export class ChangingFile {
 }
 
 /** Whether 304 speaks of the version that is at hand. */
-function confirms({ headers }: Answer, { etag }: HeldVersion): boolean {
+function confirms({ headers }: BodyResponse, { etag }: CachedValidators): boolean {
   const named = headerOf(headers, 'etag');
   return named === undefined || etag === undefined || weak(named) === weak(etag);
 }
@@ -73,13 +73,13 @@ function weak(etag: string): string {
  * @returns `undefined` where the host says that it has none; no more than one byte more than `maximumLength`
  * @throws ReadingError
  */
-export async function fetchFile(upstream: Upstream, wanted: WantedFile): Promise<Uint8Array | undefined> {
+export async function fetchFile(upstream: Upstream, wanted: FileRequest): Promise<Uint8Array | undefined> {
   const { origin, path } = wanted;
   return within(wanted, async (signal) => readAnswer(await fetchBody(upstream, origin, { path }, signal), wanted));
 }
 
 async function within<Result>(
-  { origin, milliseconds, signal }: WantedFile,
+  { origin, milliseconds, signal }: FileRequest,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const ending = new AbortController();
@@ -92,7 +92,7 @@ async function within<Result>(
   }
 }
 
-async function readAnswer({ status, body }: Answer, wanted: WantedFile): Promise<Uint8Array | undefined> {
+async function readAnswer({ status, body }: BodyResponse, wanted: FileRequest): Promise<Uint8Array | undefined> {
   const bytes = status === 200 ? await new ByteReader(body).readUpTo(wanted.maximumLength + 1) : undefined;
   body.destroy(new Error('not wanted')); // what is left of it
   if (bytes || status === 404 || status === 410) return bytes;

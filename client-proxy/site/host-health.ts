@@ -19,7 +19,7 @@ export interface HostReport {
   readonly since: number;
 }
 
-interface Known extends HostReport {
+interface HealthEntry extends HostReport {
   readonly until: number;
 }
 
@@ -37,7 +37,7 @@ export function mayAnotherHelp(error: unknown): boolean {
 }
 
 export class HostHealth {
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, HealthEntry>();
   readonly #report: (report: HostReport) => void;
 
   /** @param report - called for every new fault */
@@ -78,7 +78,7 @@ export class HostHealth {
       .map(({ origin, fault, code, since }) => ({ origin, fault, code, since }));
   }
 
-  #find(origin: string): Known | undefined {
+  #find(origin: string): HealthEntry | undefined {
     const known = this.#known.get(origin);
     if (known === undefined || known.until > Date.now()) return known;
     this.#known.delete(origin);

@@ -11,7 +11,7 @@ import { ChannelError } from '../../core/httpcrypt/errors.ts';
 import {
   beginExchange,
   type ChannelAnswer,
-  type Exchange,
+  type ChannelKeys,
   encodeCookie,
   MAXIMUM_ANSWER,
   openAnswer,
@@ -27,14 +27,14 @@ import {
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { ReaderError } from '../errors.ts';
 import { askNameServers } from '../network/name-servers.ts';
-import { type ExchangeAnswer, sendTo } from './exchange.ts';
+import { type ExchangeResult, sendTo } from './exchange.ts';
 
 /** Of a request that has to be repeated with a ticket. */
 const TOO_EARLY = 425;
 /** Random bytes of the path, from which to which. */
 const NAME_LENGTHS = [6, 18] as const;
 
-export interface HttpcryptOptions {
+export interface HttpcryptClientOptions {
   /** For plain HTTP. */
   readonly dispatcher: Dispatcher;
   /** The system's if left out. */
@@ -45,16 +45,16 @@ export interface HttpcryptOptions {
 /** A ticket, and the server key that it hangs on. */
 interface Ticket {
   readonly server: ServerKey;
-  readonly exchange: Exchange;
+  readonly exchange: ChannelKeys;
 }
 
 /** What one Reader knows of one endpoint. */
 export class HttpcryptChannel {
-  readonly #options: HttpcryptOptions;
+  readonly #options: HttpcryptClientOptions;
   #server: Promise<ServerKey> | undefined;
   #ticket: Ticket | undefined;
 
-  constructor(options: HttpcryptOptions) {
+  constructor(options: HttpcryptClientOptions) {
     this.#options = options;
   }
 
@@ -63,7 +63,7 @@ export class HttpcryptChannel {
    *
    * @throws ChannelError; ReaderError of exchange.ts
    */
-  async post(path: string, content: Uint8Array): Promise<ExchangeAnswer> {
+  async post(path: string, content: Uint8Array): Promise<ExchangeResult> {
     const ticket = this.#takeTicket();
     if (ticket) {
       const answer = await this.#tryPost(path, content, ticket);
@@ -79,7 +79,7 @@ export class HttpcryptChannel {
   }
 
   /** `undefined` where the answer cannot be opened. */
-  async #tryPost(path: string, content: Uint8Array, ticket: Ticket): Promise<ExchangeAnswer | undefined> {
+  async #tryPost(path: string, content: Uint8Array, ticket: Ticket): Promise<ExchangeResult | undefined> {
     try {
       return await this.#post(path, content, ticket);
     } catch (error) {
@@ -89,7 +89,7 @@ export class HttpcryptChannel {
   }
 
   /** A message that is sent too early is sent again, with the ticket that this brought. */
-  async #post(path: string, content: Uint8Array, ticket: Ticket): Promise<ExchangeAnswer> {
+  async #post(path: string, content: Uint8Array, ticket: Ticket): Promise<ExchangeResult> {
     const first = await this.#exchange(path, content, ticket);
     const next = first.status === TOO_EARLY ? this.#takeTicket() : undefined;
     const { status, content: body, time } = next ? await this.#exchange(path, content, next) : first;
@@ -107,7 +107,7 @@ export class HttpcryptChannel {
     path: string,
     content: Uint8Array,
     { server, exchange }: Ticket,
-  ): Promise<ChannelAnswer & Pick<ExchangeAnswer, 'time'>> {
+  ): Promise<ChannelAnswer & Pick<ExchangeResult, 'time'>> {
     const { dispatcher, endpoint } = this.#options;
     const sealed = sealRequest(server.publicKey, exchange, { target: `POST ${path}`, content });
     const { status, body, time } = await sendTo(dispatcher, endpoint.url + randomName(), {

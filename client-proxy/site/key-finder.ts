@@ -19,7 +19,7 @@ import { clockOff, type KeyServerChannel, sendKeyRequest } from './key-server.ts
 import { PeriodKeys, type PeriodKeysOptions } from './period-keys.ts';
 import { renewDeviceKey } from './renew.ts';
 
-interface Wanted extends PromiseWithResolvers<SetKey> {
+interface PendingKey extends PromiseWithResolvers<SetKey> {
   readonly id: KeyId;
 }
 
@@ -43,7 +43,7 @@ export class KeyFinder {
   readonly #keys = new Map<KeyId, SetKey>();
   readonly #underWay = new Map<KeyId, Promise<SetKey>>();
   readonly #refused = new Map<KeyId, { readonly error: Error; readonly until: number }>();
-  readonly #batch: Wanted[] = [];
+  readonly #batch: PendingKey[] = [];
   #deviceKey: NamedKey;
   #renewing: Promise<void> | undefined;
   #isRevoked = false;
@@ -113,7 +113,7 @@ export class KeyFinder {
       void this.#answer(batch.slice(start, start + MAXIMUM_KEYS_PER_REQUEST));
   }
 
-  async #answer(wanted: readonly Wanted[]): Promise<void> {
+  async #answer(wanted: readonly PendingKey[]): Promise<void> {
     try {
       const results = await this.#request(wanted.map(({ id }) => id));
       for (const { id, resolve, reject } of wanted) {

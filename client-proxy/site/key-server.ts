@@ -9,7 +9,7 @@ import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { ReaderError } from '../errors.ts';
 import type { Upstream } from '../network/upstream.ts';
-import { type ExchangeAnswer, exchange } from './exchange.ts';
+import { type ExchangeResult, exchange } from './exchange.ts';
 import { HttpcryptChannel } from './httpcrypt.ts';
 
 export interface FetchedDescriptor {
@@ -41,7 +41,7 @@ export async function fetchDescriptor(dispatcher: Dispatcher, keyServer: string)
 export interface KeyServerChannel {
   readonly keyServer: string;
   /** @throws ReaderError of exchange.ts; ChannelError */
-  post(path: string, body: Uint8Array, maximumLength: number): Promise<ExchangeAnswer>;
+  post(path: string, body: Uint8Array, maximumLength: number): Promise<ExchangeResult>;
 }
 
 /** HTTPCrypt, where the reader has chosen it and the signed descriptor names an endpoint. */
@@ -128,7 +128,7 @@ async function post(
   path: string,
   body: Uint8Array,
   maximumLength: number,
-): Promise<ExchangeAnswer> {
+): Promise<ExchangeResult> {
   const answer = await channel.post(path, body, maximumLength);
   const { status, time } = answer;
   if (status !== 200 && time !== undefined && Math.abs(time - nowInSeconds()) > REQUEST_TIME_TOLERANCE)
@@ -137,7 +137,7 @@ async function post(
 }
 
 /** The code that an error answer names, for telling refusals apart; of no other consequence. */
-function codeOf({ body }: ExchangeAnswer): string | undefined {
+function codeOf({ body }: ExchangeResult): string | undefined {
   const [, code] = /"(?:error|code)"\s*:\s*"([a-z-]{1,40})"/.exec(fromUtf8(body.subarray(0, 1000)) ?? '') ?? [];
   return code;
 }

@@ -4,18 +4,18 @@
  * still the one that the publication names.
  */
 import { LRUCache } from 'lru-cache';
-import type { DocumentReader, KnownDocument } from '../../core/object/document-reader.ts';
+import type { CachedDocument, DocumentReader } from '../../core/object/document-reader.ts';
 import { headBytes } from '../../core/object/head.ts';
 import { LIMITS } from '../limits.ts';
 
 export class RememberedDocuments {
-  readonly #byPath = new LRUCache<string, KnownDocument>({
+  readonly #byPath = new LRUCache<string, CachedDocument>({
     maxSize: LIMITS.rememberedBytes,
     sizeCalculation: memoryOf,
     ttl: LIMITS.rememberedFor,
   });
 
-  get(path: string): KnownDocument | undefined {
+  get(path: string): CachedDocument | undefined {
     return this.#byPath.get(path);
   }
 
@@ -30,6 +30,6 @@ export class RememberedDocuments {
 }
 
 /** Roughly: the head twice, and what surrounds it; so there are never more than 4,096. */
-function memoryOf({ headBytes }: KnownDocument): number {
+function memoryOf({ headBytes }: CachedDocument): number {
   return 2 * headBytes.length + 4_096;
 }

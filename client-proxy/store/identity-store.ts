@@ -4,10 +4,10 @@ import { insertBinding, readDescriptor, readSite, sealDeviceKey } from './bindin
 import { damaged } from './errors.ts';
 import type { SealedDatabase } from './sealed-database.ts';
 import { roamingPlace, SEED_PLACE, type Sealing, unseal } from './sealing.ts';
-import type { HostProof, NewBinding, RoamingKey, Row, SeenRoaming } from './types.ts';
+import type { HostProof, NewBinding, RoamingKey, RoamingRecord, Row } from './types.ts';
 
 /** The newest roaming file of the line that this device writes, with what the next one can be written by. */
-interface OwnRoaming extends SeenRoaming {
+interface OwnRoaming extends RoamingRecord {
   readonly key: RoamingKey;
 }
 
@@ -18,7 +18,7 @@ export interface Arrival {
   /** The seed, where this device takes it over. */
   readonly seed: Uint8Array | undefined;
   readonly bindings: readonly NewBinding[];
-  readonly seen: SeenRoaming;
+  readonly seen: RoamingRecord;
   /** Where this device goes on with the line. */
   readonly key: RoamingKey | undefined;
 }
@@ -69,7 +69,7 @@ export class IdentityStore {
   }
 
   /** The newest file of a line that this device has seen; known while the Reader is locked, too. */
-  seenRoaming(id: string): SeenRoaming | undefined {
+  seenRoaming(id: string): RoamingRecord | undefined {
     const row = this.#database.prepare('SELECT * FROM roaming WHERE id = ?').get(id);
     return row && seenIn(row);
   }
@@ -80,7 +80,7 @@ export class IdentityStore {
   }
 
   /** The newest file of the line that this device writes; known while the Reader is locked, too. */
-  ownRoaming(): SeenRoaming | undefined {
+  ownRoaming(): RoamingRecord | undefined {
     const row = this.#ownRow();
     return row && seenIn(row);
   }
@@ -102,7 +102,7 @@ export class IdentityStore {
   }
 
   /** Remembers a roaming file that this device writes. */
-  saveOwnRoaming(seen: SeenRoaming, key: RoamingKey): Promise<void> {
+  saveOwnRoaming(seen: RoamingRecord, key: RoamingKey): Promise<void> {
     return this.#sealed.writeSealed(
       (sealing) => sealRoamingKey(sealing, seen.id, key),
       (sealed) => saveRoaming(this.#database, seen, sealed),
@@ -169,7 +169,7 @@ async function sealRoamingKey(sealing: Sealing, id: string, { salt, stretched }:
 /** To be called in a transaction. With a key, the line becomes the one that this device writes. */
 function saveRoaming(
   database: DatabaseSync,
-  { id, number, digest, written }: SeenRoaming,
+  { id, number, digest, written }: RoamingRecord,
   key?: { readonly salt: Uint8Array; readonly sealed: Uint8Array },
 ): void {
   database
@@ -184,7 +184,7 @@ function saveRoaming(
   database.prepare('UPDATE roaming SET salt = ?, key = ? WHERE id = ?').run(key.salt, key.sealed, id);
 }
 
-function seenIn({ id, number, digest, written }: Row): SeenRoaming {
+function seenIn({ id, number, digest, written }: Row): RoamingRecord {
   if (!(digest instanceof Uint8Array)) throw damaged('table roaming', 'a digest is missing');
   return { id: String(id), number: Number(number), digest, written: Number(written) };
 }

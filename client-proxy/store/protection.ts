@@ -19,7 +19,7 @@ const CHECK_PLACE = ['storage', 'check'] as const;
 const ENTRY = /^reader [A-Za-z0-9_-]{22}$/;
 
 /** Where the storage key is. */
-export type KeyPlace =
+export type KeyLocation =
   | { readonly kind: 'key-file' }
   | { readonly kind: 'passphrase'; readonly parameters: Argon2idParameters }
   /** `entry`: its name in the system's keyring. */
@@ -28,14 +28,14 @@ export type KeyPlace =
 export interface Protection {
   /** Random; another one whenever the storage key changes. */
   readonly storeId: Uint8Array;
-  readonly place: KeyPlace;
+  readonly place: KeyLocation;
   readonly check: Uint8Array;
 }
 
 /** For a database that has had none, or changes its key: the sealing under that key, and what is written of it. */
 export async function newProtection(
   key: Uint8Array,
-  place: KeyPlace,
+  place: KeyLocation,
 ): Promise<{ readonly sealing: Sealing; readonly protection: Protection }> {
   const storeId = randomBytes(16);
   const sealing = await Sealing.create(key, storeId);
@@ -65,7 +65,7 @@ export function readProtection(database: DatabaseSync): Protection | undefined {
   return { storeId, check, place: readPlace(parsed) };
 }
 
-function readPlace(value: JsonObject): KeyPlace {
+function readPlace(value: JsonObject): KeyLocation {
   if (Object.keys(value).length === 0) return { kind: 'key-file' };
   if (hasMembers(value, ['keyring'])) {
     const { keyring: entry } = value;
@@ -85,7 +85,7 @@ export function writeProtection(database: DatabaseSync, { storeId, place, check 
   insert.run('check', check);
 }
 
-function describePlace(place: KeyPlace): JsonObject {
+function describePlace(place: KeyLocation): JsonObject {
   if (place.kind === 'passphrase') return { ...place.parameters };
   return place.kind === 'keyring' ? { keyring: place.entry } : {};
 }

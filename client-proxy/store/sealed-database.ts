@@ -4,17 +4,17 @@ import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 import { type Limits, limitsOf } from '../limits.ts';
 import { readerLocked, unwritable } from './errors.ts';
-import { type KeyPlace, newProtection, readProtection, writeProtection } from './protection.ts';
+import { type KeyLocation, newProtection, readProtection, writeProtection } from './protection.ts';
 import { type Sealing, sealAnew } from './sealing.ts';
-import { discardKey, type NewKey, type Opened, openSealing } from './storage-key.ts';
+import { discardKey, type NewKey, openSealing, type UnlockedStorage } from './storage-key.ts';
 import type { StorageKeyOptions } from './types.ts';
 
 /** A key is missing that a person can bring. */
 const CAN_WAIT: readonly string[] = ['passphrase-needed', 'keyring-unavailable'];
 
 export interface ProtectionChange {
-  readonly before: KeyPlace['kind'];
-  readonly after: KeyPlace['kind'];
+  readonly before: KeyLocation['kind'];
+  readonly after: KeyLocation['kind'];
   /** Whether the previous key is gone: `false` where the keyring did not remove it, or the key file may serve other databases. */
   readonly discarded: boolean;
 }
@@ -23,8 +23,8 @@ export class SealedDatabase {
   readonly database: DatabaseSync;
   readonly limits: Limits;
   readonly #keyOptions: Pick<StorageKeyOptions, 'keyFile' | 'keyring' | 'limits'>;
-  #opened: Opened | undefined;
-  #keyWasIn: KeyPlace['kind'] | undefined;
+  #opened: UnlockedStorage | undefined;
+  #keyWasIn: KeyLocation['kind'] | undefined;
   #changes = 0;
   #writes = 0;
   #locks = 0;
@@ -57,12 +57,12 @@ export class SealedDatabase {
   }
 
   /** Where the key of the database is; `undefined` where all was forgotten. */
-  get keyPlace(): KeyPlace | undefined {
+  get keyPlace(): KeyLocation | undefined {
     return readProtection(this.database)?.place;
   }
 
   /** Where the key is, or was until everything was forgotten. */
-  get keyWasIn(): KeyPlace['kind'] | undefined {
+  get keyWasIn(): KeyLocation['kind'] | undefined {
     return this.#keyWasIn;
   }
 
@@ -204,7 +204,7 @@ export class SealedDatabase {
     return { before: kind, after: made.place.kind, discarded };
   }
 
-  async #sealUnder({ key, place }: NewKey, previous: Opened): Promise<void> {
+  async #sealUnder({ key, place }: NewKey, previous: UnlockedStorage): Promise<void> {
     const { sealing, protection } = await newProtection(key, place);
     for (;;) {
       const writes = this.#writes;
@@ -221,7 +221,7 @@ export class SealedDatabase {
     this.database.exec('PRAGMA wal_checkpoint(TRUNCATE)'); // the log still has what was sealed under the previous key
   }
 
-  #use(opened: Opened): void {
+  #use(opened: UnlockedStorage): void {
     this.#opened = opened;
     this.#keyWasIn = opened.protection.place.kind;
   }

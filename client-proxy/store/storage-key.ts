@@ -25,7 +25,7 @@ import { type Limits, limitsOf } from '../limits.ts';
 import { diskFull, unwritable } from './errors.ts';
 import { deleteFromKeyring, KeyringUnavailable, readKeyring, whyNoKeyring, writeKeyring } from './keyring.ts';
 import {
-  type KeyPlace,
+  type KeyLocation,
   newProtection,
   openWith,
   type Protection,
@@ -37,7 +37,7 @@ import type { Sealing } from './sealing.ts';
 import type { StorageKeyOptions } from './types.ts';
 
 /** A database that is open for reading its secrets. */
-export interface Opened {
+export interface UnlockedStorage {
   readonly sealing: Sealing;
   readonly protection: Protection;
   /** It was made just now, and this decided where its key is. */
@@ -47,7 +47,7 @@ export interface Opened {
 /** A storage key that is being made. */
 export interface NewKey {
   readonly key: Uint8Array;
-  readonly place: KeyPlace;
+  readonly place: KeyLocation;
 }
 
 /**
@@ -55,7 +55,7 @@ export interface NewKey {
  *
  * @throws ReaderError `storage-key-refused`, `keyring-unavailable`, `passphrase-needed`, `passphrase-wrong`, `argument-invalid`, `store-damaged`
  */
-export async function openSealing(database: DatabaseSync, options: StorageKeyOptions): Promise<Opened> {
+export async function openSealing(database: DatabaseSync, options: StorageKeyOptions): Promise<UnlockedStorage> {
   const protection = readProtection(database);
   if (protection === undefined) return protect(database, options);
   const sealing = await openWith(await storageKeyFor(protection.place, options), protection);
@@ -63,7 +63,7 @@ export async function openSealing(database: DatabaseSync, options: StorageKeyOpt
   throw wrongKey(protection.place, options.keyFile);
 }
 
-async function storageKeyFor(place: KeyPlace, options: StorageKeyOptions): Promise<Uint8Array> {
+async function storageKeyFor(place: KeyLocation, options: StorageKeyOptions): Promise<Uint8Array> {
   if (place.kind !== 'passphrase' && options.passphrase !== undefined) throw unexpectedPassphrase();
   if (place.kind === 'key-file') return readKeyFile(options.keyFile);
   if (place.kind === 'keyring') return fromKeyring(place.entry, limitsOf(options));
@@ -93,7 +93,7 @@ function keyringUnavailable(error: unknown): Error {
 }
 
 /** Decides how a fresh database is protected. */
-async function protect(database: DatabaseSync, options: StorageKeyOptions): Promise<Opened> {
+async function protect(database: DatabaseSync, options: StorageKeyOptions): Promise<UnlockedStorage> {
   const { key, place } = await chooseKey(options);
   const { sealing, protection } = await newProtection(key, place);
   try {
@@ -155,7 +155,7 @@ export function newKeyFileKey(file: string): NewKey {
 }
 
 /** Removes a key that no database needs any more, where it belongs to one database alone; whether it could. */
-export async function discardKey(place: KeyPlace, { keyringTimeout }: Limits): Promise<boolean> {
+export async function discardKey(place: KeyLocation, { keyringTimeout }: Limits): Promise<boolean> {
   if (place.kind !== 'keyring') return true;
   try {
     await deleteFromKeyring(place.entry, keyringTimeout);
@@ -198,7 +198,7 @@ function makeKeyFile(file: string): Uint8Array {
   return readKeyFile(file);
 }
 
-function wrongKey(place: KeyPlace, keyFile: string): ReaderError {
+function wrongKey(place: KeyLocation, keyFile: string): ReaderError {
   if (place.kind === 'key-file') return refused(`${keyFile} is not the key of the reader's database`);
   if (place.kind === 'keyring') return refused(`the entry "${place.entry}" of the keyring is not the right key`);
   return new ReaderError('passphrase-wrong', "this passphrase does not open the reader's database");

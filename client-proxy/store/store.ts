@@ -2,7 +2,7 @@
 import { randomBytes } from '#primitives';
 import { KEY_LENGTH } from '../../core/crypto/key-id.ts';
 import type { VerifiedDescriptor } from '../../core/keys/descriptor.ts';
-import type { Provider } from '../../core/keys/device.ts';
+import type { KeyIssuer } from '../../core/keys/device.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import { insertBinding, readBinding, readSite, sealDeviceKey, updateDescriptor } from './binding-rows.ts';
 import { type OpenDatabase, openDatabase } from './database.ts';
@@ -90,7 +90,7 @@ export class ReaderStore extends SealedDatabase {
   }
 
   /** Replaces the device key of a binding. */
-  saveDeviceKey({ keyServer, publisher }: Provider, { id, key }: NamedKey): Promise<void> {
+  saveDeviceKey({ keyServer, publisher }: KeyIssuer, { id, key }: NamedKey): Promise<void> {
     const sql = 'UPDATE bindings SET device_key_id = ?, device_key = ? WHERE key_server = ? AND publisher = ?';
     return this.writeSealed(
       (sealing) => sealing.seal(key, devicePlace(keyServer, publisher, id)),

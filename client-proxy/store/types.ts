@@ -65,7 +65,7 @@ export interface NewBinding {
 }
 
 /** The newest roaming file of a line that this device has seen. */
-export interface SeenRoaming {
+export interface RoamingRecord {
   readonly id: string;
   readonly number: number;
   /** SHA-256 of the file. */

@@ -1,5 +1,5 @@
 /** What travels over HTTPCrypt, and how it is sealed: docs/spec/httpcrypt.md, "Requests" and "Answers". */
-import { exchangeKeys, XCHACHA_NONCE_LENGTH, xchachaOpen, xchachaSeal } from '#channel';
+import { XCHACHA_NONCE_LENGTH, x25519KeyPair, xchachaOpen, xchachaSeal } from '#channel';
 import { randomBytes, sha256 } from '#primitives';
 import { padmeLength } from '../crypto/padding.ts';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
@@ -22,7 +22,7 @@ export const MAXIMUM_ANSWER = 300_000;
 export const SHORTEST_ANSWER = XCHACHA_NONCE_LENGTH + PADDING_STEP + TAG_LENGTH;
 
 /** What one request and its answer are sealed by. */
-export interface Exchange {
+export interface ChannelKeys {
   /** What the request shows: a ticket, or the Reader's X25519 public key. */
   readonly shown: Uint8Array;
   readonly secret: Uint8Array;
@@ -38,7 +38,7 @@ export interface ChannelAnswer {
   readonly status: number;
   readonly content: Uint8Array;
   /** By which a later request can be sealed. */
-  readonly ticket: Exchange;
+  readonly ticket: ChannelKeys;
 }
 
 /**
@@ -46,8 +46,8 @@ export interface ChannelAnswer {
  *
  * @throws ChannelError `channel-key-refused` if that is of small order
  */
-export function beginExchange(publicKey: Uint8Array): Exchange {
-  const own = exchangeKeys(randomBytes(SHOWN_LENGTH));
+export function beginExchange(publicKey: Uint8Array): ChannelKeys {
+  const own = x25519KeyPair(randomBytes(SHOWN_LENGTH));
   const secret = own.agree(publicKey);
   if (!secret) throw new ChannelError('channel-key-refused', 'the server key for HTTPCrypt is of small order');
   const shown = new Uint8Array(own.publicKey);
@@ -75,7 +75,7 @@ export function decodeCookie(header: string | undefined): { keyId: Uint8Array; s
 /** The body of a request. @param nonce - random, but in test vectors */
 export function sealRequest(
   publicKey: Uint8Array,
-  exchange: Exchange,
+  exchange: ChannelKeys,
   { target, content }: ChannelRequest,
   nonce: Uint8Array = randomBytes(XCHACHA_NONCE_LENGTH),
 ): Uint8Array {
@@ -85,7 +85,11 @@ export function sealRequest(
 }
 
 /** Undoes {@link sealRequest}; `undefined` for anything else. @param publicKey - of the server */
-export function openRequest(publicKey: Uint8Array, exchange: Exchange, body: Uint8Array): ChannelRequest | undefined {
+export function openRequest(
+  publicKey: Uint8Array,
+  exchange: ChannelKeys,
+  body: Uint8Array,
+): ChannelRequest | undefined {
   if (body.length > MAXIMUM_REQUEST) return undefined;
   const message = xchachaOpen(exchange.secret, body, requestContext(publicKey, exchange));
   const [first, second] = (message && takeParts(message, 0, 2)) ?? [];
@@ -149,7 +153,7 @@ function isZeros(bytes: Uint8Array, from: number): boolean {
   return seen === 0;
 }
 
-function requestContext(publicKey: Uint8Array, { shown }: Exchange): Uint8Array {
+function requestContext(publicKey: Uint8Array, { shown }: ChannelKeys): Uint8Array {
   return concat(REQUEST_LABEL, publicKey, shown);
 }
 

@@ -15,7 +15,7 @@ import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from '../crypto/
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
 import { lengthPrefixed, utf8 } from '../encoding/bytes.ts';
 import { canonicalJson, hasMembers, type JsonObject } from '../encoding/canonical-json.ts';
-import { checkXwingPublicKey, type DeviceKeys, type Provider } from './device.ts';
+import { checkXwingPublicKey, type DeviceKeys, type KeyIssuer } from './device.ts';
 import { KeyError } from './errors.ts';
 import { MESSAGE_LIMITS } from './limits.ts';
 import { isSignedBy, parseMessage, signMessage, signMessageBy } from './sealed-message.ts';
@@ -58,7 +58,7 @@ export interface BindingAnswer {
 }
 
 /** A request whose form, keys and signature were checked. */
-export type Verified<Request extends BrowserBindingRequest> = Request & { readonly xwingPublicKey: Uint8Array };
+export type VerifiedRequest<Request extends BrowserBindingRequest> = Request & { readonly xwingPublicKey: Uint8Array };
 
 /** The code of an invitation without the marks that people read it by; `undefined` if it cannot be one. */
 export function normaliseCode(text: string): string | undefined {
@@ -108,7 +108,7 @@ export async function encodeBrowserBindingRequest(
  *
  * @throws KeyError `binding-malformed`
  */
-export async function verifyBindingRequest(bytes: Uint8Array): Promise<Verified<BindingRequest>> {
+export async function verifyBindingRequest(bytes: Uint8Array): Promise<VerifiedRequest<BindingRequest>> {
   const verified = await verify<BindingRequest>(bytes, REQUEST_LABEL, ['code', ...MEMBERS]);
   if (normaliseCode(String(verified.code)) === verified.code) return verified;
   throw new KeyError('binding-malformed', 'the binding request has a code that is not of the right form');
@@ -119,7 +119,7 @@ export async function verifyBindingRequest(bytes: Uint8Array): Promise<Verified<
  *
  * @throws KeyError `binding-malformed`
  */
-export function verifyBrowserBindingRequest(bytes: Uint8Array): Promise<Verified<BrowserBindingRequest>> {
+export function verifyBrowserBindingRequest(bytes: Uint8Array): Promise<VerifiedRequest<BrowserBindingRequest>> {
   return verify<BrowserBindingRequest>(bytes, BROWSER_REQUEST_LABEL, MEMBERS);
 }
 
@@ -128,7 +128,7 @@ export function verifyBrowserBindingRequest(bytes: Uint8Array): Promise<Verified
  *
  * @throws KeyError `binding-malformed`
  */
-export function verifyRenewalRequest(bytes: Uint8Array): Promise<Verified<BrowserBindingRequest>> {
+export function verifyRenewalRequest(bytes: Uint8Array): Promise<VerifiedRequest<BrowserBindingRequest>> {
   return verify<BrowserBindingRequest>(bytes, RENEWAL_LABEL, MEMBERS);
 }
 
@@ -144,7 +144,7 @@ async function verify<Request extends BrowserBindingRequest>(
   bytes: Uint8Array,
   label: string,
   members: readonly string[],
-): Promise<Verified<Request>> {
+): Promise<VerifiedRequest<Request>> {
   const message = parseMessage(bytes, MESSAGE_LIMITS.bindingRequest);
   if (message === undefined || !hasMembers(message, members)) {
     throw new KeyError('binding-malformed', 'the binding request is not of the form that the protocol allows');
@@ -165,7 +165,7 @@ async function verify<Request extends BrowserBindingRequest>(
 /** The issuer's answer: a fresh device key, encapsulated to the device. `keyServer` is the issuer's own origin. */
 export async function answerBinding(
   request: Uint8Array,
-  verified: Verified<BrowserBindingRequest>,
+  verified: VerifiedRequest<BrowserBindingRequest>,
   keyServer: string,
 ): Promise<{ answer: Uint8Array; deviceKey: NamedKey }> {
   const { ciphertext, sharedSecret } = xwingEncapsulate(verified.xwingPublicKey);
@@ -187,7 +187,7 @@ export function acceptBinding(
   request: Uint8Array,
   answer: Uint8Array,
   { xwing }: DeviceKeys,
-  provider: Provider,
+  provider: KeyIssuer,
 ): Promise<NamedKey> {
   const decapsulate = async (ciphertext: Uint8Array) => xwingDecapsulate(ciphertext, xwing.secretKey);
   return acceptBy(request, answer, decapsulate, provider);
@@ -202,7 +202,7 @@ export function acceptBrowserBinding(
   request: Uint8Array,
   answer: Uint8Array,
   { xwing }: BrowserDevice,
-  provider: Provider,
+  provider: KeyIssuer,
 ): Promise<NamedKey> {
   return acceptBy(request, answer, xwing.decapsulate, provider);
 }
@@ -211,7 +211,7 @@ async function acceptBy(
   request: Uint8Array,
   answer: Uint8Array,
   decapsulate: BrowserDevice['xwing']['decapsulate'],
-  provider: Provider,
+  provider: KeyIssuer,
 ): Promise<NamedKey> {
   const message = parseMessage(answer, MESSAGE_LIMITS.bindingAnswer);
   const ciphertext = fromBase64url(message?.ciphertext, XWING_CIPHERTEXT_LENGTH);
@@ -229,7 +229,7 @@ async function acceptBy(
 
 async function deriveDeviceKey(
   sharedSecret: Uint8Array,
-  { keyServer, publisher }: Provider,
+  { keyServer, publisher }: KeyIssuer,
   request: Uint8Array,
   ciphertext: Uint8Array,
 ): Promise<NamedKey> {

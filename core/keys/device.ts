@@ -19,7 +19,7 @@ export interface DeviceKeys {
 }
 
 /** Whom a device is bound to: two publishers get keys that have nothing in common. */
-export interface Provider {
+export interface KeyIssuer {
   /** Origin of the key server. */
   readonly keyServer: string;
   /** Key id of the publisher. */
@@ -27,7 +27,7 @@ export interface Provider {
 }
 
 /** Derives a device's key pairs for one provider from the device's random 32-byte seed. */
-export async function deriveDeviceKeys(seed: Uint8Array, provider: Provider): Promise<DeviceKeys> {
+export async function deriveDeviceKeys(seed: Uint8Array, provider: KeyIssuer): Promise<DeviceKeys> {
   return {
     xwing: xwingKeyPair(await deriveSeed(seed, 'wispr/1 device x-wing', provider)),
     ed25519: ed25519KeyPair(await deriveSeed(seed, 'wispr/1 device ed25519', provider)),
@@ -76,7 +76,7 @@ function isReduced(bytes: Uint8Array): boolean {
   return true;
 }
 
-function deriveSeed(seed: Uint8Array, label: string, { keyServer, publisher }: Provider): Promise<Uint8Array> {
+function deriveSeed(seed: Uint8Array, label: string, { keyServer, publisher }: KeyIssuer): Promise<Uint8Array> {
   return hkdfExpand(seed, lengthPrefixed(utf8(label), utf8(keyServer), keyIdBytes(publisher)), 32);
 }
 

@@ -35,7 +35,7 @@ export interface KeyFileContext {
   readonly site: string;
 }
 
-export interface KeyFilePlace {
+export interface KeyFileAddress {
   /** Of the file, below `/-/keys/`. Says nothing about the invitation to those who do not know its secret. */
   readonly name: string;
   /** Opens the file, and nothing else: 32 bytes. */
@@ -43,7 +43,7 @@ export interface KeyFilePlace {
 }
 
 /** Where the key file of an invitation lies, and what opens it. @param secret - 16 bytes of the link, or 32 of the password */
-export async function keyFilePlaceOf(secret: Uint8Array, context: KeyFileContext): Promise<KeyFilePlace> {
+export async function keyFileAddressOf(secret: Uint8Array, context: KeyFileContext): Promise<KeyFileAddress> {
   const extracted = await hkdfExtract(utf8('wispr/1 invitation'), secret);
   const derive = (label: string, length: number) => hkdfExpand(extracted, contextOf(label, context), length);
   return {
@@ -55,7 +55,7 @@ export async function keyFilePlaceOf(secret: Uint8Array, context: KeyFileContext
 /**
  * Makes a key file.
  *
- * @param key - as {@link keyFilePlaceOf} derives it
+ * @param key - as {@link keyFileAddressOf} derives it
  * @throws KeyError `key-file-malformed` if no reader would take it
  */
 export async function encodeKeyFile(keys: DocumentKeys, key: Uint8Array, context: KeyFileContext): Promise<Uint8Array> {
@@ -75,7 +75,7 @@ export function isLikeKeyFile(file: Uint8Array): boolean {
 /**
  * Opens a key file: steps F1 to F6.
  *
- * @param key - as {@link keyFilePlaceOf} derives it, or a handle of it
+ * @param key - as {@link keyFileAddressOf} derives it, or a handle of it
  * @throws KeyError `key-file-malformed`
  */
 export async function openKeyFile(file: Uint8Array, key: InputKey, context: KeyFileContext): Promise<DocumentKeys> {

@@ -32,7 +32,7 @@ export interface SetKey {
 }
 
 /** A set key whose bytes cannot be had. They were compared with its id where they arrived, so `id` is believed here. */
-export interface HeldSetKey extends Omit<SetKey, 'key'> {
+export interface SetKeyHandle extends Omit<SetKey, 'key'> {
   readonly id: KeyId;
   readonly handle: HmacHandle;
 }
@@ -40,17 +40,17 @@ export interface HeldSetKey extends Omit<SetKey, 'key'> {
 /** What a reader needs for an object. */
 export interface ReadingContext {
   /** Finds a set key; `undefined` if the reader has none, and can get none. */
-  readonly findKey: (setKeyId: KeyId) => Promise<SetKey | HeldSetKey | undefined>;
+  readonly findKey: (setKeyId: KeyId) => Promise<SetKey | SetKeyHandle | undefined>;
   /** Seconds since 1970. */
   readonly now: number;
   /** What was opened before at this site, path and publisher; steps 1 to 9 need not be taken twice for the same bytes. */
-  readonly known?: KnownDocument | undefined;
+  readonly known?: CachedDocument | undefined;
   /** What stands between a payload and its blocks: for who keeps them, or has another source where one fails. */
   readonly supply?: ((reader: DocumentReader, payload: ByteReader) => BlockSource) | undefined;
 }
 
 /** A document that was opened before, at the same site, path and publisher. */
-export interface KnownDocument {
+export interface CachedDocument {
   readonly reader: DocumentReader;
   /** Of `reader.head`, as `headBytes` gives them. */
   readonly headBytes: Uint8Array;
@@ -266,7 +266,7 @@ async function findSetKey(id: KeyId, context: ReadingContext): Promise<InputKey>
   return 'handle' in found ? found.handle : found.key;
 }
 
-async function findValidKey(id: KeyId, { findKey, now }: ReadingContext): Promise<SetKey | HeldSetKey> {
+async function findValidKey(id: KeyId, { findKey, now }: ReadingContext): Promise<SetKey | SetKeyHandle> {
   const found = await findKey(id);
   if (found === undefined) throw new ObjectError('key-missing', 'there is no key for the set of this document');
   if (now < found.notBefore || now > found.notAfter) {

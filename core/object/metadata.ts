@@ -28,7 +28,7 @@ export const SIGNED_HEADERS = [
   'referrer-policy',
 ] as const;
 
-export type SignedHeader = (typeof SIGNED_HEADERS)[number];
+export type SignedHeaderName = (typeof SIGNED_HEADERS)[number];
 
 const VISIBLE_ASCII = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 /** A lifetime, and nothing else: who may store a document is not the publisher's to widen. */

@@ -19,7 +19,7 @@ export async function openDocument(
   fetchContent: () => Promise<AsyncIterable<Uint8Array>>,
 ): Promise<OpenedDocument> {
   const input = new ByteReader(object);
-  const known = await takeKnown(input, expected, context);
+  const known = await reuseCached(input, expected, context);
   const reader = known
     ? await known.confirm(context)
     : await DocumentReader.create(await readHead(input, expected), context);
@@ -31,7 +31,7 @@ export async function openDocument(
 }
 
 /** The reader of a document that was opened before, if these are the bytes of its head; a publication may demand others. */
-async function takeKnown(
+async function reuseCached(
   input: ByteReader,
   { pin }: Expectation,
   { known }: ReadingContext,

@@ -22,14 +22,14 @@ const PKCS8_X25519 = Buffer.from('302e020100300506032b656e04220420', 'hex');
 const SPKI_X25519 = Buffer.from('302a300506032b656e032100', 'hex');
 
 /** An X25519 key pair. */
-export interface ExchangeKeys {
+export interface X25519KeyPair {
   readonly publicKey: Uint8Array;
   /** The secret shared with the holder of `publicKey`: HChaCha20 of X25519; `undefined` where that is all zeros. */
   readonly agree: (publicKey: Uint8Array) => Uint8Array | undefined;
 }
 
 /** The key pair of 32 random bytes. */
-export function exchangeKeys(seed: Uint8Array): ExchangeKeys {
+export function x25519KeyPair(seed: Uint8Array): X25519KeyPair {
   const der = Buffer.concat([PKCS8_X25519, seed]);
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
   der.fill(0);

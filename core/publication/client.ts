@@ -26,14 +26,14 @@ import {
   readKept,
   type TrustedState,
   targetsFile,
-  type Verified,
+  type VerifiedRole,
   verifyTopTargets,
 } from './trusted-state.ts';
 import {
   checkExpiry,
   checkNotFuture,
   checkTimestampExpiry,
-  type VerifyOptions,
+  type RoleVerifyOptions,
   verifyFirstRoot,
   verifyNextRoot,
   verifySnapshot,
@@ -43,7 +43,7 @@ import {
 export type { MetadataSource, MetadataStore } from './sources.ts';
 export type { TrustedState } from './trusted-state.ts';
 
-export interface ClientOptions extends VerifyOptions {
+export interface ClientOptions extends RoleVerifyOptions {
   readonly source: MetadataSource;
   /** One for each first root. */
   readonly store: MetadataStore;
@@ -60,7 +60,7 @@ export class PublicationClient {
   readonly #delegated: DelegatedRoles;
   #root: RootMetadata | undefined;
   /** The newest that were verified, for what may not go back. */
-  #timestamp: Verified<TimestampMetadata> | undefined;
+  #timestamp: VerifiedRole<TimestampMetadata> | undefined;
   #snapshot: SnapshotMetadata | undefined;
   #state: TrustedState | undefined;
   #refreshing: Promise<void> | undefined;
@@ -228,7 +228,7 @@ export class PublicationClient {
   }
 
   /** 5.4. Places that have nothing good are passed over for the next; of several that answer, the newest counts. */
-  async #updateTimestamp(root: RootMetadata, now: number): Promise<Verified<TimestampMetadata>> {
+  async #updateTimestamp(root: RootMetadata, now: number): Promise<VerifiedRole<TimestampMetadata>> {
     let failure: unknown;
     let found = false;
     const isEnough = () => {
@@ -289,7 +289,7 @@ export class PublicationClient {
     expected: MetaFile,
     verify: (bytes: Uint8Array) => Promise<Role>,
     now: number,
-  ): Promise<Verified<Role>> {
+  ): Promise<VerifiedRole<Role>> {
     const { source, store } = this.#options;
     const own = await readKept(store, name, verify);
     const bytes = own?.bytes ?? (await fetchNamed(source, root, name, expected, PUBLICATION_LIMITS[`${name}Length`]));

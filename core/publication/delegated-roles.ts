@@ -14,7 +14,7 @@ import {
 } from './metadata.ts';
 import { fetchNamed, type MetadataSource, type MetadataStore } from './sources.ts';
 import { readKept, type TrustedState } from './trusted-state.ts';
-import { checkExpiry, type VerifyOptions, verifyTargets } from './verify-roles.ts';
+import { checkExpiry, type RoleVerifyOptions, verifyTargets } from './verify-roles.ts';
 
 const FOUND_KEPT = 1000;
 
@@ -32,7 +32,7 @@ export interface Step {
  * A role that was verified, or is about to be. Who delegated to it is part of it: what one role's keys have signed is nothing that another
  * role's, or the same role's later keys would have.
  */
-interface Kept {
+interface RoleEntry {
   readonly file: MetaFile;
   readonly roleKeys: RoleKeys;
   readonly keys: ReadonlyMap<string, TufKey>;
@@ -41,12 +41,12 @@ interface Kept {
   readonly length: number;
 }
 
-type Options = VerifyOptions & { readonly source: MetadataSource; readonly store: MetadataStore };
+type Options = RoleVerifyOptions & { readonly source: MetadataSource; readonly store: MetadataStore };
 
 export class DelegatedRoles {
   readonly #options: Options;
   /** By name, the least recently used first. */
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, RoleEntry>();
   #bytes = 0;
   /** What was found in the state that is in use, until a role that it depends on expires: pages are asked for again and again. */
   readonly #found = new Map<string, { readonly target: TargetInfo; readonly until: number }>();
@@ -128,7 +128,7 @@ export class DelegatedRoles {
     return role;
   }
 
-  #keep(name: string, kept: Kept): void {
+  #keep(name: string, kept: RoleEntry): void {
     this.#drop(name);
     this.#kept.set(name, kept);
     this.#bytes += kept.length;

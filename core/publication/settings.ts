@@ -25,7 +25,7 @@ export interface Redirect {
 }
 
 /** How pages look that stand beside the publisher's own, and what they lead to. */
-export interface SiteLook {
+export interface SiteAppearance {
   /** The publisher's colour, as `#rrggbb` in lower case; pages use it where it can be read (`core/site/accent.ts`). */
   readonly accent?: string;
   /** Path of a public picture. */
@@ -38,7 +38,7 @@ export interface SiteLook {
   readonly sheet?: false;
 }
 
-export interface SiteSettings extends SiteLook {
+export interface SiteSettings extends SiteAppearance {
   readonly cleanUrls: boolean;
   /** Seconds. */
   readonly grace: number;
@@ -96,12 +96,12 @@ export function parseSettings(bytes: Uint8Array): SiteSettings {
     ...(keptAfterGrace !== undefined && { keptAfterGrace: true }),
     ...(notFound !== undefined && { notFound }),
     ...(reader !== undefined && { reader: reader as ReaderProgram }),
-    ...lookOf(value),
+    ...appearanceOf(value),
   };
 }
 
 /** @throws PublicationError `settings-malformed` */
-function lookOf({ accent, logo, sheet, subscribe, titles }: JsonObject): SiteLook {
+function appearanceOf({ accent, logo, sheet, subscribe, titles }: JsonObject): SiteAppearance {
   if (accent !== undefined && !isColour(accent)) throw malformed('accent');
   if (logo !== undefined && !isDocumentPath(logo)) throw malformed('logo');
   if (sheet !== undefined && sheet !== 'no') throw malformed('sheet');

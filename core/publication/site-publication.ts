@@ -14,13 +14,13 @@ import { type MetadataSource, type MetadataStore, PublicationClient, type Truste
 import type { Step } from './delegated-roles.ts';
 import { type DocumentEntry, documentEntryOf } from './document-entry.ts';
 import { PublicationError } from './errors.ts';
-import { type KeptSettings, keepSettings, readSettings } from './kept-settings.ts';
 import { verifyEd25519 } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
 import type { TargetInfo, TargetsMetadata } from './metadata.ts';
 import { DESCRIPTOR_TARGET, FIRST_ROOT_FILE, headTargetOf, SETTINGS_TARGET, targetUrlPath } from './names.ts';
 import { type Resolution, resolveUrl } from './resolve.ts';
 import type { SiteSettings } from './settings.ts';
+import { keepSettings, readSettings, type StoredSettings } from './stored-settings.ts';
 import { isoTime } from './verify-roles.ts';
 
 /** Where the files of a site come from: metadata, and the small targets that every reader needs. */
@@ -80,7 +80,7 @@ export class SitePublication {
   readonly #client: PublicationClient;
   readonly #options: SitePublicationOptions;
   readonly #store: MetadataStore;
-  #settings: KeptSettings | undefined;
+  #settings: StoredSettings | undefined;
   #loaded: Promise<void> | undefined;
   /** Made once, for pages load many documents. */
   #past: { readonly state: TrustedState; readonly publication: SitePublication } | undefined;

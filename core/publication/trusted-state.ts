@@ -6,7 +6,7 @@ import { PublicationError } from './errors.ts';
 import type { MetaFile, RootMetadata, SnapshotMetadata, TargetsMetadata, TimestampMetadata } from './metadata.ts';
 import { type MetadataStore, missing } from './sources.ts';
 import {
-  type VerifyOptions,
+  type RoleVerifyOptions,
   verifyOwnSnapshot,
   verifyOwnTimestamp,
   verifySnapshot,
@@ -22,25 +22,25 @@ export interface TrustedState {
 }
 
 /** A role's metadata, and the bytes they were read from. */
-export interface Verified<Role> {
+export interface VerifiedRole<Role> {
   readonly role: Role;
   readonly bytes: Uint8Array;
 }
 
 /** What was verified last of each role. The files of a state are left out where they are those of the state before. */
 export interface StateFiles {
-  readonly timestamp: Verified<TimestampMetadata>;
+  readonly timestamp: VerifiedRole<TimestampMetadata>;
   readonly snapshot: Uint8Array | undefined;
   readonly targets: Uint8Array | undefined;
 }
 
-interface Kept {
-  readonly timestamp: Verified<TimestampMetadata> | undefined;
+interface StoredRoles {
+  readonly timestamp: VerifiedRole<TimestampMetadata> | undefined;
   readonly snapshot: SnapshotMetadata | undefined;
   readonly state: TrustedState | undefined;
 }
 
-type Options = VerifyOptions & { readonly store: MetadataStore };
+type Options = RoleVerifyOptions & { readonly store: MetadataStore };
 type Names = Readonly<Record<'timestamp' | 'snapshot' | 'targets', string>>;
 
 const NEWEST: Names = { timestamp: 'timestamp', snapshot: 'snapshot', targets: 'targets' };
@@ -52,7 +52,7 @@ export async function readKept<Role>(
   store: MetadataStore,
   name: string,
   verify: (bytes: Uint8Array) => Role | Promise<Role>,
-): Promise<Verified<Role> | undefined> {
+): Promise<VerifiedRole<Role> | undefined> {
   const bytes = await store.read(name);
   if (bytes === undefined) return undefined;
   try {
@@ -64,7 +64,7 @@ export async function readKept<Role>(
 }
 
 /** What a store has that the keys of this root have signed. */
-export async function loadKept(root: RootMetadata, options: Options): Promise<Kept> {
+export async function loadKept(root: RootMetadata, options: Options): Promise<StoredRoles> {
   const { store } = options;
   const timestamp = await readKept(store, NEWEST.timestamp, (bytes) => verifyOwnTimestamp(bytes, root, options));
   const snapshot = (await readKept(store, NEWEST.snapshot, (bytes) => verifyOwnSnapshot(bytes, root, options)))?.role;
@@ -104,7 +104,7 @@ export async function verifyTopTargets(
   bytes: Uint8Array,
   root: RootMetadata,
   snapshot: SnapshotMetadata,
-  options: VerifyOptions,
+  options: RoleVerifyOptions,
 ): Promise<TargetsMetadata> {
   const keys = { roleKeys: root.roles.targets, keys: root.keys };
   return verifyTargets(bytes, 'targets', keys, targetsFile(snapshot), options);

@@ -3,7 +3,13 @@ import { Agent, request } from 'node:http';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import type { HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
-import { beginExchange, type Exchange, encodeCookie, openAnswer, sealRequest } from '../../core/httpcrypt/message.ts';
+import {
+  beginExchange,
+  type ChannelKeys,
+  encodeCookie,
+  openAnswer,
+  sealRequest,
+} from '../../core/httpcrypt/message.ts';
 import { recordFromText, type ServerKey, verifyRecord } from '../../core/httpcrypt/record.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { FAR } from '../link/narrow-link.ts';
@@ -11,7 +17,7 @@ import { HTTPCRYPT_PORT } from './setting.ts';
 
 interface Ticket {
   readonly server: ServerKey;
-  readonly exchange: Exchange;
+  readonly exchange: ChannelKeys;
 }
 
 export class Channel {

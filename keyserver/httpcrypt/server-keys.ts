@@ -1,8 +1,8 @@
 /** The X25519 keys of the HTTPCrypt endpoint, and the tickets that hang on them, in memory only: docs/spec/httpcrypt.md, "Server keys" and "Answers". */
 import { LRUCache } from 'lru-cache';
-import { type ExchangeKeys, exchangeKeys } from '#channel';
+import { type X25519KeyPair, x25519KeyPair } from '#channel';
 import { type KeyPair, randomBytes } from '#primitives';
-import { type Exchange, SHOWN_LENGTH } from '../../core/httpcrypt/message.ts';
+import { type ChannelKeys, SHOWN_LENGTH } from '../../core/httpcrypt/message.ts';
 import { type ServerKey, serverKey, signRecord } from '../../core/httpcrypt/record.ts';
 
 /** Tickets of one server key; some 20 MB at the most. */
@@ -25,15 +25,15 @@ export interface ServerKeysOptions {
 /** What is needed to open a request and to seal its answer. */
 export interface Opening {
   readonly publicKey: Uint8Array;
-  readonly exchange: Exchange;
+  readonly exchange: ChannelKeys;
   /** It came with a ticket, and so for the first time. */
   readonly fresh: boolean;
   /** Makes a ticket for another request. */
-  readonly issue: () => Exchange;
+  readonly issue: () => ChannelKeys;
 }
 
 interface LiveKey extends ServerKey {
-  readonly exchange: ExchangeKeys;
+  readonly exchange: X25519KeyPair;
   readonly tickets: LRUCache<string, Uint8Array>;
 }
 
@@ -98,7 +98,7 @@ export class ServerKeys {
     const { url, signer, timeToLive, now, announce, maximumTickets = MAXIMUM_TICKETS } = this.#options;
     const time = now();
     for (const [id, { notAfter }] of this.#keys) if (time > notAfter) this.#keys.delete(id);
-    const exchange = exchangeKeys(randomBytes(SHOWN_LENGTH));
+    const exchange = x25519KeyPair(randomBytes(SHOWN_LENGTH));
     const key = await serverKey(exchange.publicKey, time + 2 * timeToLive);
     const name = nameOf(key.id);
     setTimeout(() => this.#keys.delete(name), 2 * timeToLive * 1000).unref();
@@ -115,7 +115,7 @@ export class ServerKeys {
   }
 }
 
-function issue({ tickets }: LiveKey): Exchange {
+function issue({ tickets }: LiveKey): ChannelKeys {
   const random = randomBytes(2 * SHOWN_LENGTH);
   const [shown, secret] = [random.subarray(0, SHOWN_LENGTH), random.subarray(SHOWN_LENGTH)];
   tickets.set(nameOf(shown), secret);

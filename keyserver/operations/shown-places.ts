@@ -3,7 +3,7 @@ import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { verifyOwnTimestamp } from '../../core/publication/verify-roles.ts';
 import { CHECK_LIMIT } from '../../node-support/doctor/diagnosis.ts';
-import type { ShowingPlace, Shown } from '../../node-support/doctor/shown.ts';
+import type { PublicationLocation, ShownPublication } from '../../node-support/doctor/shown.ts';
 import { nameOfTarget } from '../../node-support/storage/open.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
@@ -32,11 +32,11 @@ export async function placesThatShow(
   state: KeyServerState,
   config: KeyServerConfig,
   content: readonly ContentTarget[],
-): Promise<ShowingPlace[]> {
+): Promise<PublicationLocation[]> {
   const current = await readCurrent(state.database);
   if (!current) return [];
   const { publication, root } = current;
-  const shown = async (bytes: Uint8Array | undefined, name: string): Promise<Shown> => {
+  const shown = async (bytes: Uint8Array | undefined, name: string): Promise<ShownPublication> => {
     if (bytes === undefined) throw new KeyServerError('target-behind', `there is no publication at ${name}`);
     const { snapshot, expires } = await verifyOwnTimestamp(bytes, root, STRICT);
     return { version: snapshot.version, expires };

@@ -5,7 +5,7 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import {
   answerBinding,
   type BrowserBindingRequest,
-  type Verified,
+  type VerifiedRequest,
   verifyBindingRequest,
   verifyBrowserBindingRequest,
   verifyRenewalRequest,
@@ -122,7 +122,7 @@ async function answer(
   state: KeyServerState,
   origin: string,
   request: Uint8Array,
-  verified: Verified<BrowserBindingRequest>,
+  verified: VerifiedRequest<BrowserBindingRequest>,
 ): Promise<Answered> {
   const keysDigest = keysDigestOf(verified);
   const { answer, deviceKey } = await answerBinding(request, verified, origin);
@@ -162,7 +162,7 @@ async function storeDevice(
   return stored.id;
 }
 
-function keysDigestOf({ ed25519, xwingPublicKey }: Verified<BrowserBindingRequest>): string {
+function keysDigestOf({ ed25519, xwingPublicKey }: VerifiedRequest<BrowserBindingRequest>): string {
   return toBase64url(digest('device keys', xwingPublicKey, ed25519));
 }
 

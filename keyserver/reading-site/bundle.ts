@@ -7,7 +7,6 @@ import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { isBinName } from '../../core/publication/bins.ts';
 import type { MetadataStore } from '../../core/publication/client.ts';
-import { readSettingsFile } from '../../core/publication/kept-settings.ts';
 import { listDocuments } from '../../core/publication/listing.ts';
 import {
   METADATA_PATH,
@@ -17,6 +16,7 @@ import {
   targetUrlPath,
 } from '../../core/publication/names.ts';
 import { storeFor } from '../../core/publication/site-publication.ts';
+import { readSettingsFile } from '../../core/publication/stored-settings.ts';
 import { IN_USE, type TrustedState } from '../../core/publication/trusted-state.ts';
 import type { PublicationKeeper } from '../../reading/publication-keeper.ts';
 import type { Provider } from '../publication/provider.ts';

@@ -8,10 +8,10 @@ import { LinkError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { CertificateStore } from '../store/store.ts';
 import { FarSide } from '../substitution/far.ts';
-import { Surprise } from '../substitution/passage.ts';
+import { ProtocolViolation } from '../substitution/passage.ts';
 import { join, tend, through } from './join.ts';
 import { destinationOf, listen, type RunningRelay, rangesOf } from './listening.ts';
-import { type Destination, formatDestination, type Opening, readOpening, STATUS } from './opening.ts';
+import { type Destination, formatDestination, readOpening, STATUS, type TunnelRequest } from './opening.ts';
 
 export interface FarOptions {
   /** ADDRESS:PORT. */
@@ -88,7 +88,7 @@ class Far {
     try {
       await join(near, server, through(side?.fromNear), through(side?.fromServer));
     } catch (error) {
-      if (error instanceof Surprise) this.#told(`${formatDestination(opening)}: ${error.message}`);
+      if (error instanceof ProtocolViolation) this.#told(`${formatDestination(opening)}: ${error.message}`);
     }
   }
 
@@ -138,11 +138,11 @@ class Far {
 }
 
 /** @returns `undefined` for what is no opening, or not whole in time. What follows it stays in the socket */
-function received(near: Socket): Promise<Opening | undefined> {
+function received(near: Socket): Promise<TunnelRequest | undefined> {
   return new Promise((resolve) => {
     let seen = Buffer.alloc(0);
     const timer = setTimeout(() => done(undefined), LIMITS.opening);
-    const done = (opening: Opening | undefined) => {
+    const done = (opening: TunnelRequest | undefined) => {
       clearTimeout(timer);
       near.off('data', look).off('close', closed).off('end', closed).pause();
       resolve(opening);

@@ -8,7 +8,7 @@ import * as http from '../../node-support/http.ts';
 import { LIMITS } from '../limits.ts';
 import { CertificateStore } from '../store/store.ts';
 import { NearSide } from '../substitution/near.ts';
-import { Surprise } from '../substitution/passage.ts';
+import { ProtocolViolation } from '../substitution/passage.ts';
 import { join, tend, through } from './join.ts';
 import { destinationOf, listen, type RunningRelay, rangesOf } from './listening.ts';
 import { type Destination, formatDestination, parseDestination, STATUS, writeOpening } from './opening.ts';
@@ -76,9 +76,9 @@ class Near {
       const back = [withoutStatus(name), ...through(side?.fromServer)];
       await join(client, far, through(side?.fromClient), back);
     } catch (error) {
-      if (error instanceof NotConnected || error instanceof Surprise) this.#told(`${name}: ${error.message}`);
+      if (error instanceof NotConnected || error instanceof ProtocolViolation) this.#told(`${name}: ${error.message}`);
       if (error instanceof NotConnected) return;
-      if (error instanceof Surprise) this.#plain.set(name, true);
+      if (error instanceof ProtocolViolation) this.#plain.set(name, true);
     } finally {
       client.destroy();
     }

@@ -8,7 +8,7 @@ export interface Destination {
   readonly port: number;
 }
 
-export interface Opening extends Destination {
+export interface TunnelRequest extends Destination {
   readonly isPlain: boolean;
 }
 
@@ -40,7 +40,7 @@ function isSound({ host, port }: Destination, lowestPort = 1): boolean {
   return (isName || isIP(host) !== 0) && port >= lowestPort && port <= 65_535;
 }
 
-export function writeOpening({ isPlain, host, port }: Opening): Buffer {
+export function writeOpening({ isPlain, host, port }: TunnelRequest): Buffer {
   return Buffer.concat([
     number(VERSION, 1),
     number(isPlain ? PLAIN : 0, 1),
@@ -50,7 +50,7 @@ export function writeOpening({ isPlain, host, port }: Opening): Buffer {
 }
 
 interface Read {
-  readonly opening: Opening;
+  readonly opening: TunnelRequest;
   readonly rest: Buffer;
 }
 

@@ -5,7 +5,7 @@ import { type Cursor, number, prefix, readWhole } from '../tls/cursor.ts';
 import { MESSAGE, readCertificates, writeCertificates, writeMessage } from '../tls/messages.ts';
 import { TLS12, writeRecord } from '../tls/records.ts';
 import type { Group } from './group.ts';
-import { Surprise } from './passage.ts';
+import { ProtocolViolation } from './passage.ts';
 
 const REFERENCE = 16;
 const ENTRY = 8;
@@ -22,7 +22,7 @@ export function entryOf(hash: Buffer): Buffer {
 }
 
 /** Certificates by their hashes, for the time of a connection. */
-export class Known {
+export class CertificateIndex {
   readonly #byReference = new Map<string, Buffer>();
 
   constructor(certificates: readonly Buffer[]) {
@@ -90,10 +90,10 @@ interface Rebuilt {
 }
 
 /** Checks L1 to L4, and puts the certificates back. @throws Surprise */
-export function rebuild(group: Group, known: Known): Rebuilt {
+export function rebuild(group: Group, known: CertificateIndex): Rebuilt {
   const message = readWhole(group.body, readBody); // L1
   if (message === undefined || message.entries.length === 0 || message.entries.length > LIMITS.chain)
-    throw new Surprise('a CompressedCertificate of another form');
+    throw new ProtocolViolation('a CompressedCertificate of another form');
   const chain = message.entries.map((entry) => certificateOf(entry, known));
   const content = Buffer.concat([group.front, writeCertificates(chain), group.behind]);
   return { bytes: Buffer.concat(cut(content, message.lengths)), chain, held: message.held };
@@ -115,11 +115,11 @@ function readBody(cursor: Cursor) {
   return { held, lengths, entries };
 }
 
-function certificateOf({ kind, bytes }: Entry, known: Known): Buffer {
-  if (kind !== KIND.reference && kind !== KIND.whole) throw new Surprise('an entry of another kind'); // L1
+function certificateOf({ kind, bytes }: Entry, known: CertificateIndex): Buffer {
+  if (kind !== KIND.reference && kind !== KIND.whole) throw new ProtocolViolation('an entry of another kind'); // L1
   const certificate = kind === KIND.reference ? known.get(bytes) : bytes;
-  if (certificate === undefined) throw new Surprise('a reference to what was not listed'); // L2
-  if (certificate.length >= LIMITS.certificate) throw new Surprise('a certificate that is too long'); // L3
+  if (certificate === undefined) throw new ProtocolViolation('a reference to what was not listed'); // L2
+  if (certificate.length >= LIMITS.certificate) throw new ProtocolViolation('a certificate that is too long'); // L3
   return certificate;
 }
 
@@ -128,7 +128,7 @@ function cut(content: Buffer, lengths: readonly number[]): Buffer[] {
   const last = content.length - lengths.reduce((sum, length) => sum + length, 0);
   let at = 0;
   return [...lengths, last].map((length) => {
-    if (length < 1 || length > LIMITS.record) throw new Surprise('record lengths that do not fit'); // L4
+    if (length < 1 || length > LIMITS.record) throw new ProtocolViolation('record lengths that do not fit'); // L4
     at += length;
     return writeRecord(TLS12, content.subarray(at - length, at));
   });

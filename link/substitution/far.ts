@@ -2,11 +2,11 @@
 import { LIMITS } from '../limits.ts';
 import { LIST_EXTENSION, readClientHello, withoutFirst } from '../tls/client-hello.ts';
 import { CONTENT, type TlsRecord } from '../tls/records.ts';
-import { chainOf, compress, hashOf, isListed, Known, rebuild } from './compressed.ts';
+import { CertificateIndex, chainOf, compress, hashOf, isListed, rebuild } from './compressed.ts';
 import { type Group, readGroup } from './group.ts';
 import { type List, readList } from './list.ts';
 import { untilEncrypted } from './near.ts';
-import { type Answer, type Flow, Passage, Surprise } from './passage.ts';
+import { type Flow, Passage, ProtocolViolation, type RecordAction } from './passage.ts';
 
 /** Certificates of clients. */
 export interface FarMemory {
@@ -21,7 +21,7 @@ export class FarSide {
   readonly #memory: FarMemory;
   #list: List | undefined;
   /** Client certificates that the near relay was told of; `undefined`: of none. */
-  #told: Known | undefined;
+  #told: CertificateIndex | undefined;
   #clientChain: readonly Buffer[] | undefined;
 
   constructor(memory: FarMemory) {
@@ -38,18 +38,18 @@ export class FarSide {
       this.#clientChain = chainOf(found);
       return;
     }
-    if (this.#told === undefined) throw new Surprise('message 0x99 where nothing was said to be held');
+    if (this.#told === undefined) throw new ProtocolViolation('message 0x99 where nothing was said to be held');
     const { bytes, chain } = rebuild(found, this.#told);
     this.#clientChain = chain;
     yield bytes;
   }
 
-  #strip(first: TlsRecord): Answer {
+  #strip(first: TlsRecord): RecordAction {
     const hello = readClientHello(first);
     const [extension] = hello?.extensions ?? [];
     if (hello === undefined || extension?.type !== LIST_EXTENSION) return 'pass';
     this.#list = readList(extension.data);
-    if (this.#list === undefined) throw new Surprise('an extension 0x0099 that is no list');
+    if (this.#list === undefined) throw new ProtocolViolation('an extension 0x0099 that is no list');
     return withoutFirst(first, hello);
   }
 
@@ -60,8 +60,8 @@ export class FarSide {
     if (end.type === CONTENT.changeCipherSpec && this.#clientChain !== undefined) this.#memory.learn(this.#clientChain);
   }
 
-  #substitute(group: Group): Answer {
-    if (group.isCompressed) throw new Surprise('message 0x99 of a server');
+  #substitute(group: Group): RecordAction {
+    if (group.isCompressed) throw new ProtocolViolation('message 0x99 of a server');
     const chain = chainOf(group);
     if (chain === undefined || this.#list === undefined) return 'pass';
     const { server, client } = this.#list;
@@ -70,7 +70,7 @@ export class FarSide {
     if (held === 0 && !chain.some((each) => isListed(hashOf(each), server))) return 'pass';
     const compressed = compress(group, chain, server, held);
     if (compressed === undefined) return 'pass';
-    if (held !== 0) this.#told = new Known(found.filter((certificate) => certificate !== undefined));
+    if (held !== 0) this.#told = new CertificateIndex(found.filter((certificate) => certificate !== undefined));
     return compressed;
   }
 }

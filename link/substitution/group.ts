@@ -16,16 +16,16 @@ export interface Group {
   readonly behind: Buffer;
 }
 
-type Found = Group | 'TLS 1.3' | undefined;
+type GroupResult = Group | 'TLS 1.3' | undefined;
 
-interface Looked {
-  readonly found: Found;
+interface GroupReading {
+  readonly found: GroupResult;
   /** The last record that was looked at. */
   readonly last: TlsRecord;
 }
 
 /** Reads on from `first` until there is a group, or none can come. @param from - whose messages these are */
-export function* readGroup(first: TlsRecord, from: 'server' | 'client'): Flow<Looked> {
+export function* readGroup(first: TlsRecord, from: 'server' | 'client'): Flow<GroupReading> {
   const contents: Buffer[] = [];
   let length = 0;
   for (let last = first; ; last = yield 'hold') {
@@ -38,7 +38,7 @@ export function* readGroup(first: TlsRecord, from: 'server' | 'client'): Flow<Lo
   }
 }
 
-function find(contents: readonly Buffer[], from: 'server' | 'client'): Found | 'more' {
+function find(contents: readonly Buffer[], from: 'server' | 'client'): GroupResult | 'more' {
   const all = Buffer.concat(contents);
   let hasHello = from === 'client';
   for (let at = 0; ; ) {

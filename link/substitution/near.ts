@@ -2,10 +2,10 @@
 import { LIMITS } from '../limits.ts';
 import { type ClientHello, LIST_EXTENSION, readClientHello, withExtension } from '../tls/client-hello.ts';
 import { CONTENT, type TlsRecord } from '../tls/records.ts';
-import { chainOf, compress, entryOf, hashOf, isListed, Known, rebuild } from './compressed.ts';
+import { CertificateIndex, chainOf, compress, entryOf, hashOf, isListed, rebuild } from './compressed.ts';
 import { type Group, readGroup } from './group.ts';
 import { writeList } from './list.ts';
-import { type Answer, type Flow, Passage, Surprise } from './passage.ts';
+import { type Flow, Passage, ProtocolViolation, type RecordAction } from './passage.ts';
 
 /** What the near relay remembers of a name and port. */
 export interface NearMemory {
@@ -27,7 +27,7 @@ export class NearSide {
   #isSettled = false;
   /** Whether the client ended its handshake with something else than ChangeCipherSpec: an alert. */
   #isRefused = false;
-  #listed = new Known([]);
+  #listed = new CertificateIndex([]);
   #shown: readonly Buffer[] = [];
   /** Entries of client certificates that the far relay holds. */
   #held: readonly Buffer[] = [];
@@ -69,12 +69,12 @@ export class NearSide {
     this.#shown = clientHashes.slice(0, LIMITS.clientCertificates).map(entryOf);
     this.#isListed = chain.length + this.#shown.length > 0;
     if (!this.#isListed) return undefined;
-    this.#listed = new Known(chain);
+    this.#listed = new CertificateIndex(chain);
     return writeList({ server: chain.map((each) => entryOf(hashOf(each))), client: this.#shown });
   }
 
-  #substitute(group: Group): Answer {
-    if (group.isCompressed) throw new Surprise('message 0x99 of a client');
+  #substitute(group: Group): RecordAction {
+    if (group.isCompressed) throw new ProtocolViolation('message 0x99 of a client');
     const chain = chainOf(group);
     if (chain === undefined || this.#name === undefined) return 'pass';
     const hashes = chain.map(hashOf);
@@ -95,12 +95,12 @@ export class NearSide {
     if (this.#isListed && this.#name !== undefined) this.#memory.forget(this.#name);
   }
 
-  #restore(group: Group): Answer {
+  #restore(group: Group): RecordAction {
     if (!group.isCompressed) {
       this.#chain = chainOf(group);
       return 'pass';
     }
-    if (!this.#isListed) throw new Surprise('message 0x99 where nothing was listed');
+    if (!this.#isListed) throw new ProtocolViolation('message 0x99 where nothing was listed');
     const { bytes, chain, held } = rebuild(group, this.#listed);
     this.#chain = chain;
     this.#held = this.#shown.filter((_, index) => (held & (1 << index)) !== 0);
@@ -109,12 +109,12 @@ export class NearSide {
 }
 
 /** Also where nothing is listed: a client's own extension must not be taken for a list. */
-function insert(first: TlsRecord, hello: ClientHello, list: Buffer | undefined): Answer {
+function insert(first: TlsRecord, hello: ClientHello, list: Buffer | undefined): RecordAction {
   const needsList = hello.extensions[0]?.type === LIST_EXTENSION;
   const data = list ?? (needsList ? writeList({ server: [], client: [] }) : undefined);
   if (data === undefined) return 'pass';
   const inserted = withExtension(first, hello, data);
-  if (inserted === undefined && needsList) throw new Surprise('an extension 0x0099 of a client, and no room');
+  if (inserted === undefined && needsList) throw new ProtocolViolation('an extension 0x0099 of a client, and no room');
   return inserted ?? 'pass';
 }
 

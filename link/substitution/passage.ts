@@ -2,13 +2,13 @@
 import { RecordReader, type TlsRecord } from '../tls/records.ts';
 
 /** `hold`: keep it and what is held; `pass`: let all that is held go; bytes: these in the place of all that is held. */
-export type Answer = 'hold' | 'pass' | Buffer;
+export type RecordAction = 'hold' | 'pass' | Buffer;
 
 /** Gets a record for each answer; the first answer is asked for before there is a record, and is of no account. Where it ends, all that is held goes. */
-export type Flow<Result = void> = Generator<Answer, Result, TlsRecord>;
+export type Flow<Result = void> = Generator<RecordAction, Result, TlsRecord>;
 
 /** A relay got what an honest peer does not send: the connection has to end. */
-export class Surprise extends Error {}
+export class ProtocolViolation extends Error {}
 
 export class Passage {
   readonly #records = new RecordReader();

@@ -3,7 +3,7 @@ import { CodedError } from '../../core/errors.ts';
 import { systemReason } from '../system-error.ts';
 import { withinTime } from '../within-time.ts';
 
-export interface Finding {
+export interface CheckResult {
   readonly status: 'ok' | 'warning' | 'problem';
   /** Sentence about what was found, without a full stop. */
   readonly says: string;
@@ -11,7 +11,7 @@ export interface Finding {
   readonly remedy?: string | undefined;
 }
 
-export interface Diagnosis extends Finding {
+export interface Diagnosis extends CheckResult {
   /** Name of what was looked at: `clock`, `target s3://bucket`. */
   readonly check: string;
 }
@@ -21,7 +21,7 @@ export interface Check {
   /** Advice where the check itself fails with an error that knows no remedy. */
   readonly remedy: string;
   /** @param signal - ends what is under way when the time of the check is over */
-  readonly run: (signal: AbortSignal) => Promise<Finding>;
+  readonly run: (signal: AbortSignal) => Promise<CheckResult>;
 }
 
 /** Milliseconds for each check. */
@@ -29,9 +29,9 @@ export const CHECK_LIMIT = 10_000;
 
 const DAY = 86_400;
 
-export const ok = (says: string): Finding => ({ status: 'ok', says });
-export const warning = (says: string, remedy: string): Finding => ({ status: 'warning', says, remedy });
-export const problem = (says: string, remedy: string): Finding => ({ status: 'problem', says, remedy });
+export const ok = (says: string): CheckResult => ({ status: 'ok', says });
+export const warning = (says: string, remedy: string): CheckResult => ({ status: 'warning', says, remedy });
+export const problem = (says: string, remedy: string): CheckResult => ({ status: 'problem', says, remedy });
 
 /** Does all checks at once. One that fails, or takes too long, is a problem, and no other one waits for it. */
 export async function diagnose(checks: readonly Check[], limit = CHECK_LIMIT): Promise<Diagnosis[]> {
@@ -44,7 +44,7 @@ export async function diagnose(checks: readonly Check[], limit = CHECK_LIMIT): P
 }
 
 /** Makes a finding of what a check has thrown. */
-export function failed(error: unknown, remedy: string): Finding {
+export function failed(error: unknown, remedy: string): CheckResult {
   const known = error instanceof CodedError ? error.remedy : undefined;
   return problem(systemReason(reasonFor(error)), known ?? remedy);
 }
@@ -61,7 +61,7 @@ function reasonFor(error: unknown): unknown {
  * @param ends - seconds since 1970, as is `now`
  * @param days - for which it has to be good still
  */
-export function untilEnd(ends: number, now: number, days: number, remedy: string): Finding {
+export function untilEnd(ends: number, now: number, days: number, remedy: string): CheckResult {
   const says = `${ends < now ? 'ended on' : 'good until'} ${new Date(ends * 1000).toISOString().slice(0, 10)}`;
   if (ends < now) return problem(says, remedy);
   return ends < now + days * DAY ? warning(says, remedy) : ok(says);

@@ -5,18 +5,18 @@ import { withinTime } from '../within-time.ts';
 import { CHECK_LIMIT, type Check, ok, problem } from './diagnosis.ts';
 
 /** Publication that a place shows readers. */
-export interface Shown {
+export interface ShownPublication {
   /** Version of the publication. */
   readonly version: number;
   /** End of its timestamp, in seconds since 1970. */
   readonly expires: number;
 }
 
-export interface ShowingPlace {
+export interface PublicationLocation {
   /** A directory, a bucket, an origin. */
   readonly name: string;
   /** Reads and verifies what the place shows; throws where that is nothing. */
-  readonly read: (signal: AbortSignal) => Promise<Shown>;
+  readonly read: (signal: AbortSignal) => Promise<ShownPublication>;
 }
 
 /** Milliseconds for reading a place: less than for a check, which waits for all of them. */
@@ -28,7 +28,7 @@ const READING = CHECK_LIMIT - 1000;
  * @param now - seconds since 1970
  * @param remedy - what to do about a place that is behind
  */
-export function shownChecks(places: readonly ShowingPlace[], now: number, remedy: string): Check[] {
+export function shownChecks(places: readonly PublicationLocation[], now: number, remedy: string): Check[] {
   const read = lazily(() => Promise.allSettled(places.map((place) => withinTime(READING, place.read))));
   return places.map(({ name }, index) => ({
     check: `publication at ${name}`,

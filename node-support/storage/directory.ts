@@ -10,10 +10,10 @@ import {
   changed,
   checkTargetPath,
   FileTooLong,
-  type PutOptions,
   type Source,
   type StoredFile,
   type Target,
+  type UploadOptions,
 } from './target.ts';
 
 /** Readable by web servers, whatever the umask: a service has a strict one. */
@@ -79,7 +79,7 @@ export class DirectoryTarget implements Target {
     });
   }
 
-  async put(path: string, source: Source, { replacing }: PutOptions): Promise<void> {
+  async put(path: string, source: Source, { replacing }: UploadOptions): Promise<void> {
     checkTargetPath(path);
     await this.#does(`write ${path}`, async () => {
       await this.#checkAncestors(dirname(path));

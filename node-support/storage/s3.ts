@@ -27,10 +27,10 @@ import {
   changed,
   checkTargetPath,
   FileTooLong,
-  type PutOptions,
   type Source,
   type StoredFile,
   type Target,
+  type UploadOptions,
 } from './target.ts';
 
 /** At most so many parts of a file are in memory. */
@@ -39,7 +39,7 @@ const PARTS_IN_FLIGHT = 3;
 const MAXIMUM_KEY = 1024;
 const REMOVALS_IN_FLIGHT = 16;
 
-interface Place {
+interface ObjectRef {
   readonly Bucket: string;
   readonly Key: string;
 }
@@ -103,7 +103,7 @@ export class S3Target implements Target {
 
   async get(path: string, maximum: number): Promise<Uint8Array | undefined> {
     const time = this.#limits.operation + maximum / this.#limits.reading;
-    const read = async (place: Place, bounds: Bounds) => {
+    const read = async (place: ObjectRef, bounds: Bounds) => {
       const { Body } = await this.#client.send(new GetObjectCommand(place), bounds);
       const parts: Uint8Array[] = [];
       let length = 0;
@@ -142,7 +142,7 @@ export class S3Target implements Target {
     }
   }
 
-  async put(path: string, source: Source, options: PutOptions): Promise<void> {
+  async put(path: string, source: Source, options: UploadOptions): Promise<void> {
     const input = { ...this.#place(path), ContentType: options.contentType, CacheControl: options.cacheControl };
     try {
       await this.#send(input, source, options.replacing);
@@ -253,7 +253,7 @@ export class S3Target implements Target {
     return new StorageError('target-failed', `${this.name} ${what}`);
   }
 
-  #place(path: string): Place {
+  #place(path: string): ObjectRef {
     checkTargetPath(path);
     const Key = this.#prefix + path.slice(1);
     if (Buffer.byteLength(Key) > MAXIMUM_KEY)
@@ -274,7 +274,7 @@ export class S3Target implements Target {
   async #find<Found>(
     doing: string,
     path: string,
-    work: (place: Place, bounds: Bounds) => Promise<Found>,
+    work: (place: ObjectRef, bounds: Bounds) => Promise<Found>,
     milliseconds?: number,
   ): Promise<Found | undefined> {
     try {

@@ -24,7 +24,7 @@ export interface StoredFile {
 /** Bytes, or the path of a file that has them. */
 export type Source = Uint8Array | { readonly file: string };
 
-export interface PutOptions {
+export interface UploadOptions {
   readonly contentType: string;
   readonly cacheControl: string;
   /**
@@ -51,7 +51,7 @@ export interface Target {
   /** Whether a file has this very content, by what was listed of it; it is read only where that says too little. */
   holds(file: Pick<StoredFile, 'path' | 'length' | 'digest'>, source: Source): Promise<boolean>;
   /** Whole or not at all, in place of what was there. The answer comes when it is there to stay. */
-  put(path: string, source: Source, options: PutOptions): Promise<void>;
+  put(path: string, source: Source, options: UploadOptions): Promise<void>;
   /** Files that are not there are passed over. */
   remove(paths: Iterable<string>): Promise<void>;
   /** Removes what interrupted puts left before that time, seconds since 1970. */
@@ -89,7 +89,7 @@ export class FileTooLong extends StorageError {
   }
 }
 
-/** Said where {@link PutOptions.replacing} does not hold. */
+/** Said where {@link UploadOptions.replacing} does not hold. */
 export function changed(name: string, path: string, cause?: unknown): StorageError {
   return new StorageError('target-changed', `${path} in ${name} was changed at the same time`, { cause });
 }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
-import type { ShowingPlace, Shown } from '../../node-support/doctor/shown.ts';
+import type { PublicationLocation, ShownPublication } from '../../node-support/doctor/shown.ts';
 import { nameOfTarget } from '../../node-support/storage/open.ts';
 import { PublishError } from '../errors.ts';
 import { fileOfRole } from '../publication/roles.ts';
@@ -17,7 +17,7 @@ import { namedTargets, withTarget } from './targets.ts';
 export async function placesThatShow(
   configuration: Configuration,
   { directory }: Pick<Workspace, 'directory'>,
-): Promise<ShowingPlace[] | undefined> {
+): Promise<PublicationLocation[] | undefined> {
   const { keyServer, timestampBy, out } = configuration;
   const first = await sourceInDirectory(resolve(directory, out)).read(
     fileOfRole('root', 1),
@@ -40,7 +40,7 @@ export async function placesThatShow(
   ];
 }
 
-async function shownAt(place: PublicationSource, name: string, rootId: KeyId): Promise<Shown> {
+async function shownAt(place: PublicationSource, name: string, rootId: KeyId): Promise<ShownPublication> {
   const { snapshot, timestamp } = await openShown(place, name, rootId);
   return { version: snapshot.file.version, expires: timestamp.expires };
 }

@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { forEachInFlight } from '../../node-support/in-flight.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
-import type { PutOptions, Target } from '../../node-support/storage/target.ts';
+import type { Target, UploadOptions } from '../../node-support/storage/target.ts';
 import { systemCode } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { keyFilesIn } from '../protect/reading-site.ts';
@@ -182,7 +182,7 @@ async function put(file: PublicationFile, length: number, context: Context): Pro
 }
 
 /** Names of metadata have no hash: what another program has put there since is not replaced. */
-function conditionOf({ path, kind }: PublicationFile, { inventory }: Context): Pick<PutOptions, 'replacing'> {
+function conditionOf({ path, kind }: PublicationFile, { inventory }: Context): Pick<UploadOptions, 'replacing'> {
   return kind === 'metadata' ? { replacing: inventory.tagOf(path) } : {};
 }
 

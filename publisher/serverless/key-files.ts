@@ -6,9 +6,9 @@ import { type DocumentKey, type DocumentKeys, encodeDocumentKeys } from '../../c
 import { KeyError } from '../../core/keys/errors.ts';
 import {
   encodeKeyFile,
+  type KeyFileAddress,
   type KeyFileContext,
-  type KeyFilePlace,
-  keyFilePlaceOf,
+  keyFileAddressOf,
   MAXIMUM_KEYS_PER_FILE,
   openKeyFile,
 } from '../../core/keys/key-file.ts';
@@ -61,7 +61,7 @@ export async function keyFilesOf(
   const files = new Map<string, Uint8Array | undefined>();
   for (const invitation of invitations.filter(({ until = now }) => now <= until)) {
     const keys = keysFor(invitation, named, now);
-    const place = await keyFilePlaceOf(invitation.secret, context);
+    const place = await keyFileAddressOf(invitation.secret, context);
     const path = KEY_FILES_PATH + place.name;
     const before = await there.read(path, MESSAGE_LIMITS.keyFile);
     const isSame = before && (await isSameText(before, keys, place, context));
@@ -89,7 +89,7 @@ function keysFor(
 async function isSameText(
   file: Uint8Array,
   keys: DocumentKeys,
-  { key }: KeyFilePlace,
+  { key }: KeyFileAddress,
   context: KeyFileContext,
 ): Promise<boolean> {
   try {

@@ -1,10 +1,10 @@
 /** Which response headers are signed with each document, by the rules of `wispr.json`. */
-import type { SignedHeader } from '../../core/object/metadata.ts';
+import type { SignedHeaderName } from '../../core/object/metadata.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import { compilePattern, type PathPattern } from './patterns.ts';
 
 /** Header names in lower case, as metadata hold them. */
-export type DocumentHeaders = Readonly<Partial<Record<SignedHeader, string>>>;
+export type DocumentHeaders = Readonly<Partial<Record<SignedHeaderName, string>>>;
 
 /** Decides about headers by the rules of one configuration. */
 export class HeaderRules {

@@ -4,7 +4,7 @@ import { ed25519KeyPair, randomBytes } from '#primitives';
 import { hkdfExpand } from '../../core/crypto/hkdf.ts';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { collect, streamOf } from '../../core/encoding/byte-reader.ts';
-import type { HeldSetKey } from '../../core/object/document-reader.ts';
+import type { SetKeyHandle } from '../../core/object/document-reader.ts';
 import { openDocument } from '../../core/object/open-document.ts';
 import { encodeObject, publisherIdentity } from '../../core/object/writer.ts';
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 
 /** @param changes - what is wrong about it */
-async function held(key: Uint8Array, changes: Partial<HeldSetKey> = {}): Promise<HeldSetKey> {
+async function held(key: Uint8Array, changes: Partial<SetKeyHandle> = {}): Promise<SetKeyHandle> {
   const imported = await crypto.subtle.importKey(
     'raw',
     key as Uint8Array<ArrayBuffer>,
@@ -38,7 +38,7 @@ async function held(key: Uint8Array, changes: Partial<HeldSetKey> = {}): Promise
   return { id, notBefore: NOW, notAfter: NOW, handle, ...changes };
 }
 
-async function open(key: HeldSetKey | undefined): Promise<Uint8Array> {
+async function open(key: SetKeyHandle | undefined): Promise<Uint8Array> {
   const context = { now: NOW, findKey: async () => key };
   const expected = { site: SITE, path: PATH, publisherKey };
   const opened = await openDocument(streamOf(object), expected, context, () => Promise.reject(new Error('no content')));

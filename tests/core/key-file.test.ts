@@ -11,7 +11,7 @@ import type { DocumentKey } from '../../core/keys/document-keys.ts';
 import {
   encodeKeyFile,
   isLikeKeyFile,
-  keyFilePlaceOf,
+  keyFileAddressOf,
   MAXIMUM_KEYS_PER_FILE,
   openKeyFile,
 } from '../../core/keys/key-file.ts';
@@ -19,7 +19,7 @@ import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 
 const CONTEXT = { root: toBase64url(new Uint8Array(32)), site: 'news.example' };
 const secret = randomBytes(16);
-const { key, name } = await keyFilePlaceOf(secret, CONTEXT);
+const { key, name } = await keyFileAddressOf(secret, CONTEXT);
 const REFUSED = { code: 'key-file-malformed' };
 
 async function someKeys(count: number): Promise<DocumentKey[]> {
@@ -78,7 +78,7 @@ describe('a key file', () => {
     ];
     for (const other of others) {
       await expect(openKeyFile(file, key, other)).rejects.toMatchObject(REFUSED);
-      const place = await keyFilePlaceOf(secret, other);
+      const place = await keyFileAddressOf(secret, other);
       expect(place.name).not.toBe(name);
       await expect(openKeyFile(file, place.key, CONTEXT)).rejects.toMatchObject(REFUSED);
     }

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { collect } from '../../core/encoding/byte-reader.ts';
 import { toHex } from '../../core/encoding/hex.ts';
-import type { KnownDocument } from '../../core/object/document-reader.ts';
+import type { CachedDocument } from '../../core/object/document-reader.ts';
 import { headBytes, headDigest } from '../../core/object/head.ts';
 import { openDocument } from '../../core/object/open-document.ts';
 import { encodeObject } from '../../core/object/writer.ts';
@@ -20,7 +20,7 @@ async function* inPieces(bytes: Uint8Array, length: number): AsyncGenerator<Uint
   for (let start = 0; start < bytes.length; start += length) yield bytes.subarray(start, start + length);
 }
 
-const open = (object: Uint8Array, options: { known?: KnownDocument; now?: number; pieces?: number } = {}) =>
+const open = (object: Uint8Array, options: { known?: CachedDocument; now?: number; pieces?: number } = {}) =>
   openDocument(
     inPieces(object, options.pieces ?? object.length),
     expected,
@@ -30,7 +30,7 @@ const open = (object: Uint8Array, options: { known?: KnownDocument; now?: number
 
 const object = await encode('first version');
 const { reader } = await open(object);
-const known: KnownDocument = {
+const known: CachedDocument = {
   reader,
   headBytes: headBytes(reader.head),
   headHash: toHex(await headDigest(reader.head)),

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { exchangeKeys } from '#channel';
+import { x25519KeyPair } from '#channel';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { freePort } from '../../cache-config/child.ts';
 import { parseAllowLocal } from '../../client-proxy/network/local-addresses.ts';
@@ -14,7 +14,7 @@ import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import type { HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
 import {
   beginExchange,
-  type Exchange,
+  type ChannelKeys,
   encodeCookie,
   MAXIMUM_REQUEST,
   openAnswer,
@@ -116,7 +116,7 @@ async function serverKey(): Promise<ServerKey> {
 }
 
 /** A message in its envelope, and what comes back for it. */
-async function recorded(path: string, content: Uint8Array, ticket?: Exchange) {
+async function recorded(path: string, content: Uint8Array, ticket?: ChannelKeys) {
   const server = await serverKey();
   const exchange = ticket ?? beginExchange(server.publicKey);
   const body = sealRequest(server.publicKey, exchange, { target: `POST ${path}`, content });
@@ -365,7 +365,7 @@ describe('attacks on HTTPCrypt', () => {
     const [mine, other] = [ed25519KeyPair(randomBytes(32)), ed25519KeyPair(randomBytes(32))];
     const to = { url: endpoint.url, key: toBase64url(mine.publicKey) };
     const signed = async (notAfter: number, url = endpoint.url, signer = mine) => {
-      const key = await makeServerKey(exchangeKeys(randomBytes(32)).publicKey, notAfter);
+      const key = await makeServerKey(x25519KeyPair(randomBytes(32)).publicKey, notAfter);
       return recordText(signRecord(key, url, signer.secretKey));
     };
     const now = nowInSeconds();

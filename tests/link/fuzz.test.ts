@@ -6,7 +6,7 @@ import { entryOf, hashOf } from '../../link/substitution/compressed.ts';
 import { FarSide } from '../../link/substitution/far.ts';
 import { writeList } from '../../link/substitution/list.ts';
 import { NearSide } from '../../link/substitution/near.ts';
-import { type Passage, Surprise } from '../../link/substitution/passage.ts';
+import { type Passage, ProtocolViolation } from '../../link/substitution/passage.ts';
 import { prefix } from '../../link/tls/cursor.ts';
 import { MESSAGE, readCertificates, writeCertificates, writeMessage } from '../../link/tls/messages.ts';
 import { RecordReader, TLS12, writeRecord } from '../../link/tls/records.ts';
@@ -81,7 +81,7 @@ function send(passages: readonly Passage[], all: Buffer, sizes: readonly number[
     const rest = first?.end() ?? Buffer.alloc(0);
     out.push(second === undefined ? rest : Buffer.concat([second.push(rest), second.end()]));
   } catch (error) {
-    if (error instanceof Surprise) return undefined;
+    if (error instanceof ProtocolViolation) return undefined;
     throw error;
   }
   return Buffer.concat(out);

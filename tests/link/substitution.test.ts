@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { FarSide } from '../../link/substitution/far.ts';
 import { NearSide } from '../../link/substitution/near.ts';
-import { Surprise } from '../../link/substitution/passage.ts';
+import { ProtocolViolation } from '../../link/substitution/passage.ts';
 import { MESSAGE, writeCertificates, writeMessage } from '../../link/tls/messages.ts';
 import { TLS12, writeRecord } from '../../link/tls/records.ts';
 import { type Chain, makeChain } from '../support/certificates.ts';
@@ -93,7 +93,7 @@ describe('cases of table 2.2', () => {
     await visit(pair, ends());
     const altered: Ends['altered'] = (bytes, where) => (where === 'to near' ? otherReference(bytes) : bytes);
     const outcome = await visit(pair, ends({ altered }));
-    expect(outcome.error).toBeInstanceOf(Surprise);
+    expect(outcome.error).toBeInstanceOf(ProtocolViolation);
     expect(outcome.serverCertificate).toBeUndefined();
     expect(outcome.near.hasFailed).toBe(true);
   });
@@ -264,9 +264,9 @@ describe('attack 120: an end sends a message of the relays', () => {
   it('a server: the connection ends, whether something was listed or not', () => {
     const hello = serverHello();
     const far = new FarSide(newStore());
-    expect(() => far.fromServer.push(Buffer.concat([hello, forged]))).toThrow(Surprise);
+    expect(() => far.fromServer.push(Buffer.concat([hello, forged]))).toThrow(ProtocolViolation);
     const near = new NearSide(newStore(), 443);
-    expect(() => near.fromServer.push(Buffer.concat([hello, forged]))).toThrow(Surprise);
+    expect(() => near.fromServer.push(Buffer.concat([hello, forged]))).toThrow(ProtocolViolation);
   });
 
   it('a client: the connection ends, and its own extension 0x0099 reaches the server', () => {
@@ -275,7 +275,7 @@ describe('attack 120: an end sends a message of the relays', () => {
     const onLink = near.fromClient.push(own);
     expect(onLink.length).toBe(own.length + 6);
     expect(far.fromNear.push(onLink).equals(own)).toBe(true);
-    expect(() => near.fromClient.push(forged)).toThrow(Surprise);
-    expect(() => far.fromNear.push(forged)).toThrow(Surprise);
+    expect(() => near.fromClient.push(forged)).toThrow(ProtocolViolation);
+    expect(() => far.fromNear.push(forged)).toThrow(ProtocolViolation);
   });
 });

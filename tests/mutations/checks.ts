@@ -257,7 +257,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     attacks: [111],
     file: 'core/httpcrypt/record.ts',
-    find: 'if (!(await ed25519Verify(signature, signedBytes(door.url, announced), door.key)))',
+    find: 'if (!(await ed25519Verify(signature, signedBytes(endpoint.url, announced), endpoint.key)))',
     replace: 'if (signature.length !== 64)',
   },
   {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { isServerless } from '../../core/keys/descriptor.ts';
-import { keyFilePlaceOf, openKeyFile } from '../../core/keys/key-file.ts';
+import { keyFileAddressOf, openKeyFile } from '../../core/keys/key-file.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { type OpenKeyStore, openKeyStore } from '../../publisher/keys/key-store.ts';
 import { invite } from '../../publisher/serverless/invitations.ts';
@@ -65,7 +65,7 @@ async function setsOf(link: string): Promise<{ sets: string[]; notAfter: number 
   const { contents, rootId } = await keyStore();
   const context = { root: rootId, site: 'friends.example' };
   const secret = fromBase64url(link.split('#i=')[1]?.trim()) ?? new Uint8Array();
-  const { name, key } = await keyFilePlaceOf(secret, context);
+  const { name, key } = await keyFileAddressOf(secret, context);
   const { keys } = await openKeyFile(await readFile(join(out, '-/keys', name)), key, context);
   const named = await Promise.all(
     [...contents.sets].map(async ([set, each]) => [await keyIdOf('set', each), set] as const),

@@ -1,6 +1,6 @@
 /** Vectors that our own writers make at test time, with random keys, salts and nonces. */
 
-import { exchangeKeys } from '#channel';
+import { x25519KeyPair } from '#channel';
 import { ed25519KeyPair, randomBytes, xwingKeyPair } from '#primitives';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
@@ -146,7 +146,7 @@ async function betweenDeviceAndServer(): Promise<KeyVector[]> {
 /** A record, a first request and its answer, and a request with the ticket that it brought. */
 export async function freshHttpcryptVectors(): Promise<KeyVectorFile> {
   const [seed, signer, url] = [randomBytes(32), ed25519KeyPair(randomBytes(32)), 'http://keys.news.example/a/'];
-  const server = exchangeKeys(seed);
+  const server = x25519KeyPair(seed);
   const key = await serverKey(server.publicKey, NOW);
   const record = signRecord(key, url, signer.secretKey);
   const ticket = { shown: randomBytes(32), secret: randomBytes(32) };

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { randomBytes } from '#primitives';
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { acceptBinding, BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
-import { type DeviceKeys, deriveDeviceKeys, type Provider } from '../../core/keys/device.ts';
+import { type DeviceKeys, deriveDeviceKeys, type KeyIssuer } from '../../core/keys/device.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
@@ -11,11 +11,11 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 /** A device that was bound. */
 export interface BoundDevice {
   readonly keys: DeviceKeys;
-  readonly provider: Provider;
+  readonly provider: KeyIssuer;
   readonly deviceKey: NamedKey;
 }
 
-export function createDeviceKeys(provider: Provider): Promise<DeviceKeys> {
+export function createDeviceKeys(provider: KeyIssuer): Promise<DeviceKeys> {
   return deriveDeviceKeys(randomBytes(32), provider);
 }
 
@@ -57,7 +57,7 @@ export function postFrom(
 }
 
 /** Binds, and insists that it works. */
-export async function bind(provider: Provider, code: string, keys?: DeviceKeys): Promise<BoundDevice> {
+export async function bind(provider: KeyIssuer, code: string, keys?: DeviceKeys): Promise<BoundDevice> {
   const device = keys ?? (await createDeviceKeys(provider));
   const request = encodeBindingRequest(device, provider.publisher, normaliseCode(code) ?? code, nowInSeconds());
   const response = await post(provider.keyServer, BINDING_PATH, request);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
-import type { Provider } from '../../core/keys/device.ts';
+import type { KeyIssuer } from '../../core/keys/device.ts';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import type { RequestLimits } from '../../keyserver/http/limits.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
@@ -25,7 +25,7 @@ export interface Rig {
   readonly publisher: PublisherWithSets;
   readonly host: ContentHost;
   /** What devices bind to. */
-  readonly provider: Provider;
+  readonly provider: KeyIssuer;
   /** What the key server logged. */
   readonly log: () => string;
   readonly invite: (request: InvitationRequest) => Promise<Invitation>;

@@ -1,5 +1,5 @@
 /** httpcrypt.json: docs/spec/httpcrypt.md. Messages are put together here by hand, from the primitives alone. */
-import { exchangeKeys, xchachaSeal } from '#channel';
+import { x25519KeyPair, xchachaSeal } from '#channel';
 import { ed25519KeyPair, ed25519Sign, sha256 } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { concat, lengthPrefixed, u32, u64, utf8 } from '../../core/encoding/bytes.ts';
@@ -13,16 +13,16 @@ const HOUR = 3600;
 const channelKey = ed25519KeyPair(await secret('channel key'));
 const otherKey = ed25519KeyPair(await secret('another channel key'));
 const serverSeed = await secret('server key');
-const server = exchangeKeys(serverSeed);
+const server = x25519KeyPair(serverSeed);
 const keyId = (await sha256(concat(utf8('wispr/1 httpcrypt key id\n'), server.publicKey))).subarray(0, 10);
 const readerSeed = await secret('key of a reader');
 const ticket = { shown: await secret('ticket'), secret: await secret('secret of the ticket') };
-const reader = exchangeKeys(readerSeed).publicKey;
+const reader = x25519KeyPair(readerSeed).publicKey;
 const content = utf8('{"device":"…"}');
 const first = firstSecret();
 
 function firstSecret(): Uint8Array {
-  const agreed = exchangeKeys(readerSeed).agree(server.publicKey);
+  const agreed = x25519KeyPair(readerSeed).agree(server.publicKey);
   if (!agreed) throw new Error('the fixed keys do not agree');
   return agreed;
 }

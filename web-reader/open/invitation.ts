@@ -7,7 +7,7 @@ import {
   INVITATION_SALT_LENGTH,
   INVITATION_SECRET_LENGTH,
   type KeyFileContext,
-  keyFilePlaceOf,
+  keyFileAddressOf,
   openKeyFile,
 } from '../../core/keys/key-file.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
@@ -61,7 +61,7 @@ function invitationIn(members: URLSearchParams): Fragment['invitation'] {
 
 /** Forgets the secret, and keeps what it is for. */
 export async function deriveInvitation(secret: Uint8Array, context: KeyFileContext): Promise<StoredInvitation> {
-  const { name, key } = await keyFilePlaceOf(secret, context);
+  const { name, key } = await keyFileAddressOf(secret, context);
   return { name, key: await importHandle(key) };
 }
 

@@ -1,6 +1,6 @@
 /** Answers for the site that is read at this origin: its publication says what there is at an address, and nothing else is shown. */
 import { CodedError, reasonOf } from '../../core/errors.ts';
-import type { HeldSetKey } from '../../core/object/document-reader.ts';
+import type { SetKeyHandle } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';
 import type { Freshness, PastPublication } from '../../core/publication/site-publication.ts';
 import { accentOf } from '../../core/site/accent.ts';
@@ -172,7 +172,7 @@ async function show(visit: Visit, { path, entry, status }: FoundDocument): Promi
 }
 
 /** A key as a handle: its bytes do not come out. It was compared with its id where it arrived; another key opens nothing of this set. */
-async function findKey(store: OriginStore, id: string): Promise<HeldSetKey | undefined> {
+async function findKey(store: OriginStore, id: string): Promise<SetKeyHandle | undefined> {
   const found = await store.keys.find(id);
   if (found === undefined) return undefined;
   const { key, notBefore, notAfter } = found;

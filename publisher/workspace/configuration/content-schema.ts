@@ -1,6 +1,6 @@
 /** The parts of `wispr.json` that say how documents are answered: headers, redirects, and what is shown where there is none. */
 import { z } from 'zod';
-import { isSignedHeaderValue, SIGNED_HEADERS, type SignedHeader } from '../../../core/object/metadata.ts';
+import { isSignedHeaderValue, SIGNED_HEADERS, type SignedHeaderName } from '../../../core/object/metadata.ts';
 import { PUBLICATION_LIMITS } from '../../../core/publication/limits.ts';
 import { isRedirectDestination } from '../../../core/publication/settings.ts';
 import { documentPathOf, isDocumentPath } from '../../../core/site/path.ts';
@@ -18,11 +18,11 @@ export const pattern = z
   .meta({ description: 'Paths inside the source, such as "style.css", "front/**" or "*.svg".' });
 
 /** The name of a header as it stands in the configuration; one spelling for each, so that no two members mean the same. */
-function writtenHeaderName(name: SignedHeader): string {
+function writtenHeaderName(name: SignedHeaderName): string {
   return name.replace(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
 }
 
-const headerValue = (name: SignedHeader) =>
+const headerValue = (name: SignedHeaderName) =>
   z
     .string()
     .refine((value) => isSignedHeaderValue(name, value), {

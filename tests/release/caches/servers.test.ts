@@ -9,7 +9,7 @@ import { squidServiceName } from '../../../cache-config/render.ts';
 import {
   type CacheServer,
   findServer,
-  type StartOptions,
+  type ServerOptions,
   startHost,
   startReverse,
   startSquid,
@@ -27,7 +27,7 @@ const host = { root: site.root, readingOrigin: READING_ORIGIN };
 /** Need not answer. */
 const cache = { backend: { host: '127.0.0.1', port: 9 } };
 /** Each server by itself. */
-const START: Record<ServerName, (options: StartOptions) => Promise<CacheServer>> = {
+const START: Record<ServerName, (options: ServerOptions) => Promise<CacheServer>> = {
   nginx: (options) => startHost('nginx', { ...host, ...options }),
   apache: (options) => startHost('apache', { ...host, ...options }),
   caddy: (options) => startHost('caddy', { ...host, ...options }),

@@ -1,5 +1,5 @@
 /** Takes the vectors of httpcrypt.json through core. README.md names the operations. */
-import { exchangeKeys } from '#channel';
+import { x25519KeyPair } from '#channel';
 import type { JsonObject } from '../../../core/encoding/canonical-json.ts';
 import { ChannelError } from '../../../core/httpcrypt/errors.ts';
 import { decodeCookie, openAnswer, openRequest } from '../../../core/httpcrypt/message.ts';
@@ -22,12 +22,12 @@ const OPERATIONS: Record<string, (input: Values) => Promise<JsonObject>> = {
     return { record: toBase64(record) };
   },
   agree: async (input) => {
-    const secret = exchangeKeys(bytes(input, 'seed')).agree(bytes(input, 'publicKey'));
+    const secret = x25519KeyPair(bytes(input, 'seed')).agree(bytes(input, 'publicKey'));
     if (!secret) throw new ChannelError('channel-key-refused', 'small order');
     return { secret: toBase64(secret) };
   },
   'open-request': async (input) => {
-    const keys = exchangeKeys(bytes(input, 'seed'));
+    const keys = x25519KeyPair(bytes(input, 'seed'));
     const { id } = await serverKey(keys.publicKey, 0);
     const cookie = decodeCookie(String(input.cookie));
     const known = cookie && toBase64(cookie.keyId) === toBase64(id) ? cookie : undefined;

@@ -8,7 +8,7 @@ import { isHostProof, verifyDescriptor } from '../../../core/keys/descriptor.ts'
 import { checkXwingPublicKey, deriveDeviceKeys } from '../../../core/keys/device.ts';
 import { parseEnvelope } from '../../../core/keys/envelope.ts';
 import { KeyError } from '../../../core/keys/errors.ts';
-import { keyFilePlaceOf, openKeyFile } from '../../../core/keys/key-file.ts';
+import { keyFileAddressOf, openKeyFile } from '../../../core/keys/key-file.ts';
 import { isRequestBy, openKeyAnswer, parseKeyRequest } from '../../../core/keys/key-request.ts';
 import { openRoaming } from '../../../core/keys/roaming.ts';
 import { unwrapKey, type WrappedKey } from '../../../core/keys/wrapped-key.ts';
@@ -119,7 +119,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
 
   'open-key-file': async (input) => {
     const context = { root: input.text('root'), site: input.text('site') };
-    const { name, key } = await keyFilePlaceOf(input.bytes('secret'), context);
+    const { name, key } = await keyFileAddressOf(input.bytes('secret'), context);
     const { keys } = await openKeyFile(input.bytes('file'), key, context);
     return { keys: keys.map(({ id }) => id), name };
   },

@@ -7,7 +7,7 @@ import { parseSettings, type SiteSettings } from './settings.ts';
 import type { MetadataStore } from './sources.ts';
 import { readKept } from './trusted-state.ts';
 
-export interface KeptSettings {
+export interface StoredSettings {
   /** SHA-256 (hexadecimal) of their file. */
   readonly hash: string;
   readonly value: SiteSettings;
@@ -22,7 +22,7 @@ export async function readSettingsFile(store: MetadataStore): Promise<Uint8Array
 }
 
 /** `undefined` where there are none, or they were damaged: their hash stands before them. */
-export async function readSettings(store: MetadataStore): Promise<KeptSettings | undefined> {
+export async function readSettings(store: MetadataStore): Promise<StoredSettings | undefined> {
   const kept = await readKept(store, NAME, async (bytes) => {
     const settings = bytes.subarray(HASH_LENGTH);
     const hash = await hexDigest(settings);
@@ -35,7 +35,7 @@ export async function readSettings(store: MetadataStore): Promise<KeptSettings |
  * @param bytes - their file, which the publication names
  * @throws PublicationError where they are malformed; then nothing is kept
  */
-export async function keepSettings(store: MetadataStore, bytes: Uint8Array): Promise<KeptSettings> {
+export async function keepSettings(store: MetadataStore, bytes: Uint8Array): Promise<StoredSettings> {
   const value = parseSettings(bytes);
   const hash = await sha256(bytes);
   await store.write(NAME, concat(hash, bytes));

@@ -4,14 +4,14 @@ import type { CodedError } from '../../core/errors.ts';
 import { systemCode } from '../../node-support/system-error.ts';
 import { hintLine } from '../io/voice.ts';
 
-type Place = 'passphrase' | 'keyring' | 'key-file';
+type KeyLocationKind = 'passphrase' | 'keyring' | 'key-file';
 
 /**
  * What the secrets of the database are sealed with.
  *
  * @param problem - what is wrong with the key file
  */
-export function describePlace(place: Place, keyFile: string, problem?: CodedError): string {
+export function describeKeyLocation(place: KeyLocationKind, keyFile: string, problem?: CodedError): string {
   if (place === 'keyring') return 'a key in the keyring of this system, open while you are signed in';
   if (place === 'passphrase') return 'a passphrase, which is asked for at every start';
   return `the key in ${keyFile}, ${keyFileInWords(problem)}`;
@@ -23,7 +23,7 @@ function keyFileInWords(problem: CodedError | undefined): string {
 }
 
 /** Said once, when it was decided. */
-export function describeDecision(place: Place): string[] {
+export function describeDecision(place: KeyLocationKind): string[] {
   const how = {
     keyring: 'your keys are sealed, with a key in the keyring of this system',
     passphrase: 'your keys are sealed with this passphrase; it cannot be recovered if it is lost',
