@@ -55,7 +55,7 @@ export class AnsweringThread<Job, Answer> {
   }
 
   /** What the program has to know before all jobs; it does not answer. */
-  tell(message: unknown): void {
+  send(message: unknown): void {
     this.#worker.postMessage(message);
   }
 

@@ -56,7 +56,7 @@ export async function buildDeb(architecture: Architecture, out: string): Promise
     copyFiles(root);
     await writeDocumentation(root, licences, time);
     writeControl(root, architecture);
-    settle(root, time);
+    setRightsAndTimes(root, time);
     mkdirSync(out, { recursive: true });
     const file = join(out, `wispr_${packageJson.version}_${architecture}.deb`);
     const compression = ['-Zxz', '-z2', '--threads-max=1']; // several threads would give other bytes
@@ -178,7 +178,7 @@ function writeControl(root: string, architecture: Architecture): void {
 }
 
 /** Rights and times that do not depend on who built, and when. */
-function settle(root: string, time: number): void {
+function setRightsAndTimes(root: string, time: number): void {
   const executable = [...EXECUTABLE, ...SCRIPTS.map((name) => `DEBIAN/${name}`)];
   const entries = readdirSync(root, { recursive: true, encoding: 'utf8' });
   for (const path of [...entries, '.']) {

@@ -13,11 +13,11 @@ if (chosen.length > 0) {
   process.exitCode = spawnSync('npm', ['run', '--silent', 'check'], { stdio: 'inherit' }).status ?? 1;
   if (process.exitCode === 0) {
     process.exitCode = runWhereOthersEnter('vitest', ['run'], { ...process.env, WISPR_TEST_TIMES: TIMES });
-    noteTimes();
+    recordTimes();
   } else process.stderr.write('npm run check failed, see above: no test was run\n');
 }
 
-function noteTimes() {
+function recordTimes() {
   const wallSeconds = Math.round((performance.now() - start) / 1000);
   const times = { wallSeconds, processorSeconds: processorSeconds(), ...slowest() };
   writeFileSync(TIMES, `${JSON.stringify(times, undefined, 2)}\n`);

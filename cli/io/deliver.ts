@@ -46,7 +46,7 @@ const BINARY = /(?![\t\n\v\f\r])\p{Cc}/u;
  */
 export async function deliver(document: FetchedDocument, wish: DeliveryWish): Promise<Delivered> {
   const { output } = wish;
-  const passing = { ...document, content: tellingWhatCame(document.content) };
+  const passing = { ...document, content: countingBytes(document.content) };
   if (isStandardOutput(output)) return toStream(passing, currentIo().stdout, wish, output === undefined);
   const special = await isSpecial(output);
   if (document.status === 304) return leaveAlone(document);
@@ -58,7 +58,7 @@ export async function deliver(document: FetchedDocument, wish: DeliveryWish): Pr
 }
 
 /** Out of content that is handed on as it comes, and cannot be taken back. */
-async function* tellingWhatCame(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* countingBytes(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   try {
     for await (const piece of content) {

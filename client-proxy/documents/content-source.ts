@@ -145,7 +145,7 @@ export class ContentSource {
 
   #note(origin: string, error: unknown): void {
     const aged = this.#inPage && faultOf(error) === 'wrong';
-    if (!aged && !this.#ended) this.#health.noteFailure(origin, error);
+    if (!aged && !this.#ended) this.#health.recordFailure(origin, error);
   }
 
   async #race<Result>(waiting: readonly string[], work: (attempt: UpstreamHost) => Promise<Result>): Promise<Result> {
@@ -179,7 +179,7 @@ export class ContentSource {
 
   /** Those that were begun before the one that was quickest were slow. */
   #giveUp(begun: Iterable<UpstreamHost>, winner: UpstreamHost, late: readonly string[]): void {
-    for (const origin of late) this.#health.note(origin, 'slow', 'slow');
+    for (const origin of late) this.#health.record(origin, 'slow', 'slow');
     for (const attempt of begun) if (attempt !== winner) attempt.end(new Error('another content host was quicker'));
   }
 }

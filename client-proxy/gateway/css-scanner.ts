@@ -29,7 +29,7 @@ export class CssScanner {
   #pending = '';
   /** Nothing is looked at before so much is there: an endless token would else be read again with every piece. */
   #enough = 0;
-  #gaveUp = false;
+  #isAborted = false;
 
   constructor(links: GatewayLinks, decode: DecodeBytes) {
     this.#links = links;
@@ -37,13 +37,13 @@ export class CssScanner {
   }
 
   write(text: string): string {
-    if (this.#gaveUp) return text;
+    if (this.#isAborted) return text;
     this.#pending += text;
     return this.#pending.length < this.#enough ? '' : this.#scan(this.#pending.length - LOOK_AHEAD);
   }
 
   end(): string {
-    return this.#gaveUp ? '' : this.#scan(this.#pending.length);
+    return this.#isAborted ? '' : this.#scan(this.#pending.length);
   }
 
   /** @param decided - up to where tokens are sure to end as they seem to */
@@ -54,19 +54,19 @@ export class CssScanner {
     for (const token of tokensOf(text)) {
       const [, , start, last] = token;
       if (last >= decided) break;
-      if (last - start >= LONGEST_TOKEN) return this.#giveUp(edits);
+      if (last - start >= LONGEST_TOKEN) return this.#abort(edits);
       const edit = this.#context.editAt(token, text, this.#links, this.#decode);
       if (edit) edits.push(edit);
       done = last + 1;
     }
-    if (text.length - done > LONGEST_TOKEN + LOOK_AHEAD) return this.#giveUp(edits);
+    if (text.length - done > LONGEST_TOKEN + LOOK_AHEAD) return this.#abort(edits);
     this.#pending = text.slice(done);
     this.#enough = 2 * this.#pending.length;
     return applyEdits(text.slice(0, done), edits);
   }
 
-  #giveUp(edits: readonly Edit[]): string {
-    this.#gaveUp = true;
+  #abort(edits: readonly Edit[]): string {
+    this.#isAborted = true;
     const changed = applyEdits(this.#pending, edits);
     this.#pending = '';
     return changed;
@@ -124,7 +124,7 @@ class LinkContext {
   #first = false;
 
   editAt(token: CSSToken, text: string, links: GatewayLinks, decode: DecodeBytes): Edit | undefined {
-    const { start, end } = this.#take(token) ?? { start: 0, end: 0 };
+    const { start, end } = this.#consume(token) ?? { start: 0, end: 0 };
     if (start === end) return undefined;
     const meant = withoutLineEnds(readCssEscapes(text.slice(start, end)));
     const edit = links.edit(meant.text, decode);
@@ -132,7 +132,7 @@ class LinkContext {
   }
 
   /** Where the link in a token stands, without its quotes. */
-  #take(token: CSSToken): { start: number; end: number } | undefined {
+  #consume(token: CSSToken): { start: number; end: number } | undefined {
     const [type, written, start, last] = token;
     switch (type) {
       case TokenType.Whitespace:

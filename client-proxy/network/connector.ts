@@ -54,13 +54,13 @@ export function createConnector(options: ConnectorOptions): Connector {
     const secure = {
       ...where,
       ...tlsOptions,
-      session: tls && sessions?.take(place),
+      session: tls && sessions?.get(place),
       ...(isIP(name) === 0 && { servername: name }),
     };
     const socket = tls ? connectTls(secure) : connectTcp({ ...where, allowHalfOpen });
     await connected(socket, tls !== undefined, limits);
     // Only now: the certificate has been checked, which it is not when the session is resumed.
-    if (tls && sessions) socket.on('session', (session: Buffer) => sessions.keep(place, session));
+    if (tls && sessions) socket.on('session', (session: Buffer) => sessions.store(place, session));
     if (!isOwnPort(socket, ownPort())) return socket;
     socket.destroy();
     throw new ReaderError('loop', 'the request would come back to this proxy');

@@ -44,7 +44,7 @@ export function isForAnother(ifRange: string | undefined, { headers }: Head): bo
 export async function cutRange(whole: FetchedDocument, range: RequestedRange): Promise<FetchedDocument> {
   const length = Number(whole.headers['content-length'] ?? Number.NaN);
   const { start, end } = positionsOf(range, length);
-  const { pieces, bytes, isAll, rest } = await lookAhead(sliceOf(whole.content, { start, end }));
+  const { pieces, bytes, isAll, rest } = await peek(sliceOf(whole.content, { start, end }));
   if (bytes === 0) throw new ReaderError('condition-unmet', 'it is shorter than where the range begins');
   const last = isAll ? start + bytes : Math.min(end, length);
   const known = Number.isNaN(last) ? undefined : { start, last, total: Number.isNaN(length) ? '*' : `${length}` };
@@ -65,7 +65,7 @@ function positionsOf({ start, end }: RequestedRange, length: number): { start: n
 }
 
 /** What is read before the head is handed on, so that it can say where the range ends. */
-async function lookAhead(content: AsyncGenerator<Uint8Array>) {
+async function peek(content: AsyncGenerator<Uint8Array>) {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   for (;;) {

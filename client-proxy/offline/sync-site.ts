@@ -119,9 +119,9 @@ class Sync {
   readonly #options: ParallelWish;
   readonly #found: RefreshResult;
   readonly #parallel: number;
-  readonly #tell: (progress: SyncProgress) => void;
+  readonly #onProgress: (progress: SyncProgress) => void;
   #progress: SyncProgress = { step: 'listing', documents: 0, ofDocuments: 0, bytes: 0, ofBytes: 0 };
-  #told = Number.NEGATIVE_INFINITY;
+  #reportedAt = Number.NEGATIVE_INFINITY;
   /** Bytes of what was here already, and of what is missing, by document. */
   readonly #kept = new Map<WantedDocument, number>();
   readonly #missing = new Map<WantedDocument, number>();
@@ -133,7 +133,7 @@ class Sync {
     this.#options = options;
     this.#found = found;
     this.#parallel = Math.max(1, options.parallel ?? LIMITS.syncAtOnce);
-    this.#tell = options.onProgress ?? ignore;
+    this.#onProgress = options.onProgress ?? ignore;
   }
 
   async run(): Promise<SyncSummary> {
@@ -156,13 +156,13 @@ class Sync {
   #add(bytes = 0): void {
     const { documents, ofDocuments, bytes: before } = this.#progress;
     this.#progress = { ...this.#progress, documents: documents + 1, bytes: before + bytes };
-    if (documents === 0 || documents + 1 === ofDocuments || performance.now() - this.#told > PROGRESS_INTERVAL)
+    if (documents === 0 || documents + 1 === ofDocuments || performance.now() - this.#reportedAt > PROGRESS_INTERVAL)
       this.#report();
   }
 
   #report(): void {
-    this.#told = performance.now();
-    this.#tell(this.#progress);
+    this.#reportedAt = performance.now();
+    this.#onProgress(this.#progress);
   }
 
   /** What is here, and how long the rest is. */

@@ -30,8 +30,8 @@ export async function listWanted(bound: BoundSite, wish: SyncWish, now: number):
   const all: WantedDocument[] = [];
   const heads = new Set<string>();
   const failed: FailedDocument[] = [];
-  const note = ({ name, error: { code, message } }: FailedList) => failed.push({ path: name, code, message });
-  for await (const { path, entry } of listDocuments(publication.publication, now, note)) {
+  const record = ({ name, error: { code, message } }: FailedList) => failed.push({ path: name, code, message });
+  for await (const { path, entry } of listDocuments(publication.publication, now, record)) {
     heads.add(entry.head);
     if (isWanted(path, entry.set, wish)) all.push({ site, path, publisherKey, entry });
   }

@@ -178,7 +178,7 @@ export function connectPage({ token }: PagesContext, { alert, isFilledIn, ...val
 }
 
 /** Looks at an invitation. Nothing is changed, and the code is not sent. */
-export async function lookAtLink(context: PagesContext, form: URLSearchParams): Promise<PageAnswer> {
+export async function inspectLink(context: PagesContext, form: URLSearchParams): Promise<PageAnswer> {
   const link = (form.get('link') ?? '').slice(0, LINK_LENGTH);
   const { site, path } = wantedIn(form);
   const wanted = site === undefined || path === undefined ? undefined : { site, path };
@@ -192,7 +192,7 @@ export async function lookAtLink(context: PagesContext, form: URLSearchParams): 
 }
 
 /** Looks at a site that a publisher has added: row 71 of docs/threat-model.md. */
-export async function lookAtSite(context: PagesContext, form: URLSearchParams): Promise<PageAnswer> {
+export async function inspectSite(context: PagesContext, form: URLSearchParams): Promise<PageAnswer> {
   const { keyServer, publisher } = (await newSiteIn(context, form)).binding.descriptor;
   try {
     return await proposeAndShow(context, { keyServer, publisher, code: undefined });

@@ -6,7 +6,7 @@ import type { RefusalLook } from '../../reading/refusal-page.ts';
 import { shownName } from './words.ts';
 
 /** @param name - as the publisher's descriptor has it */
-export function lookOf(name: string, { accent, logo, subscribe }: SiteAppearance): RefusalLook {
+export function refusalLookOf(name: string, { accent, logo, subscribe }: SiteAppearance): RefusalLook {
   return {
     name: shownName(name),
     accent: accentOf(accent),

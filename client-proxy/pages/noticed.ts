@@ -44,7 +44,7 @@ export class Activity {
 export class Observed {
   readonly #times = new LRUCache<string, number>({ max: LIMITS.observed });
 
-  note(name: string, time: number): void {
+  record(name: string, time: number): void {
     this.#times.set(name.slice(0, LIMITS.observedName), time);
   }
 
@@ -76,7 +76,7 @@ export class BoundTunnels {
   }
 
   /** @param site - a connected one, so that there are never more entries than connected sites */
-  note(site: string): void {
+  record(site: string): void {
     const { count } = this.#counts.get(site) ?? { count: 0 };
     this.#counts.set(site, { count: count + 1, last: this.#now() });
   }

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { READER_INVITATION_PATH } from '../../core/site/open-in-reader.ts';
 import { ReaderError } from '../errors.ts';
 import { acceptProposal, showProposal } from './confirm.ts';
-import { declineSite, lookAtLink, lookAtSite, showConnect, showInvitation } from './connect.ts';
+import { declineSite, inspectLink, inspectSite, showConnect, showInvitation } from './connect.ts';
 import type {
   PageAnswer,
   PageCall,
@@ -33,13 +33,13 @@ interface Route {
 /** By path; a star stands for one segment of letters, digits, `-` and `_`. */
 const ROUTES: Readonly<Record<string, Route>> = {
   '/': { show: unlocked(showHome) },
-  '/connect': { show: unlocked(showConnect), change: lookAtLink },
+  '/connect': { show: unlocked(showConnect), change: inspectLink },
   '/connect/*': { show: unlocked(showProposal), change: acceptProposal },
   [READER_INVITATION_PATH]: {
     show: unlocked(async () => ({ goTo: '/connect' })),
     fillIn: (context, form, asked) => unlocked(async (open) => showInvitation(open, form))(context, asked),
   },
-  '/sites/look': { change: lookAtSite },
+  '/sites/look': { change: inspectSite },
   '/sites/decline': { change: declineSite },
   '/publishers/*/disconnect': { show: unlocked(showDisconnect), change: disconnect },
   '/activity/forget': { change: clearActivity },

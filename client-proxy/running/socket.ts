@@ -49,7 +49,7 @@ export async function openSocket(directory: string, serve: (socket: Socket) => P
   if (process.platform === 'win32') return unreached('this system has no sockets for it');
   if (Buffer.byteLength(path) > LONGEST_PATH) return unreached(`the path ${path} is too long for a socket`);
   const sockets = new Set<Socket>();
-  const take = (socket: Socket) => {
+  const accept = (socket: Socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket)).on('error', () => socket.destroy());
     void serve(socket);
@@ -57,7 +57,7 @@ export async function openSocket(directory: string, serve: (socket: Socket) => P
   try {
     makeFolder(join(path, '..'));
     rmSync(path, { force: true });
-    const server = await listen(path, take);
+    const server = await listen(path, accept);
     return { problem: undefined, close: () => close(server, sockets, path) };
   } catch (error) {
     return unreached(reasonOf(error));

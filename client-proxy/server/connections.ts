@@ -67,7 +67,7 @@ export class ClientConnections {
   };
 
   /** Has a request answered as soon as those before it on its connection are. */
-  take(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
+  enqueue(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
     const connection = this.#connections.get(request.socket);
     if (connection === undefined || connection.isOver) return; // the connection is ending
     const begin = () => {

@@ -19,7 +19,7 @@ import { PROXY_FILE_PATH, serveProxyFile } from '../gateway/proxy-file.ts';
 import { isClientGone } from '../network/failures.ts';
 import { type AbsoluteTarget, parseAbsoluteTarget, parseAuthority } from '../network/request-target.ts';
 import type { Upstream } from '../network/upstream.ts';
-import { lookOf } from '../pages/look.ts';
+import { refusalLookOf } from '../pages/look.ts';
 import type { Pages } from '../pages/pages.ts';
 import { publicLinkOf, type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
 import type { BoundSite, BoundSites } from '../site/bound-sites.ts';
@@ -134,7 +134,7 @@ export class Router {
   async #forward(call: Call, target: AbsoluteTarget): Promise<void> {
     if (this.#isOwn(target)) return this.#own(call, target, target.path, true);
     const { sites, pages, now } = this.#options;
-    pages.noticed.browsers.note(call.request.headers['user-agent'] ?? '', now());
+    pages.noticed.browsers.record(call.request.headers['user-agent'] ?? '', now());
     call.address = addressOf(target);
     const bound = sites.find(target.host);
     if (bound === undefined) return this.#pass(call, target);
@@ -155,7 +155,7 @@ export class Router {
     if (forwardsLeft(request) === 0) return answerAsLast(request, response);
     const isAsterisk = request.method === 'OPTIONS' && /^http:\/\/[^/?]*$/i.test(request.url ?? '');
     const { upstream, pages, now } = this.#options;
-    const seenProtected = () => target.port === 80 && pages.noticed.seen.note(target.host, now());
+    const seenProtected = () => target.port === 80 && pages.noticed.seen.record(target.host, now());
     const passing = { request, response, seenProtected };
     return void (await passThrough(upstream, isAsterisk ? { ...target, path: '*' } : target, passing));
   }
@@ -192,7 +192,7 @@ export class Router {
       throw new ReaderError('site-withdrawn', `the descriptor does not name ${bound.site} any more`);
     call.address = `${bound.site}${target.split('?', 1)[0]}`; // in either mode: the address that the reader knows
     call.readingUrl = () => readingUrlOf(description.reading, target);
-    const look = () => lookOf(bound.publisherName, bound.publication.publication.settings);
+    const look = () => refusalLookOf(bound.publisherName, bound.publication.publication.settings);
     call.look = look;
     call.publicLink = () => publicLinkOf(bound.site, description.content, target);
     // In the mode that the reader came by.

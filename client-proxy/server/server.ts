@@ -43,20 +43,24 @@ export function attachDoors(
   };
   const answer = (request: IncomingMessage, response: ServerResponse) =>
     contain(request.socket, () =>
-      connections.take(request, response, () => void contain(request.socket, () => router.handle(request, response))),
+      connections.enqueue(
+        request,
+        response,
+        () => void contain(request.socket, () => router.handle(request, response)),
+      ),
     );
   connections.watch(server);
   server.on('request', answer).on('checkContinue', answer).on('checkExpectation', answer);
   server.on('clientError', (error, socket) => contain(socket, () => connections.fail(error, socket)));
   server.on('connect', (request, socket, head) =>
-    contain(takeOver(socket), () => {
+    contain(adopt(socket), () => {
       if (connections.isBusy(socket)) return void socket.destroy(); // its answer would come before that of an earlier request
       connections.becomeTunnel(socket);
       return openTunnel({ ...options, opened }, request, socket, head);
     }),
   );
   server.on('upgrade', (request, socket, head) =>
-    contain(takeOver(socket), async () => {
+    contain(adopt(socket), async () => {
       connections.becomeTunnel(socket);
       opened(socket);
       const remote = await router.upgrade(request, socket, head);
@@ -76,7 +80,7 @@ async function contain(socket: Duplex, work: () => unknown): Promise<void> {
 }
 
 /** Node.js removes its listeners from a connection that it hands over, and an unhandled error would end the program. */
-function takeOver(socket: Duplex): Duplex {
+function adopt(socket: Duplex): Duplex {
   return socket.on('error', () => socket.destroy());
 }
 

@@ -57,7 +57,7 @@ async function connectTo(authority: string, { sites, upstream, tunnels }: Tunnel
       'port-refused',
       `${bound.site} is connected: its pages are read through the checks, not past them`,
     );
-  if (bound) tunnels.note(bound.site);
+  if (bound) tunnels.record(bound.site);
   try {
     return await upstream.connect({ ...wanted, host: unbracket(wanted.host), allowHalfOpen: true });
   } catch (cause) {

@@ -73,7 +73,7 @@ export class BodyQueue implements AsyncIterableIterator<Uint8Array, undefined, u
 
   push(chunk: Uint8Array): void {
     this.#first ??= chunk;
-    const waiting = this.#takeWaiting();
+    const waiting = this.#releaseReader();
     if (waiting) return void waiting.resolve({ done: false, value: chunk });
     this.#queued += chunk.length;
     if (this.#discarding) {
@@ -86,19 +86,19 @@ export class BodyQueue implements AsyncIterableIterator<Uint8Array, undefined, u
 
   end(): void {
     this.#ended = true;
-    this.#takeWaiting()?.resolve(DONE);
+    this.#releaseReader()?.resolve(DONE);
   }
 
   fail(error: Error): void {
     this.#error = error;
-    this.#takeWaiting()?.reject(error);
+    this.#releaseReader()?.reject(error);
   }
 
   #isFull(): boolean {
     return this.#queued > LIMITS.bodyQueue || this.#chunks.length > LIMITS.bodyPieces;
   }
 
-  #takeWaiting(): PromiseWithResolvers<Result> | undefined {
+  #releaseReader(): PromiseWithResolvers<Result> | undefined {
     const waiting = this.#waiting;
     this.#waiting = undefined;
     return waiting;

@@ -197,11 +197,11 @@ export class BoundSites {
         try {
           return await (file.path === path ? timestamp.fetch(upstream, wanted) : fetchFile(upstream, wanted));
         } catch (error) {
-          health.noteFailure(origin, error);
+          health.recordFailure(origin, error);
           throw error;
         }
       },
-      onSlow: (origin) => health.note(origin, 'slow', 'slow'),
+      onSlow: (origin) => health.record(origin, 'slow', 'slow'),
       own: (file) => (file === METADATA_PATH + FIRST_ROOT_FILE ? store.firstRoot() : undefined),
       keyServer: (file) => fetchFromKeyServer(upstream.keyServers, keyServer, file),
       times: upstream.limits,

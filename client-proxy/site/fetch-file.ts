@@ -38,14 +38,14 @@ export class ChangingFile {
       const held = known && known.until > performance.now() ? known : undefined;
       const fields = newest ? REVALIDATED : [];
       const answer = await fetchBody(upstream, origin, { path, held, fields }, signal);
-      if (answer.status !== 304) return this.#take(answer, wanted);
+      if (answer.status !== 304) return this.#store(answer, wanted);
       await answer.body.return();
       if (held !== undefined && confirms(answer, held)) return held.bytes;
-      return this.#take(await fetchBody(upstream, origin, { path, fields: PAST_CACHES }, signal), wanted);
+      return this.#store(await fetchBody(upstream, origin, { path, fields: PAST_CACHES }, signal), wanted);
     });
   }
 
-  async #take(answer: BodyResponse, wanted: FileRequest): Promise<Uint8Array | undefined> {
+  async #store(answer: BodyResponse, wanted: FileRequest): Promise<Uint8Array | undefined> {
     this.#held.delete(wanted.origin);
     const bytes = await readAnswer(answer, wanted);
     const [etag, lastModified] = [headerOf(answer.headers, 'etag'), headerOf(answer.headers, 'last-modified')];

@@ -37,7 +37,7 @@ export function mayAnotherHelp(error: unknown): boolean {
 }
 
 export class HostHealth {
-  readonly #known = new Map<string, HealthEntry>();
+  readonly #entries = new Map<string, HealthEntry>();
   readonly #report: (report: HostReport) => void;
 
   /** @param report - called for every new fault */
@@ -47,41 +47,41 @@ export class HostHealth {
 
   /** The hosts in the order to ask them: the publisher's, with faulty ones last. @param but - a fault that does not count here */
   inOrder(origins: readonly string[], but?: HostFault): readonly string[] {
-    if (this.#known.size === 0 || origins.length < 2) return origins;
+    if (this.#entries.size === 0 || origins.length < 2) return origins;
     const faults = new Map(origins.map((origin) => [origin, this.#find(origin)?.fault]));
     const counts = (fault: HostFault | undefined) => (fault === but ? undefined : fault);
     return ORDER.flatMap((fault) => origins.filter((origin) => counts(faults.get(origin)) === fault));
   }
 
   /** Records a fault. A host that lacks a single file is not remembered for it. */
-  note(origin: string, fault: HostFault, code: string): void {
+  record(origin: string, fault: HostFault, code: string): void {
     if (code === 'object-missing') return;
     const before = this.#find(origin);
     if (before?.fault === 'wrong' && fault !== 'wrong') return;
-    if (this.#known.size >= LIMITS.rememberedHosts) this.#known.clear();
+    if (this.#entries.size >= LIMITS.rememberedHosts) this.#entries.clear();
     const now = Date.now();
     const since = before?.fault === fault ? before.since : now;
-    this.#known.set(origin, { origin, fault, code, since, until: now + LASTS[fault] });
+    this.#entries.set(origin, { origin, fault, code, since, until: now + LASTS[fault] });
     if (before?.fault !== fault) this.#report({ origin, fault, code, since: now });
   }
 
   /** Records what an error says about its host. */
-  noteFailure(origin: string, error: unknown): void {
+  recordFailure(origin: string, error: unknown): void {
     const fault = faultOf(error);
-    if (fault !== undefined) this.note(origin, fault, (error as CodedError).code);
+    if (fault !== undefined) this.record(origin, fault, (error as CodedError).code);
   }
 
   /** The current faults. */
   reports(): HostReport[] {
-    return Array.from(this.#known.keys(), (origin) => this.#find(origin))
+    return Array.from(this.#entries.keys(), (origin) => this.#find(origin))
       .filter((known) => known !== undefined)
       .map(({ origin, fault, code, since }) => ({ origin, fault, code, since }));
   }
 
   #find(origin: string): HealthEntry | undefined {
-    const known = this.#known.get(origin);
+    const known = this.#entries.get(origin);
     if (known === undefined || known.until > Date.now()) return known;
-    this.#known.delete(origin);
+    this.#entries.delete(origin);
     return undefined;
   }
 }

@@ -64,7 +64,7 @@ export class HttpcryptChannel {
    * @throws ChannelError; ReaderError of exchange.ts
    */
   async post(path: string, content: Uint8Array): Promise<ExchangeResult> {
-    const ticket = this.#takeTicket();
+    const ticket = this.#consumeTicket();
     if (ticket) {
       const answer = await this.#tryPost(path, content, ticket);
       if (answer) return answer;
@@ -91,13 +91,13 @@ export class HttpcryptChannel {
   /** A message that is sent too early is sent again, with the ticket that this brought. */
   async #post(path: string, content: Uint8Array, ticket: Ticket): Promise<ExchangeResult> {
     const first = await this.#exchange(path, content, ticket);
-    const next = first.status === TOO_EARLY ? this.#takeTicket() : undefined;
+    const next = first.status === TOO_EARLY ? this.#consumeTicket() : undefined;
     const { status, content: body, time } = next ? await this.#exchange(path, content, next) : first;
     return { status, body, time };
   }
 
   /** The ticket at hand, if it is good still. */
-  #takeTicket(): Ticket | undefined {
+  #consumeTicket(): Ticket | undefined {
     const ticket = this.#ticket;
     this.#ticket = undefined;
     return ticket && nowInSeconds() <= ticket.server.notAfter ? ticket : undefined;
@@ -134,7 +134,7 @@ export class HttpcryptChannel {
     const { endpoint } = this.#options;
     const channelKey = { url: endpoint.url, key: fromBase64url(endpoint.key) ?? new Uint8Array(0) };
     let why: unknown = 'none is announced';
-    for (const ask of [() => this.#askTxt(), () => this.#askAaaa(), () => this.#askDoor()]) {
+    for (const ask of [() => this.#queryTxt(), () => this.#queryAaaa(), () => this.#askEndpoint()]) {
       try {
         const record = await ask();
         if (!record) continue;
@@ -148,18 +148,18 @@ export class HttpcryptChannel {
     throw new ChannelError('channel-key-refused', `${endpoint.url} has no key for HTTPCrypt: ${why}`);
   }
 
-  #askTxt(): Promise<Uint8Array | undefined> {
+  #queryTxt(): Promise<Uint8Array | undefined> {
     return this.#resolve(async (resolver, name) => {
       const texts = (await resolver.resolveTxt(name)).map((pieces) => pieces.join(''));
       return texts.map(recordFromText).find((record) => record !== undefined);
     });
   }
 
-  #askAaaa(): Promise<Uint8Array | undefined> {
+  #queryAaaa(): Promise<Uint8Array | undefined> {
     return this.#resolve(async (resolver, name) => recordFromAddresses(await resolver.resolve6(name)));
   }
 
-  async #askDoor(): Promise<Uint8Array | undefined> {
+  async #askEndpoint(): Promise<Uint8Array | undefined> {
     const { dispatcher, endpoint } = this.#options;
     const { status, body } = await sendTo(dispatcher, endpoint.url, {
       method: 'OPTIONS',

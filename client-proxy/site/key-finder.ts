@@ -151,7 +151,7 @@ export class KeyFinder {
     const request = await encodeKeyRequest(this.#deviceKey, this.#binding.descriptor.keyServer, ids, nowInSeconds());
     const sealed = await sendKeyRequest(this.#channel, request);
     const answer = await openKeyAnswer(sealed, request, this.#deviceKey.key);
-    await this.#periods.take(answer, this.#deviceKey);
+    await this.#periods.accept(answer, this.#deviceKey);
     return answer;
   }
 

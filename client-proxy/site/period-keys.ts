@@ -48,7 +48,7 @@ export class PeriodKeys {
   }
 
   /** Keeps the period keys in an answer to a device key. Ones that fail a check are dropped. */
-  async take({ keys }: KeyAnswer, deviceKey: NamedKey): Promise<void> {
+  async accept({ keys }: KeyAnswer, deviceKey: NamedKey): Promise<void> {
     const { binding, store } = this.#options;
     const held = await this.#held();
     const fresh = new Map<KeyId, SetKey>();

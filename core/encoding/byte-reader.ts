@@ -27,7 +27,7 @@ export class ByteReader {
   /** The next `length` bytes; `undefined` if the stream ends before. May share memory with the stream's chunk. */
   async read(length: number): Promise<Uint8Array | undefined> {
     if (this.#rest.length >= length || (!(await this.atEnd()) && this.#rest.length >= length))
-      return this.#take(length);
+      return this.#consume(length);
     const piece = new Uint8Array(length);
     return (await this.readInto(piece)) ? piece : undefined;
   }
@@ -55,21 +55,21 @@ export class ByteReader {
       else this.#replaceRest(concat(this.#rest, chunk));
       found = this.#rest.subarray(0, maximum).indexOf(delimiter);
     }
-    return found < 0 ? undefined : this.#take(found + 1);
+    return found < 0 ? undefined : this.#consume(found + 1);
   }
 
   /** Whether the next bytes are `expected`; they are taken only if they are. */
-  async takeIfEqual(expected: Uint8Array): Promise<boolean> {
+  async consumeIfEqual(expected: Uint8Array): Promise<boolean> {
     await this.atEnd(); // whatever comes first is there now
     if (this.#rest.length >= expected.length) {
       if (!equalBytes(this.#rest.subarray(0, expected.length), expected)) return false;
-      this.#take(expected.length);
+      this.#consume(expected.length);
       return true;
     }
     const start = await this.readUpTo(expected.length);
     this.#replaceRest(this.#rest.length === 0 ? start : concat(start, this.#rest));
     if (!equalBytes(start, expected)) return false;
-    this.#take(expected.length);
+    this.#consume(expected.length);
     return true;
   }
 
@@ -87,7 +87,7 @@ export class ByteReader {
   async readUpTo(length: number): Promise<Uint8Array> {
     const parts: Uint8Array[] = [];
     for (let missing = length; missing > 0 && !(await this.atEnd()); ) {
-      const part = this.#take(Math.min(missing, this.#rest.length));
+      const part = this.#consume(Math.min(missing, this.#rest.length));
       missing -= part.length;
       parts.push(part);
     }
@@ -96,7 +96,7 @@ export class ByteReader {
 
   /** All that is left, as a stream of chunks. */
   async *remaining(): AsyncGenerator<Uint8Array> {
-    if (this.#rest.length > 0) yield this.#take(this.#rest.length);
+    if (this.#rest.length > 0) yield this.#consume(this.#rest.length);
     for (let chunk = await this.#next(); chunk !== undefined; chunk = await this.#next()) yield chunk;
   }
 
@@ -122,7 +122,7 @@ export class ByteReader {
     this.#own = undefined;
   }
 
-  #take(length: number): Uint8Array {
+  #consume(length: number): Uint8Array {
     const piece = this.#rest.subarray(0, length);
     this.#rest = this.#rest.subarray(length);
     if (this.#own !== undefined && length <= COPIED && this.#rest.length > 0) return new Uint8Array(piece);

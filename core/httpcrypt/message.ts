@@ -92,7 +92,7 @@ export function openRequest(
 ): ChannelRequest | undefined {
   if (body.length > MAXIMUM_REQUEST) return undefined;
   const message = xchachaOpen(exchange.secret, body, requestContext(publicKey, exchange));
-  const [first, second] = (message && takeParts(message, 0, 2)) ?? [];
+  const [first, second] = (message && splitParts(message, 0, 2)) ?? [];
   const target = first && fromUtf8(first);
   return target === undefined || !second ? undefined : { target, content: second };
 }
@@ -115,7 +115,7 @@ export async function sealAnswer(
  */
 export async function openAnswer(secret: Uint8Array, request: Uint8Array, body: Uint8Array): Promise<ChannelAnswer> {
   const message = body.length <= MAXIMUM_ANSWER ? xchachaOpen(secret, body, await answerContext(request)) : undefined;
-  const [content] = (message && takeParts(message, 2 * SHOWN_LENGTH + 4, 1)) ?? [];
+  const [content] = (message && splitParts(message, 2 * SHOWN_LENGTH + 4, 1)) ?? [];
   if (!message || !content)
     throw new ChannelError('channel-unreadable', 'what came back over HTTPCrypt is no answer to the request');
   const ticket = { shown: message.slice(0, SHOWN_LENGTH), secret: message.slice(SHOWN_LENGTH, 2 * SHOWN_LENGTH) };
@@ -133,7 +133,7 @@ function paddedLength(length: number): number {
 }
 
 /** The `count` length-prefixed parts from `offset` on; `undefined` unless only the right padding follows. */
-function takeParts(message: Uint8Array, offset: number, count: number): Uint8Array[] | undefined {
+function splitParts(message: Uint8Array, offset: number, count: number): Uint8Array[] | undefined {
   const parts: Uint8Array[] = [];
   let from = offset;
   for (let index = 0; index < count; index++) {

@@ -37,5 +37,5 @@ async function reuseCached(
   { known }: ReadingContext,
 ): Promise<DocumentReader | undefined> {
   if (known === undefined || (pin && pin.sha256 !== known.headHash)) return undefined;
-  return (await input.takeIfEqual(known.headBytes)) ? known.reader : undefined;
+  return (await input.consumeIfEqual(known.headBytes)) ? known.reader : undefined;
 }

@@ -21,9 +21,9 @@ import { fetchBounded, fetchNamed, type MetadataSource, type MetadataStore, miss
 import {
   forgetNewest,
   forgetState,
-  keepState,
-  loadKept,
-  readKept,
+  loadStored,
+  readStored,
+  storeState,
   type TrustedState,
   targetsFile,
   type VerifiedRole,
@@ -153,7 +153,7 @@ export class PublicationClient {
 
   async #load(): Promise<void> {
     const { store, firstRoot } = this.#options;
-    const kept = await readKept(store, 'root', (bytes) => verifyFirstRoot(bytes, this.#options));
+    const kept = await readStored(store, 'root', (bytes) => verifyFirstRoot(bytes, this.#options));
     if (kept) return this.#loadBelow(kept.role);
     const bytes = await firstRoot();
     const root = await verifyFirstRoot(bytes, this.#options);
@@ -162,7 +162,7 @@ export class PublicationClient {
   }
 
   async #loadBelow(root: RootMetadata): Promise<void> {
-    const { timestamp, snapshot, state } = await loadKept(root, this.#options);
+    const { timestamp, snapshot, state } = await loadStored(root, this.#options);
     this.#root = root;
     this.#timestamp = timestamp;
     this.#snapshot = snapshot;
@@ -179,7 +179,7 @@ export class PublicationClient {
     const state = { root, timestamp: timestamp.role, snapshot: snapshot.role, targets: targets.role };
     await this.#options.beforeUse?.(state);
     if (timestamp.role !== this.#state?.timestamp)
-      await keepState(this.#options.store, { timestamp, snapshot: snapshot.bytes, targets: targets.bytes });
+      await storeState(this.#options.store, { timestamp, snapshot: snapshot.bytes, targets: targets.bytes });
     this.#state = state;
   }
 
@@ -239,7 +239,7 @@ export class PublicationClient {
       try {
         if ('error' in answer) throw answer.error;
         if (answer.result === undefined) continue;
-        await this.#takeTimestamp(answer.result, root, now);
+        await this.#acceptTimestamp(answer.result, root, now);
         found = true;
       } catch (error) {
         failure ??= error;
@@ -250,7 +250,7 @@ export class PublicationClient {
     return this.#timestamp;
   }
 
-  async #takeTimestamp(bytes: Uint8Array, root: RootMetadata, now: number): Promise<void> {
+  async #acceptTimestamp(bytes: Uint8Array, root: RootMetadata, now: number): Promise<void> {
     const timestamp = await verifyTimestamp(bytes, root, this.#timestamp?.role, this.#options, this.#snapshot); // 5.4.2, 5.4.3
     if (timestamp === undefined) return;
     checkNotFuture(timestamp, now, this.#options); // P8, before it could make current ones older
@@ -291,7 +291,7 @@ export class PublicationClient {
     now: number,
   ): Promise<VerifiedRole<Role>> {
     const { source, store } = this.#options;
-    const own = await readKept(store, name, verify);
+    const own = await readStored(store, name, verify);
     const bytes = own?.bytes ?? (await fetchNamed(source, root, name, expected, PUBLICATION_LIMITS[`${name}Length`]));
     const role = own?.role ?? (await verify(bytes));
     checkExpiry(name, role, now);

@@ -13,7 +13,7 @@ import {
   type TargetsMetadata,
 } from './metadata.ts';
 import { fetchNamed, type MetadataSource, type MetadataStore } from './sources.ts';
-import { readKept, type TrustedState } from './trusted-state.ts';
+import { readStored, type TrustedState } from './trusted-state.ts';
 import { checkExpiry, type RoleVerifyOptions, verifyTargets } from './verify-roles.ts';
 
 const FOUND_KEPT = 1000;
@@ -46,7 +46,7 @@ type Options = RoleVerifyOptions & { readonly source: MetadataSource; readonly s
 export class DelegatedRoles {
   readonly #options: Options;
   /** By name, the least recently used first. */
-  readonly #kept = new Map<string, RoleEntry>();
+  readonly #stored = new Map<string, RoleEntry>();
   #bytes = 0;
   /** What was found in the state that is in use, until a role that it depends on expires: pages are asked for again and again. */
   readonly #found = new Map<string, { readonly target: TargetInfo; readonly until: number }>();
@@ -100,16 +100,16 @@ export class DelegatedRoles {
     const { name, roleKeys, keys } = step;
     const file = snapshot.roles.get(name);
     if (file === undefined) throw new PublicationError('metadata-missing', `the snapshot does not name ${name}`);
-    const known = this.#kept.get(name);
+    const known = this.#stored.get(name);
     if (known && known.roleKeys === roleKeys && known.keys === keys && sameFile(known.file, file)) {
-      this.#kept.delete(name);
-      this.#kept.set(name, known);
+      this.#stored.delete(name);
+      this.#stored.set(name, known);
       return known.role;
     }
     const { length = PUBLICATION_LIMITS.targetsLength } = file;
     const made = { file, roleKeys, keys, length, role: this.#load(step, file, root) };
-    this.#keep(name, made);
-    made.role.catch(() => this.#kept.get(name) === made && this.#drop(name));
+    this.#store(name, made);
+    made.role.catch(() => this.#stored.get(name) === made && this.#drop(name));
     return made.role;
   }
 
@@ -120,7 +120,7 @@ export class DelegatedRoles {
       if (strict && bins) await checkBin(name, role, bins);
       return role;
     };
-    const own = await readKept(store, name, verify);
+    const own = await readStored(store, name, verify);
     if (own) return own.role;
     const bytes = await fetchNamed(source, root, name, file, PUBLICATION_LIMITS.targetsLength);
     const role = await verify(bytes);
@@ -128,16 +128,16 @@ export class DelegatedRoles {
     return role;
   }
 
-  #keep(name: string, kept: RoleEntry): void {
+  #store(name: string, kept: RoleEntry): void {
     this.#drop(name);
-    this.#kept.set(name, kept);
+    this.#stored.set(name, kept);
     this.#bytes += kept.length;
-    while (this.#bytes > PUBLICATION_LIMITS.rolesKept) this.#drop(this.#kept.keys().next().value as string);
+    while (this.#bytes > PUBLICATION_LIMITS.rolesKept) this.#drop(this.#stored.keys().next().value as string);
   }
 
   #drop(name: string): void {
-    this.#bytes -= this.#kept.get(name)?.length ?? 0;
-    this.#kept.delete(name);
+    this.#bytes -= this.#stored.get(name)?.length ?? 0;
+    this.#stored.delete(name);
   }
 }
 

@@ -20,7 +20,7 @@ import type { TargetInfo, TargetsMetadata } from './metadata.ts';
 import { DESCRIPTOR_TARGET, FIRST_ROOT_FILE, headTargetOf, SETTINGS_TARGET, targetUrlPath } from './names.ts';
 import { type Resolution, resolveUrl } from './resolve.ts';
 import type { SiteSettings } from './settings.ts';
-import { keepSettings, readSettings, type StoredSettings } from './stored-settings.ts';
+import { readSettings, type StoredSettings, storeSettings } from './stored-settings.ts';
 import { isoTime } from './verify-roles.ts';
 
 /** Where the files of a site come from: metadata, and the small targets that every reader needs. */
@@ -257,7 +257,7 @@ export class SitePublication {
     const target = targets.target(SETTINGS_TARGET);
     if (target?.sha256 === this.#settings?.hash && target) return;
     const bytes = await this.#smallTarget(SETTINGS_TARGET, target, PUBLICATION_LIMITS.settingsLength);
-    this.#settings = await keepSettings(this.#store, bytes);
+    this.#settings = await storeSettings(this.#store, bytes);
   }
 
   async #smallTarget(path: string, target: TargetInfo | undefined, maximum: number): Promise<Uint8Array> {

@@ -5,7 +5,7 @@ import { hexDigest } from '../encoding/digest.ts';
 import { toHex } from '../encoding/hex.ts';
 import { parseSettings, type SiteSettings } from './settings.ts';
 import type { MetadataStore } from './sources.ts';
-import { readKept } from './trusted-state.ts';
+import { readStored } from './trusted-state.ts';
 
 export interface StoredSettings {
   /** SHA-256 (hexadecimal) of their file. */
@@ -23,7 +23,7 @@ export async function readSettingsFile(store: MetadataStore): Promise<Uint8Array
 
 /** `undefined` where there are none, or they were damaged: their hash stands before them. */
 export async function readSettings(store: MetadataStore): Promise<StoredSettings | undefined> {
-  const kept = await readKept(store, NAME, async (bytes) => {
+  const kept = await readStored(store, NAME, async (bytes) => {
     const settings = bytes.subarray(HASH_LENGTH);
     const hash = await hexDigest(settings);
     return toHex(bytes.subarray(0, HASH_LENGTH)) === hash ? { hash, value: parseSettings(settings) } : undefined;
@@ -35,7 +35,7 @@ export async function readSettings(store: MetadataStore): Promise<StoredSettings
  * @param bytes - their file, which the publication names
  * @throws PublicationError where they are malformed; then nothing is kept
  */
-export async function keepSettings(store: MetadataStore, bytes: Uint8Array): Promise<StoredSettings> {
+export async function storeSettings(store: MetadataStore, bytes: Uint8Array): Promise<StoredSettings> {
   const value = parseSettings(bytes);
   const hash = await sha256(bytes);
   await store.write(NAME, concat(hash, bytes));

@@ -48,7 +48,7 @@ const NEWEST: Names = { timestamp: 'timestamp', snapshot: 'snapshot', targets: '
 export const IN_USE: Names = { timestamp: 'wispr:timestamp', snapshot: 'wispr:snapshot', targets: 'wispr:targets' };
 
 /** What a store has under a name, if it verifies; otherwise it is as if it were not there. */
-export async function readKept<Role>(
+export async function readStored<Role>(
   store: MetadataStore,
   name: string,
   verify: (bytes: Uint8Array) => Role | Promise<Role>,
@@ -64,10 +64,10 @@ export async function readKept<Role>(
 }
 
 /** What a store has that the keys of this root have signed. */
-export async function loadKept(root: RootMetadata, options: Options): Promise<StoredRoles> {
+export async function loadStored(root: RootMetadata, options: Options): Promise<StoredRoles> {
   const { store } = options;
-  const timestamp = await readKept(store, NEWEST.timestamp, (bytes) => verifyOwnTimestamp(bytes, root, options));
-  const snapshot = (await readKept(store, NEWEST.snapshot, (bytes) => verifyOwnSnapshot(bytes, root, options)))?.role;
+  const timestamp = await readStored(store, NEWEST.timestamp, (bytes) => verifyOwnTimestamp(bytes, root, options));
+  const snapshot = (await readStored(store, NEWEST.snapshot, (bytes) => verifyOwnSnapshot(bytes, root, options)))?.role;
   if (snapshot?.closed) {
     await forgetState(store); // also where closing was interrupted
     return { timestamp, snapshot, state: undefined };
@@ -92,8 +92,8 @@ async function empty(store: MetadataStore, names: readonly string[]): Promise<vo
   }
 }
 
-/** Makes a state the one that a new start finds. The timestamp is last: until then what it names is not there, and {@link loadKept} goes on. */
-export async function keepState(store: MetadataStore, { timestamp, snapshot, targets }: StateFiles): Promise<void> {
+/** Makes a state the one that a new start finds. The timestamp is last: until then what it names is not there, and {@link loadStored} goes on. */
+export async function storeState(store: MetadataStore, { timestamp, snapshot, targets }: StateFiles): Promise<void> {
   if (snapshot) await store.write(IN_USE.snapshot, snapshot);
   if (targets) await store.write(IN_USE.targets, targets);
   await store.write(IN_USE.timestamp, timestamp.bytes);
@@ -120,7 +120,7 @@ export function targetsFile(snapshot: SnapshotMetadata): MetaFile {
 /** Where a write of the state in use was interrupted, the newest files are complete: they were written before. */
 async function recoverState(root: RootMetadata, options: Options): Promise<TrustedState | undefined> {
   const newest = await loadState(NEWEST, root, options);
-  if (newest) await keepState(options.store, newest.files);
+  if (newest) await storeState(options.store, newest.files);
   return newest?.state;
 }
 
@@ -130,12 +130,12 @@ async function loadState(
   options: Options,
 ): Promise<{ readonly state: TrustedState; readonly files: StateFiles } | undefined> {
   const { store } = options;
-  const timestamp = await readKept(store, names.timestamp, (bytes) => verifyOwnTimestamp(bytes, root, options));
+  const timestamp = await readStored(store, names.timestamp, (bytes) => verifyOwnTimestamp(bytes, root, options));
   if (timestamp === undefined) return undefined;
   const expected = timestamp.role.snapshot;
-  const snapshot = await readKept(store, names.snapshot, (bytes) => verifySnapshot(bytes, root, expected, options));
+  const snapshot = await readStored(store, names.snapshot, (bytes) => verifySnapshot(bytes, root, expected, options));
   if (snapshot === undefined) return undefined;
-  const targets = await readKept(store, names.targets, (bytes) =>
+  const targets = await readStored(store, names.targets, (bytes) =>
     verifyTopTargets(bytes, root, snapshot.role, options),
   );
   if (targets === undefined) return undefined;

@@ -64,7 +64,7 @@ export class PushTarget {
   /** Puts a snapshot where there is none of this version. */
   uploadSnapshot(version: number, bytes: Uint8Array): Promise<void> {
     const options = { contentType: 'application/json', cacheControl: 'public, max-age=31536000, immutable' };
-    return this.#ask(() => this.#target.put(pathOf('snapshot', version), bytes, { ...options, replacing: null }));
+    return this.#ask(() => this.#target.upload(pathOf('snapshot', version), bytes, { ...options, replacing: null }));
   }
 
   /**
@@ -74,7 +74,7 @@ export class PushTarget {
    */
   write(bytes: Uint8Array, { tag }: StoredTimestamp): Promise<void> {
     const options = { contentType: 'application/json', cacheControl: 'public, max-age=60', replacing: tag };
-    return this.#ask(() => this.#target.put(TIMESTAMP, bytes, options));
+    return this.#ask(() => this.#target.upload(TIMESTAMP, bytes, options));
   }
 
   close(): void {

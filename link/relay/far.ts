@@ -9,7 +9,7 @@ import { LIMITS } from '../limits.ts';
 import { CertificateStore } from '../store/store.ts';
 import { FarSide } from '../substitution/far.ts';
 import { ProtocolViolation } from '../substitution/passage.ts';
-import { join, tend, through } from './join.ts';
+import { join, supervise, through } from './join.ts';
 import { destinationOf, listen, type RunningRelay, rangesOf } from './listening.ts';
 import { type Destination, formatDestination, readOpening, STATUS, type TunnelRequest } from './opening.ts';
 
@@ -75,7 +75,7 @@ class Far {
   }
 
   async pass(near: Socket): Promise<void> {
-    tend(near);
+    supervise(near);
     const opening = await received(near);
     if (opening === undefined) {
       near.destroy();
@@ -123,7 +123,7 @@ class Far {
     });
     this.#sockets.add(server);
     server.once('close', () => this.#sockets.delete(server));
-    tend(server);
+    supervise(server);
     const gone = () => server.destroy(new Error('the near relay has gone'));
     near.once('close', gone);
     try {
@@ -144,17 +144,17 @@ function received(near: Socket): Promise<TunnelRequest | undefined> {
     const timer = setTimeout(() => done(undefined), LIMITS.opening);
     const done = (opening: TunnelRequest | undefined) => {
       clearTimeout(timer);
-      near.off('data', look).off('close', closed).off('end', closed).pause();
+      near.off('data', inspect).off('close', closed).off('end', closed).pause();
       resolve(opening);
     };
     const closed = () => done(undefined);
-    const look = (chunk: Buffer) => {
+    const inspect = (chunk: Buffer) => {
       seen = Buffer.concat([seen, chunk]);
       const read = readOpening(seen);
       if (read === 'more') return;
       done(read?.opening);
       if (read !== undefined && read.rest.length > 0) near.unshift(read.rest);
     };
-    near.on('data', look).once('close', closed).once('end', closed);
+    near.on('data', inspect).once('close', closed).once('end', closed);
   });
 }

@@ -6,7 +6,7 @@ import { LIMITS } from '../limits.ts';
 import type { Passage } from '../substitution/passage.ts';
 
 /** Ends a socket that is idle for too long, and keeps its errors from ending the process before it is joined. */
-export function tend(socket: Socket): void {
+export function supervise(socket: Socket): void {
   socket.setNoDelay(true).setTimeout(LIMITS.idle, () => socket.destroy());
   socket.on('error', () => socket.destroy());
 }

@@ -9,7 +9,7 @@ import { LIMITS } from '../limits.ts';
 import { CertificateStore } from '../store/store.ts';
 import { NearSide } from '../substitution/near.ts';
 import { ProtocolViolation } from '../substitution/passage.ts';
-import { join, tend, through } from './join.ts';
+import { join, supervise, through } from './join.ts';
 import { destinationOf, listen, type RunningRelay, rangesOf } from './listening.ts';
 import { type Destination, formatDestination, parseDestination, STATUS, writeOpening } from './opening.ts';
 
@@ -61,7 +61,7 @@ class Near {
     this.#told = told;
   }
 
-  /** @param client - of which {@link tend} takes care */
+  /** @param client - of which {@link supervise} takes care */
   async pass(client: Socket, destination: Destination): Promise<void> {
     const name = formatDestination(destination);
     const isPlain = this.#plain.has(name);
@@ -90,7 +90,7 @@ class Near {
     const far = connect({ ...this.#far, allowHalfOpen: true });
     this.#sockets.add(far);
     far.once('close', () => this.#sockets.delete(far));
-    tend(far);
+    supervise(far);
     const gone = () => far.destroy(new Error('the client has gone'));
     client.once('close', gone).read(0); // begins to read while the link connects
     try {
@@ -139,7 +139,7 @@ function withoutStatus(name: string): Transform {
 
 function serverFor(near: Near, destination: Destination): Server {
   return createServer({ allowHalfOpen: true }, (client) => {
-    tend(client);
+    supervise(client);
     void near.pass(client, destination);
   });
 }
@@ -153,7 +153,7 @@ function proxyFor(near: Near): Server {
       .end('this proxy takes CONNECT only: https, and no http\n');
   });
   server.on('connect', ({ url = '' }, client: Socket, head: Buffer) => {
-    tend(client); // Node.js has taken its own listener for errors away
+    supervise(client); // Node.js has taken its own listener for errors away
     const destination = parseDestination(url);
     if (destination === undefined) return client.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
     if (head.length > 0) client.unshift(head);

@@ -110,7 +110,7 @@ function readBody(cursor: Cursor) {
   const entries: Entry[] = [];
   while (!cursor.isAtEnd) {
     const kind = cursor.number(1);
-    entries.push({ kind, bytes: kind === KIND.reference ? cursor.take(REFERENCE) : cursor.prefixed(3) });
+    entries.push({ kind, bytes: kind === KIND.reference ? cursor.read(REFERENCE) : cursor.prefixed(3) });
   }
   return { held, lengths, entries };
 }

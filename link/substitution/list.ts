@@ -17,7 +17,7 @@ export function writeList({ server, client }: List): Buffer {
 /** @returns `undefined` for what is no list */
 export function readList(data: Buffer): List | undefined {
   return readWhole(data, (cursor) => {
-    const entries = () => Array.from({ length: cursor.number(1) }, () => cursor.take(ENTRY));
+    const entries = () => Array.from({ length: cursor.number(1) }, () => cursor.read(ENTRY));
     return { server: entries(), client: entries() };
   });
 }

@@ -30,7 +30,7 @@ export function readClientHello({ type, content }: TlsRecord): ClientHello | und
 }
 
 function readBody(body: Buffer, cursor: Cursor): ClientHello {
-  cursor.take(2 + 32); // version, random
+  cursor.read(2 + 32); // version, random
   cursor.prefixed(1); // session
   cursor.prefixed(2); // cipher suites
   cursor.prefixed(1); // compression

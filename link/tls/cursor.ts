@@ -20,7 +20,7 @@ export class Cursor {
   }
 
   /** @throws Malformed if there are fewer bytes */
-  take(length: number): Buffer {
+  read(length: number): Buffer {
     const end = this.#at + length;
     if (end > this.#bytes.length) throw new Malformed('cut');
     const taken = this.#bytes.subarray(this.#at, end);
@@ -30,12 +30,12 @@ export class Cursor {
 
   /** An unsigned number of so many bytes. @throws Malformed */
   number(bytes: 1 | 2 | 3): number {
-    return this.take(bytes).readUIntBE(0, bytes);
+    return this.read(bytes).readUIntBE(0, bytes);
   }
 
   /** What has its length in front, in so many bytes. @throws Malformed */
   prefixed(bytes: 1 | 2 | 3): Buffer {
-    return this.take(this.number(bytes));
+    return this.read(this.number(bytes));
   }
 }
 

@@ -40,9 +40,9 @@ export function readExtensions(bytes: Buffer): Extension[] | undefined {
 export function versionOf(body: Buffer): 'TLS 1.2' | 'TLS 1.3' | undefined {
   return readWhole(body, (cursor) => {
     const version = cursor.number(2);
-    cursor.take(32); // random
+    cursor.read(32); // random
     cursor.prefixed(1); // session
-    cursor.take(2 + 1); // cipher suite, compression
+    cursor.read(2 + 1); // cipher suite, compression
     const extensions = cursor.isAtEnd ? [] : readExtensions(cursor.prefixed(2));
     if (version !== TLS12 || extensions === undefined) return undefined;
     return extensions.some(({ type }) => type === SUPPORTED_VERSIONS) ? 'TLS 1.3' : 'TLS 1.2';

@@ -68,7 +68,7 @@ export class DirectoryTarget implements Target {
     });
   }
 
-  async holds({ path, length }: Pick<StoredFile, 'path' | 'length'>, source: Source): Promise<boolean> {
+  async matches({ path, length }: Pick<StoredFile, 'path' | 'length'>, source: Source): Promise<boolean> {
     return this.#does(`compare ${path}`, async () => {
       const given = source instanceof Uint8Array ? source.length : (await lstat(source.file)).size;
       if (given !== length || (await this.head(path))?.length !== length) return false;
@@ -79,7 +79,7 @@ export class DirectoryTarget implements Target {
     });
   }
 
-  async put(path: string, source: Source, { replacing }: UploadOptions): Promise<void> {
+  async upload(path: string, source: Source, { replacing }: UploadOptions): Promise<void> {
     checkTargetPath(path);
     await this.#does(`write ${path}`, async () => {
       await this.#checkAncestors(dirname(path));

@@ -130,7 +130,7 @@ export class S3Target implements Target {
   }
 
   /** A tag is the MD5 of the content, or of the MD5s of its parts; where the server keeps its own kind, everything is sent again. */
-  async holds(
+  async matches(
     { path, length, digest }: Pick<StoredFile, 'path' | 'length' | 'digest'>,
     source: Source,
   ): Promise<boolean> {
@@ -142,7 +142,7 @@ export class S3Target implements Target {
     }
   }
 
-  async put(path: string, source: Source, options: UploadOptions): Promise<void> {
+  async upload(path: string, source: Source, options: UploadOptions): Promise<void> {
     const input = { ...this.#place(path), ContentType: options.contentType, CacheControl: options.cacheControl };
     try {
       await this.#send(input, source, options.replacing);

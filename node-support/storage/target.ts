@@ -17,7 +17,7 @@ export interface StoredFile {
   readonly modified: number;
   /** Changes when the file does. */
   readonly tag: string;
-  /** What the target says of the content without being read; for {@link Target.holds}. */
+  /** What the target says of the content without being read; for {@link Target.matches}. */
   readonly digest: string | undefined;
 }
 
@@ -49,9 +49,9 @@ export interface Target {
    */
   get(path: string, maximum: number): Promise<Uint8Array | undefined>;
   /** Whether a file has this very content, by what was listed of it; it is read only where that says too little. */
-  holds(file: Pick<StoredFile, 'path' | 'length' | 'digest'>, source: Source): Promise<boolean>;
+  matches(file: Pick<StoredFile, 'path' | 'length' | 'digest'>, source: Source): Promise<boolean>;
   /** Whole or not at all, in place of what was there. The answer comes when it is there to stay. */
-  put(path: string, source: Source, options: UploadOptions): Promise<void>;
+  upload(path: string, source: Source, options: UploadOptions): Promise<void>;
   /** Files that are not there are passed over. */
   remove(paths: Iterable<string>): Promise<void>;
   /** Removes what interrupted puts left before that time, seconds since 1970. */

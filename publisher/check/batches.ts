@@ -113,7 +113,7 @@ export async function* readDocuments(data: SiteData, threads: number): AsyncGene
     { length: Math.min(threads, batches.length) },
     () => new AnsweringThread<Batch, BatchAnswer>(program, YOUNG_GENERATION),
   );
-  for (const thread of pool) thread.tell(data);
+  for (const thread of pool) thread.send(data);
   try {
     const answers = batches.map((batch, index) => (pool[index % pool.length] as (typeof pool)[0]).ask(batch));
     for (const answer of answers) answer.catch(() => undefined); // awaited below, unless an earlier one fails

@@ -39,7 +39,7 @@ export function targetCheck(text: string, directory: string): Check {
         if (target instanceof DirectoryTarget && !existsSync(target.name))
           return problem('there is no such directory', 'mount it, or make it with `wispr publish --yes`');
         const path = `/.wispr-doctor-${randomUUID()}`;
-        await target.put(path, new Uint8Array(1), { contentType: 'text/plain', cacheControl: 'no-store' });
+        await target.upload(path, new Uint8Array(1), { contentType: 'text/plain', cacheControl: 'no-store' });
         await target.remove([path]);
         return ok('can be written to');
       }),

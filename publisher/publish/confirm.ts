@@ -54,7 +54,7 @@ async function renewKeyFiles(site: Site, { reachable }: Reached): Promise<void> 
   const put = async (target: Target) => {
     for (const path of paths) {
       const isThere = await hasBytes(path, { site, target });
-      if (!isThere) await target.put(path, { file: join(out, path) }, headersOf(plainFile(path)));
+      if (!isThere) await target.upload(path, { file: join(out, path) }, headersOf(plainFile(path)));
     }
   };
   await eachTarget(reachable, put, { limit: site.targetLimit, signal });

@@ -108,9 +108,9 @@ async function putSnapshot(target: Target, site: Site, snapshot: SignedSnapshot)
 
 async function putIfMissing(target: Target, path: string, bytes: Uint8Array): Promise<void> {
   const file = await target.head(path);
-  if (file && (await target.holds(file, bytes))) return;
+  if (file && (await target.matches(file, bytes))) return;
   const headers = headersOf({ path, kind: 'metadata', immutable: true, optional: false });
-  await target.put(path, bytes, { ...headers, replacing: file?.tag ?? null });
+  await target.upload(path, bytes, { ...headers, replacing: file?.tag ?? null });
 }
 
 /**
@@ -142,7 +142,7 @@ async function showTimestamp(
       throw behind(target, `publication ${version}`);
     try {
       const headers = headersOf({ path: TIMESTAMP_PATH, kind: 'timestamp', immutable: false, optional: false });
-      await target.put(TIMESTAMP_PATH, bytes, { ...headers, replacing: file?.tag ?? null });
+      await target.upload(TIMESTAMP_PATH, bytes, { ...headers, replacing: file?.tag ?? null });
       return;
     } catch (error) {
       const isChanged = error instanceof StorageError && error.code === 'target-changed';
@@ -153,7 +153,7 @@ async function showTimestamp(
 
 async function has(target: Target, path: string, bytes: Uint8Array | undefined): Promise<boolean> {
   const file = await target.head(path);
-  return file !== undefined && bytes !== undefined && target.holds(file, bytes);
+  return file !== undefined && bytes !== undefined && target.matches(file, bytes);
 }
 
 function behind(target: Target, what: string): PublishError {

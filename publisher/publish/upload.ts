@@ -165,7 +165,7 @@ async function isThere(file: PublicationFile, length: number, { inventory, targe
   if (there?.length !== length) return false;
   if (file.immutable && file.kind !== 'metadata') return true;
   // The names of metadata have a version, and no hash: another file of that name, even as long, would break the site.
-  return target.holds(there, { file: join(site.out, file.path) });
+  return target.matches(there, { file: join(site.out, file.path) });
 }
 
 async function put(file: PublicationFile, length: number, context: Context): Promise<void> {
@@ -173,7 +173,7 @@ async function put(file: PublicationFile, length: number, context: Context): Pro
   const { contentType, cacheControl } = headersOf(file);
   try {
     const headers = { contentType: await typeOf(local, length, contentType), cacheControl };
-    await context.target.put(file.path, { file: local }, { ...headers, ...conditionOf(file, context) });
+    await context.target.upload(file.path, { file: local }, { ...headers, ...conditionOf(file, context) });
   } catch (error) {
     const wasChanged = error instanceof StorageError && error.code === 'target-changed';
     // By a request whose answer was lost, or the same by another program.
@@ -189,7 +189,7 @@ function conditionOf({ path, kind }: PublicationFile, { inventory }: Context): P
 /** Whether the target has a file as `out` does, without a look at what it had before. */
 export async function hasBytes(path: string, { site, target }: Pick<Context, 'site' | 'target'>): Promise<boolean> {
   const there = await target.head(path);
-  return there !== undefined && target.holds(there, { file: join(site.out, path) });
+  return there !== undefined && target.matches(there, { file: join(site.out, path) });
 }
 
 /** A text's characters are named only where it is UTF-8: the field overrides what the text says itself. */

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ReaderError } from '../../client-proxy/errors.ts';
 import { fetchDocument, parseConnectTo } from '../../client-proxy/index.ts';
-import { lookOf } from '../../client-proxy/pages/look.ts';
+import { refusalLookOf } from '../../client-proxy/pages/look.ts';
 import { pageOf, type RefusedAddresses } from '../../client-proxy/pages/refusal.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { BUILT_IN_ACCENT } from '../../core/site/accent.ts';
@@ -168,7 +168,7 @@ describe('a page in place of a document', () => {
   });
 
   it('leads to the subscriptions where there is no key, and never to what refuses it as well', () => {
-    const look = () => lookOf('The Paper', LOOK);
+    const look = () => refusalLookOf('The Paper', LOOK);
     const again = '/a.html?b';
     const linksOf = (code: 'lapsed' | 'key-server-unreachable', given: RefusedAddresses = {}) => {
       const page = pageOf(new ReaderError(code, 'm'), { again, readingUrl: () => 'https://read/', ...given });

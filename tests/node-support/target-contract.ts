@@ -55,7 +55,7 @@ export function describeTarget(what: string, open: () => Promise<Target>): void 
     let target: Target;
     let directory: string;
     const put = (path: string, content: string | Uint8Array) =>
-      target.put(path, typeof content === 'string' ? utf8(content) : content, OPTIONS);
+      target.upload(path, typeof content === 'string' ? utf8(content) : content, OPTIONS);
     const text = async (path: string) => {
       const bytes = await target.get(path, 1000);
       return bytes && Buffer.from(bytes).toString();
@@ -93,18 +93,18 @@ export function describeTarget(what: string, open: () => Promise<Target>): void 
       await writeFile(small, 'one');
       await writeFile(large, Buffer.alloc(TWO_PARTS, 'x'));
       for (const file of [small, large]) {
-        await target.put('/a', { file }, OPTIONS);
+        await target.upload('/a', { file }, OPTIONS);
         const [listed] = await all(target);
-        expect(listed && (await target.holds(listed, { file }))).toBe(true);
+        expect(listed && (await target.matches(listed, { file }))).toBe(true);
         await writeFile(file, file === small ? 'two' : Buffer.alloc(TWO_PARTS, 'y'));
-        expect(listed && (await target.holds(listed, { file }))).toBe(false);
+        expect(listed && (await target.matches(listed, { file }))).toBe(false);
         await writeFile(file, 'of another length');
-        expect(listed && (await target.holds(listed, { file }))).toBe(false);
+        expect(listed && (await target.matches(listed, { file }))).toBe(false);
       }
       await put('/a', 'bytes');
       const [listed] = await all(target);
-      expect(listed && (await target.holds(listed, utf8('bytes')))).toBe(true);
-      expect(listed && (await target.holds(listed, utf8('other')))).toBe(false);
+      expect(listed && (await target.matches(listed, utf8('bytes')))).toBe(true);
+      expect(listed && (await target.matches(listed, utf8('other')))).toBe(false);
     });
 
     it('takes empty files, and files of three parts', async () => {
@@ -112,7 +112,7 @@ export function describeTarget(what: string, open: () => Promise<Target>): void 
       await writeFile(file, 'start');
       await truncate(file, THREE_PARTS);
       await put('/empty', '');
-      await target.put('/large', { file }, OPTIONS);
+      await target.upload('/large', { file }, OPTIONS);
       expect(await target.get('/empty', 0)).toHaveLength(0);
       const large = (await target.get('/large', THREE_PARTS)) ?? new Uint8Array(0);
       expect(large).toHaveLength(THREE_PARTS);
@@ -161,7 +161,7 @@ export function describeTarget(what: string, open: () => Promise<Target>): void 
 
     it('replaces only what it was asked to', async () => {
       const replace = (replacing: string | null, content: string) =>
-        target.put('/a', utf8(content), { ...OPTIONS, replacing });
+        target.upload('/a', utf8(content), { ...OPTIONS, replacing });
       expect(await codeOf(replace('"0123"', 'never'))).toMatch(/target-(?:changed|failed)/);
       await replace(null, 'one');
       expect(await codeOf(replace(null, 'never'))).toBe('target-changed');
@@ -171,7 +171,8 @@ export function describeTarget(what: string, open: () => Promise<Target>): void 
       expect(await text('/a')).toBe('two');
       const many = join(directory, 'many-parts');
       await writeFile(many, Buffer.alloc(TWO_PARTS, 1));
-      const replaceWithMany = (replacing: string | null) => target.put('/a', { file: many }, { ...OPTIONS, replacing });
+      const replaceWithMany = (replacing: string | null) =>
+        target.upload('/a', { file: many }, { ...OPTIONS, replacing });
       expect(await codeOf(replaceWithMany(null))).toBe('target-changed');
       await replaceWithMany((await target.head('/a'))?.tag ?? null);
       expect((await target.head('/a'))?.length).toBe(TWO_PARTS);
@@ -179,7 +180,7 @@ export function describeTarget(what: string, open: () => Promise<Target>): void 
 
     it('fails where the source is not there, and leaves nothing behind', async () => {
       await put('/a', 'old');
-      expect(await codeOf(target.put('/a', { file: join(directory, 'none') }, OPTIONS))).toMatch(/^target-/);
+      expect(await codeOf(target.upload('/a', { file: join(directory, 'none') }, OPTIONS))).toMatch(/^target-/);
       await target.removeLeftovers(Date.now() / 1000 + 60);
       expect(await text('/a')).toBe('old');
       expect(await all(target)).toHaveLength(1);

@@ -65,48 +65,48 @@ await target.put('/copied', { file: ${JSON.stringify(join(directory, 'source'))}
     await symlink(outside, join(place, 'out'));
     await symlink(join(outside, 'secret'), join(place, 'file'));
     for (const path of ['/out/new', '/out/deeper/still/new'])
-      expect(await codeOf(target.put(path, utf8('x'), OPTIONS))).toBe('path-refused');
+      expect(await codeOf(target.upload(path, utf8('x'), OPTIONS))).toBe('path-refused');
     expect(await codeOf(target.get('/out/secret', 100))).toBe('path-refused');
     expect(await codeOf(target.remove(['/out/secret']))).toBe('path-refused');
     expect(await target.get('/file', 100)).toBeUndefined();
     expect(await all(target)).toEqual([]);
-    await target.put('/file', utf8('new'), OPTIONS);
+    await target.upload('/file', utf8('new'), OPTIONS);
     expect(await readFile(join(place, 'file'), 'utf8')).toBe('new');
     expect(await readdir(outside)).toEqual(['secret']);
     expect(await readFile(join(outside, 'secret'), 'utf8')).toBe('secret');
   });
 
   it('attack 39: waits for no pipe in the place of a file', async () => {
-    await target.put('/file', utf8('x'), OPTIONS);
+    await target.upload('/file', utf8('x'), OPTIONS);
     const seen = await target.head('/file');
     await rm(join(place, 'file'));
     execFileSync('mkfifo', [join(place, 'file')]);
     vi.spyOn(target, 'head').mockResolvedValue(seen); // as it was a moment before
     expect(await codeOf(target.get('/file', 100))).toBe('target-changed');
-    expect(await codeOf(target.holds({ path: '/file', length: 1, digest: undefined }, utf8('x')))).toBe(
+    expect(await codeOf(target.matches({ path: '/file', length: 1, digest: undefined }, utf8('x')))).toBe(
       'target-changed',
     );
   });
 
   it('ends where no directory can be made', async () => {
     const nowhere = await openTarget('/proc/wispr-nowhere/deeper');
-    await expect(nowhere.put('/a/b', utf8('x'), OPTIONS)).rejects.toMatchObject({
+    await expect(nowhere.upload('/a/b', utf8('x'), OPTIONS)).rejects.toMatchObject({
       code: 'target-failed',
     });
   });
 
   it('replaces a file, and leaves another name of the old one as it was', async () => {
-    await target.put('/a', utf8('old'), OPTIONS);
+    await target.upload('/a', utf8('old'), OPTIONS);
     await link(join(place, 'a'), join(directory, `other-${number}`));
-    await target.put('/a', utf8('new'), OPTIONS);
+    await target.upload('/a', utf8('new'), OPTIONS);
     expect(await readFile(join(directory, `other-${number}`), 'utf8')).toBe('old');
   });
 
   it('takes names as long as the system does', async () => {
     const path = `/${'n'.repeat(255)}`;
-    await target.put(path, utf8('x'), OPTIONS);
+    await target.upload(path, utf8('x'), OPTIONS);
     expect(await target.get(path, 1)).toHaveLength(1);
-    expect(await codeOf(target.put(`${path}n`, utf8('x'), OPTIONS))).toBe('path-refused');
+    expect(await codeOf(target.upload(`${path}n`, utf8('x'), OPTIONS))).toBe('path-refused');
   });
 
   it('removes what a killed run left, when it is old', async () => {

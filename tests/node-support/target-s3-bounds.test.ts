@@ -46,8 +46,8 @@ const OPERATIONS: readonly (readonly [string, () => Promise<unknown>])[] = [
   ['list', () => all(target)],
   ['look at', () => target.head('/a')],
   ['read', () => target.get('/a', 16_000)],
-  ['write', () => target.put('/a', utf8('x'), OPTIONS)],
-  ['write in parts', () => target.put('/large', { file: large }, OPTIONS)],
+  ['write', () => target.upload('/a', utf8('x'), OPTIONS)],
+  ['write in parts', () => target.upload('/large', { file: large }, OPTIONS)],
   ['remove', () => target.remove(['/a'])],
   ['list uploads of', () => target.removeLeftovers(1)],
 ];
@@ -73,7 +73,10 @@ describe('attack 65: a server that never answers', () => {
   it('is given up where nothing moves on the line', async () => {
     open({ silence: 50 });
     const message = expect.stringContaining('in time');
-    await expect(target.put('/a', utf8('x'), OPTIONS)).rejects.toMatchObject({ code: 'target-unreachable', message });
+    await expect(target.upload('/a', utf8('x'), OPTIONS)).rejects.toMatchObject({
+      code: 'target-unreachable',
+      message,
+    });
     expect(server.asked.length).toBeGreaterThan(1);
   });
 

@@ -39,8 +39,8 @@ describe('a bucket as a target', () => {
   it('keeps to its part', async () => {
     await server.bucket('shared');
     const [one, two] = [await openTarget('s3://shared/one'), await openTarget('s3://shared/one-two')];
-    await one.put('/a', utf8('1'), OPTIONS);
-    await two.put('/a', utf8('22'), OPTIONS);
+    await one.upload('/a', utf8('1'), OPTIONS);
+    await two.upload('/a', utf8('22'), OPTIONS);
     expect(await all(one)).toHaveLength(1);
     await one.remove(['/a']);
     expect((await two.head('/a'))?.length).toBe(2);
@@ -57,7 +57,7 @@ describe('a bucket as a target', () => {
 
   it('gives files their type and how long they may be kept', async () => {
     const target = await open();
-    await target.put('/a', utf8('x'), { contentType: 'image/svg+xml', cacheControl: 'public, max-age=60' });
+    await target.upload('/a', utf8('x'), { contentType: 'image/svg+xml', cacheControl: 'public, max-age=60' });
     const answer = await server.client.send(new HeadObjectCommand({ Bucket: `bucket-${number}`, Key: 'a' }));
     expect(answer).toMatchObject({ ContentType: 'image/svg+xml', CacheControl: 'public, max-age=60' });
   });
@@ -65,7 +65,7 @@ describe('a bucket as a target', () => {
   it('lists more than one page', async () => {
     await server.bucket('pages');
     const target = new S3Target('pages', '', { ...S3_LIMITS, page: 2 });
-    for (const path of ['/a', '/b', '/c', '/d', '/e']) await target.put(path, utf8(''), OPTIONS);
+    for (const path of ['/a', '/b', '/c', '/d', '/e']) await target.upload(path, utf8(''), OPTIONS);
     const asked = vi.spyOn(S3Client.prototype, 'send');
     expect(await all(target)).toHaveLength(5);
     expect(asked).toHaveBeenCalledTimes(3);
@@ -83,12 +83,12 @@ describe('a bucket as a target', () => {
   });
 
   it('refuses names that are too long for any bucket', async () => {
-    expect(await codeOf((await open()).put(`/${'n'.repeat(1025)}`, utf8('x'), OPTIONS))).toBe('path-refused');
+    expect(await codeOf((await open()).upload(`/${'n'.repeat(1025)}`, utf8('x'), OPTIONS))).toBe('path-refused');
   });
 
   it('says so when the bucket is not there', async () => {
     const absent = await openTarget('s3://no-such-bucket');
-    expect(await codeOf(absent.put('/a', utf8('x'), OPTIONS))).toBe('target-unreachable');
+    expect(await codeOf(absent.upload('/a', utf8('x'), OPTIONS))).toBe('target-unreachable');
     expect(await codeOf(all(absent))).toBe('target-unreachable');
   });
 
@@ -96,7 +96,7 @@ describe('a bucket as a target', () => {
     for (const name of ['AWS_ENDPOINT_URL_S3', 'AWS_REGION', 'AWS_DEFAULT_REGION']) vi.stubEnv(name, undefined);
     vi.stubEnv('AWS_CONFIG_FILE', '/dev/null');
     const somewhere = await openTarget('s3://bucket');
-    await expect(somewhere.put('/a', utf8('x'), OPTIONS)).rejects.toMatchObject({
+    await expect(somewhere.upload('/a', utf8('x'), OPTIONS)).rejects.toMatchObject({
       code: 'region-missing',
       remedy: expect.stringContaining('AWS_REGION'),
     });
@@ -108,7 +108,7 @@ describe('a bucket as a target', () => {
     async (endpoint) => {
       vi.stubEnv('AWS_ENDPOINT_URL_S3', endpoint);
       const silent = await openTarget('s3://bucket');
-      await expect(silent.put('/a', utf8('x'), OPTIONS)).rejects.toMatchObject({
+      await expect(silent.upload('/a', utf8('x'), OPTIONS)).rejects.toMatchObject({
         code: 'target-unreachable',
         remedy: expect.stringContaining('AWS_ENDPOINT_URL_S3'),
       });

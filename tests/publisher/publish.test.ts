@@ -43,9 +43,9 @@ function record(): string[] {
   const puts: string[] = [];
   const target = (inner: Target) =>
     alteredTarget(inner, {
-      put: (path, ...rest) => {
+      upload: (path, ...rest) => {
         puts.push(path);
-        return inner.put(path, ...rest);
+        return inner.upload(path, ...rest);
       },
     });
   the.changes = { ...the.changes, target };

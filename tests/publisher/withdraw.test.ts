@@ -28,7 +28,7 @@ const shown = () => Promise.all([publicationAt(A), publicationAt(B)]);
 /** A target that never answers, by its name. */
 const hanging = (name: string) => (target: Target) => {
   const hang = () => new Promise<never>(() => undefined);
-  return target.name === name ? alteredTarget(target, { get: hang, head: hang, put: hang }) : target;
+  return target.name === name ? alteredTarget(target, { get: hang, head: hang, upload: hang }) : target;
 };
 
 describe('wispr publish', () => {

@@ -26,9 +26,9 @@ export function interrupted(
     await now?.();
   };
   return alteredTarget(inner, {
-    put: async (path, ...rest) => {
+    upload: async (path, ...rest) => {
       await begin(path);
-      return inner.put(path, ...rest);
+      return inner.upload(path, ...rest);
     },
     list: async function* (prefix) {
       await begin(`list ${prefix}`);
@@ -39,7 +39,7 @@ export function interrupted(
 
 /** A target that nothing can be put to: of this name, or any. */
 export const unwritable = (name?: string) => (target: Target) =>
-  name === undefined || target.name === name ? alteredTarget(target, { put: failing(target) }) : target;
+  name === undefined || target.name === name ? alteredTarget(target, { upload: failing(target) }) : target;
 
 /** A target that cannot be reached, by its name. */
 export const unreachable = (name: string) => (target: Target) => {

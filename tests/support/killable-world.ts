@@ -157,10 +157,10 @@ export class KillableWorld {
         check();
         return target.head(...args);
       },
-      put: async (...args) => {
+      upload: async (...args) => {
         check();
         this.#begin();
-        await target.put(...args);
+        await target.upload(...args);
         this.#step();
       },
       list: async function* (prefix) {

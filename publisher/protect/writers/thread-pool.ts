@@ -92,7 +92,7 @@ export class ThreadPool implements JobPool {
     }
     const thread = this.#startThread();
     thread.whenDead((reason) => this.#onDeath(reason));
-    thread.tell(this.#data);
+    thread.send(this.#data);
     this.#threads.push(thread);
     return thread;
   }
