@@ -77,8 +77,8 @@ export const LIMITS = Object.freeze({
   /** Refused key ids remembered, and for how long. */
   refusedKeys: 10_000,
   refusedKeysFor: 20_000,
-  /** TLS sessions of key servers: of how many, how many of each, and how long they are kept. */
-  sessionPlaces: 64,
+  /** TLS sessions of key servers: their size together, how many for each, and how long they are kept. */
+  sessionBytes: 262_144,
   sessionsPerPlace: 4,
   sessionLife: 86_400_000,
   /** Length from which blocks are opened on a thread; about how much at a time; and how many such runs one request may have pending. */

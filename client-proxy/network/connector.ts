@@ -54,7 +54,7 @@ export function createConnector(options: ConnectorOptions): Connector {
     const secure = {
       ...where,
       ...tlsOptions,
-      session: tls && sessions?.get(place),
+      session: tls && sessions?.consume(place),
       ...(isIP(name) === 0 && { servername: name }),
     };
     const socket = tls ? connectTls(secure) : connectTcp({ ...where, allowHalfOpen });

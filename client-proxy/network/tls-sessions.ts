@@ -3,10 +3,18 @@ import { LRUCache } from 'lru-cache';
 import { LIMITS } from '../limits.ts';
 
 export class TlsSessions {
-  readonly #sessions = new LRUCache<string, readonly Buffer[]>({ max: LIMITS.sessionPlaces, ttl: LIMITS.sessionLife });
+  readonly #sessions = new LRUCache<string, readonly Buffer[]>({
+    maxSize: LIMITS.sessionBytes,
+    sizeCalculation: (sessions) =>
+      Math.max(
+        1,
+        sessions.reduce((bytes, { length }) => bytes + length, 0),
+      ),
+    ttl: LIMITS.sessionLife,
+  });
 
-  /** @param place - name in the certificate, host and port: where a session is resumed, no certificate is checked */
-  get(place: string): Buffer | undefined {
+  /** Removes a session, and returns it. @param place - name in the certificate, host and port: a resumed session skips the check of the certificate */
+  consume(place: string): Buffer | undefined {
     const kept = this.#sessions.get(place);
     if (kept) this.#sessions.set(place, kept.slice(0, -1), { noUpdateTTL: true });
     return kept?.at(-1);

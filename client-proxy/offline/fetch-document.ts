@@ -1,7 +1,4 @@
-/**
- * One document for a program, by the forward proxy's own door, whether or not a proxy runs: what comes out has passed the same checks, and a
- * refusal is the same refusal.
- */
+/** Fetches one document through the forward proxy within a process, whether or not a proxy listens: checks and refusals are the proxy's. */
 import type { IncomingMessage } from 'node:http';
 import { CodedError } from '../../core/errors.ts';
 import { request } from '../../node-support/http.ts';
@@ -16,7 +13,7 @@ import { hasDatabase, storeOptions } from '../store/locations.ts';
 import { cutRange, type FetchedDocument, isForAnother, type RequestedRange, withoutField } from './cut-range.ts';
 import { type Located, locate } from './locate.ts';
 
-/** What goes to the Reader that runs. */
+/** Request to the running Reader. */
 interface FetchRequest {
   /** Address of a connected site, by either scheme or by its gateway. */
   readonly address: string;
@@ -42,9 +39,9 @@ const ignore = () => undefined;
 const NO_SITES = { find: () => undefined, findLabel: () => undefined };
 
 /**
- * Fetches a document, and hands it to `use`, until which is done everything stays open.
+ * Fetches a document, and calls `use` with it. Everything stays open until `use` is done.
  *
- * @throws DocumentRefused with the code of whatever kept the document from being had, `condition-unmet` and `condition-unmet` among them;
+ * @throws DocumentRefused with the code of the error that kept the document away, such as `condition-unmet`;
  * ReaderError `argument-invalid`, `not-connected`, `port-refused`, `loop`, and those of the store
  */
 export async function fetchDocument<Result>(
@@ -83,10 +80,10 @@ async function fetchLocally<Result>(
   use: (document: FetchedDocument) => Promise<Result>,
 ): Promise<Result> {
   const reader = await openReader(options);
-  // This process ends with the document, and looks for newer publications with it: so they are waited for.
-  const look = (bound: BoundSite) => bound.publication.check().catch(ignore);
+  // Waits for the check of the publication: this process ends with the document, so a check in the background would never finish.
+  const check = (bound: BoundSite) => bound.publication.check().catch(ignore);
   try {
-    return await withConnector(reader, async (door) => use(await follow(reader, door, options, look)));
+    return await withConnector(reader, async (connector) => use(await follow(reader, connector, options, check)));
   } finally {
     await reader.close();
   }
@@ -100,32 +97,32 @@ export async function fetchInReader(
   signal: AbortSignal,
 ): Promise<void> {
   await reader.sites.refresh();
-  await withConnector(reader, async (door) => {
-    const { content: pieces, ...described } = await follow(reader, door, { ...request, signal });
+  await withConnector(reader, async (connector) => {
+    const { content: pieces, ...described } = await follow(reader, connector, { ...request, signal });
     await head(described);
     for await (const piece of pieces) await content(piece);
   });
 }
 
-/** Doors for one document, and what they have refused. */
+/** Connections for one document, and the errors that they were refused with. */
 interface ObservedConnector extends InProcessConnector {
   readonly refusals: readonly CodedError[];
 }
 
 async function withConnector<Result>(
-  { openDoor }: OpenReader,
-  work: (door: ObservedConnector) => Promise<Result>,
+  { openConnector }: OpenReader,
+  work: (connector: ObservedConnector) => Promise<Result>,
 ): Promise<Result> {
   const refusals: CodedError[] = [];
-  const door = openDoor((error) => refusals.push(error));
+  const connector = openConnector((error) => refusals.push(error));
   try {
-    return await work({ ...door, refusals });
+    return await work({ ...connector, refusals });
   } finally {
-    await door.close();
+    await connector.close();
   }
 }
 
-/** One request to the doors of this process, as a program would send it to the proxy. Resolves with the head of the answer. */
+/** Sends one request within this process, as a program sends it to the proxy. Resolves with the head of the response. */
 function ask(
   { connect }: ObservedConnector,
   target: string,
@@ -147,10 +144,10 @@ function ask(
   });
 }
 
-/** Redirects are signed, so they are followed, to connected sites. @param look - at each site, before it is read */
+/** Follows signed redirects to connected sites. @param prepare - called for each site before it is read */
 async function follow(
   { sites }: OpenReader,
-  door: ObservedConnector,
+  connector: ObservedConnector,
   {
     address,
     method = 'GET',
@@ -158,18 +155,18 @@ async function follow(
     range,
     signal,
   }: FetchRequest & { readonly signal?: AbortSignal | undefined },
-  look: (bound: BoundSite) => Promise<void> = async () => undefined,
+  prepare: (bound: BoundSite) => Promise<void> = async () => undefined,
 ): Promise<FetchedDocument> {
   const fields = ['accept', '*/*', ...headers];
   if (!isNamed('accept-encoding', headers)) fields.push('accept-encoding', 'identity');
   if (range) fields.push('range', `bytes=${range.start ?? ''}-${range.end ?? ''}`);
   let { bound, target } = locate(address, sites);
   for (let turn = 0; turn <= MAXIMUM_REDIRECTS; turn++) {
-    await look(bound);
-    const answer = await ask(door, target, { method, headers: fields, signal });
+    await prepare(bound);
+    const answer = await ask(connector, target, { method, headers: fields, signal });
     const location = redirectOf(answer);
     if (location === undefined)
-      return describe(answer, { address: target, range, fields }, door.refusals).catch((error: unknown) => {
+      return describe(answer, { address: target, range, fields }, connector.refusals).catch((error: unknown) => {
         throw unlessNewer(error, bound);
       });
     answer.resume();
@@ -178,7 +175,7 @@ async function follow(
   throw new ReaderError('loop', `the publisher's redirects from ${address} do not end`);
 }
 
-/** What a program is told where no host could be asked for a newer publication: tried again later, the document may be there. */
+/** Replaces `no-such-document` where no host could be asked for a newer publication: the document may be in that one. */
 function unlessNewer(error: unknown, { publication: { failure, publication } }: BoundSite): unknown {
   const isMissing = error instanceof DocumentRefused && error.code === 'no-such-document';
   if (!isMissing || !(failure instanceof CodedError)) return error;
@@ -219,12 +216,14 @@ async function describe(
   const head = withoutField('transfer-encoding', answer); // chunks end here
   const document = { address, status, statusMessage, ...head, content: answer };
   const isWhole = range === undefined || status !== 200 || isForAnother(fieldOf('if-range', fields), document);
-  const told = <Result>(work: () => Promise<Result>) => telling(address, refusals, work);
-  const wanted = isWhole ? document : await told(() => cutRange(document, range));
-  return { ...wanted, content: untilItEnds(wanted.content, answer, told) };
+  const reasonOf = (error: unknown) => refusedAs(address, refusals.at(-1) ?? error);
+  const wanted = isWhole
+    ? document
+    : await cutRange(document, range).catch((error: unknown) => Promise.reject(reasonOf(error)));
+  return { ...wanted, content: untilItEnds(wanted.content, answer, reasonOf) };
 }
 
-/** Answers of the doors that are no errors to them. What is none of the three that a document comes with is not taken for one. */
+/** The error for a status that is a proper answer of the proxy, but brings no document. */
 export function refusalOf(status: number, fields: readonly string[]): CodedError | undefined {
   switch (status) {
     case 200:
@@ -247,29 +246,21 @@ function conditionIn(fields: readonly string[]): string {
   return isNamed('if-match', fields) ? 'If-Match' : 'If-Unmodified-Since';
 }
 
-/** @throws DocumentRefused for what kept the document away, or ended the transfer before its time, in the words of the door */
-async function telling<Result>(
-  address: string,
-  refusals: readonly CodedError[],
-  work: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    const refusal = refusals.at(-1) ?? error;
-    throw refusal instanceof CodedError ? new DocumentRefused(address, refusal) : refusal;
-  }
+/** DocumentRefused for an error with a code; any other error as it is. */
+function refusedAs(address: string, error: unknown): unknown {
+  return error instanceof CodedError ? new DocumentRefused(address, error) : error;
 }
 
+/** @throws the reason of an error of the content */
 async function* untilItEnds(
   content: AsyncIterable<Uint8Array>,
   answer: IncomingMessage,
-  told: <Result>(work: () => Promise<Result>) => Promise<Result>,
+  reasonOf: (error: unknown) => unknown,
 ): AsyncGenerator<Uint8Array> {
-  const pieces = content[Symbol.asyncIterator]();
   try {
-    for (let piece = await told(() => pieces.next()); !piece.done; piece = await told(() => pieces.next()))
-      yield piece.value;
+    yield* content;
+  } catch (error) {
+    throw reasonOf(error);
   } finally {
     answer.destroy();
   }

@@ -1,4 +1,5 @@
 /** Proposed connections. What the reader accepts is exactly what was shown: it is kept here, not in the form. */
+import { LRUCache } from 'lru-cache';
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import type { Proposal } from '../connect/connection.ts';
@@ -17,26 +18,23 @@ export interface Offer extends Proposal {
 
 interface PendingOffer {
   readonly offer: Offer;
-  /** By `performance.now`. */
-  readonly until: number;
-  /** Pending: pressing the button twice makes one connection, and gives one answer. */
+  /** The acceptance under way: pressing the button twice makes one connection. */
   accepting?: Promise<unknown> | undefined;
 }
 
 export class Proposals {
-  readonly #pending = new Map<string, PendingOffer>(); // the oldest first
+  /** Read with `peek`, so that the oldest is evicted first. */
+  readonly #pending = new LRUCache<string, PendingOffer>({ max: LIMITS.proposals, ttl: LIMITS.proposalTime });
 
   /** @returns its name, for a path */
   add(offer: Offer): string {
-    const [oldest] = this.#pending.keys();
-    if (this.#pending.size >= LIMITS.proposals && oldest !== undefined) this.#pending.delete(oldest);
     const name = toBase64url(randomBytes(16));
-    this.#pending.set(name, { offer, until: performance.now() + LIMITS.proposalTime });
+    this.#pending.set(name, { offer });
     return name;
   }
 
   get(name: string): Offer | undefined {
-    return this.#find(name)?.offer;
+    return this.#pending.peek(name)?.offer;
   }
 
   /**
@@ -45,20 +43,13 @@ export class Proposals {
    * @returns `false` if there is no such proposal
    */
   async accept(name: string, work: (offer: Offer) => Promise<unknown>): Promise<boolean> {
-    const waiting = this.#find(name);
-    if (waiting === undefined) return false;
-    waiting.accepting ??= work(waiting.offer).finally(() => {
-      waiting.accepting = undefined;
+    const pending = this.#pending.peek(name);
+    if (pending === undefined) return false;
+    pending.accepting ??= work(pending.offer).finally(() => {
+      pending.accepting = undefined;
     });
-    await waiting.accepting;
+    await pending.accepting;
     this.#pending.delete(name);
     return true;
-  }
-
-  #find(name: string): PendingOffer | undefined {
-    const waiting = this.#pending.get(name);
-    if (waiting && waiting.until > performance.now()) return waiting;
-    this.#pending.delete(name);
-    return undefined;
   }
 }

@@ -65,7 +65,7 @@ export interface InProcessConnector {
 export interface OpenReader {
   readonly server: Server;
   /** Doors for connections of this very process, which are answered like those that come to the port. */
-  openDoor(refused: (error: CodedError) => void): InProcessConnector;
+  openConnector(refused: (error: CodedError) => void): InProcessConnector;
   readonly sites: BoundSites;
   readonly upstream: Upstream;
   /** How documents are read. */
@@ -128,13 +128,13 @@ export async function openReader(
     const pages = new Pages({ ...common, cache, proofs: options, port: ownPort, fixed, urlOf });
     const doors = { ...common, pages, ownPort };
     const stopServing = attachDoors(server, { ...doors, refused });
-    const openDoor = (told: (error: CodedError) => void): InProcessConnector => {
+    const openConnector = (told: (error: CodedError) => void): InProcessConnector => {
       const own = createServer(serverOptions(limits));
       const close = attachDoors(own, { ...doors, refused: told });
       return { connect: () => connectTo(own), close };
     };
     const close = () => stopServing().then(closeAll);
-    return { ...common, server, openDoor, health, cache, close };
+    return { ...common, server, openConnector, health, cache, close };
   } catch (error) {
     await closeAll();
     throw error;

@@ -1,12 +1,13 @@
 /**
- * What is known of content hosts: which were slow, unreachable, or gave unsigned bytes. Such a host is asked after the others for a while, but never
- * excluded: everything is verified, so the order affects time only.
+ * Faults of content hosts: slow, unreachable, or unsigned bytes. A host with a fault is asked after the others for a while, but never excluded:
+ * everything is verified, so the order affects time only.
  */
+import { LRUCache } from 'lru-cache';
 import { CodedError } from '../../core/errors.ts';
 import { type FailureFault, faultOf } from '../../reading/host-faults.ts';
 import { LIMITS } from '../limits.ts';
 
-/** `slow`: another one was quicker than it. */
+/** `slow`: another host answered first. */
 export type HostFault = FailureFault | 'slow';
 
 export interface HostReport {
@@ -19,10 +20,7 @@ export interface HostReport {
   readonly since: number;
 }
 
-interface HealthEntry extends HostReport {
-  readonly until: number;
-}
-
+/** Milliseconds until a fault is forgotten. */
 const LASTS: Readonly<Record<HostFault, number>> = {
   slow: LIMITS.slowFor,
   dead: LIMITS.deadFor,
@@ -37,7 +35,11 @@ export function mayAnotherHelp(error: unknown): boolean {
 }
 
 export class HostHealth {
-  readonly #entries = new Map<string, HealthEntry>();
+  readonly #reports = new LRUCache<string, HostReport>({
+    maxSize: LIMITS.rememberedHosts,
+    sizeCalculation: () => 1,
+    ttl: LIMITS.wrongFor,
+  });
   readonly #report: (report: HostReport) => void;
 
   /** @param report - called for every new fault */
@@ -47,8 +49,8 @@ export class HostHealth {
 
   /** The hosts in the order to ask them: the publisher's, with faulty ones last. @param but - a fault that does not count here */
   inOrder(origins: readonly string[], but?: HostFault): readonly string[] {
-    if (this.#entries.size === 0 || origins.length < 2) return origins;
-    const faults = new Map(origins.map((origin) => [origin, this.#find(origin)?.fault]));
+    if (this.#reports.size === 0 || origins.length < 2) return origins;
+    const faults = new Map(origins.map((origin) => [origin, this.#reports.peek(origin)?.fault]));
     const counts = (fault: HostFault | undefined) => (fault === but ? undefined : fault);
     return ORDER.flatMap((fault) => origins.filter((origin) => counts(faults.get(origin)) === fault));
   }
@@ -56,13 +58,12 @@ export class HostHealth {
   /** Records a fault. A host that lacks a single file is not remembered for it. */
   record(origin: string, fault: HostFault, code: string): void {
     if (code === 'object-missing') return;
-    const before = this.#find(origin);
+    const before = this.#reports.peek(origin);
     if (before?.fault === 'wrong' && fault !== 'wrong') return;
-    if (this.#entries.size >= LIMITS.rememberedHosts) this.#entries.clear();
-    const now = Date.now();
-    const since = before?.fault === fault ? before.since : now;
-    this.#entries.set(origin, { origin, fault, code, since, until: now + LASTS[fault] });
-    if (before?.fault !== fault) this.#report({ origin, fault, code, since: now });
+    const isNew = before?.fault !== fault;
+    const report = { origin, fault, code, since: isNew ? Date.now() : before.since };
+    this.#reports.set(origin, report, { ttl: LASTS[fault] });
+    if (isNew) this.#report(report);
   }
 
   /** Records what an error says about its host. */
@@ -73,15 +74,6 @@ export class HostHealth {
 
   /** The current faults. */
   reports(): HostReport[] {
-    return Array.from(this.#entries.keys(), (origin) => this.#find(origin))
-      .filter((known) => known !== undefined)
-      .map(({ origin, fault, code, since }) => ({ origin, fault, code, since }));
-  }
-
-  #find(origin: string): HealthEntry | undefined {
-    const known = this.#entries.get(origin);
-    if (known === undefined || known.until > Date.now()) return known;
-    this.#entries.delete(origin);
-    return undefined;
+    return [...this.#reports.values()];
   }
 }

@@ -3,6 +3,7 @@
  * in one request, one id is never asked for twice at once, and a refusal is remembered for a while.
  */
 
+import { LRUCache } from 'lru-cache';
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { encodeKeyRequest, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
@@ -23,7 +24,7 @@ interface PendingKey extends PromiseWithResolvers<SetKey> {
   readonly id: KeyId;
 }
 
-/** By key id: a key, or the error that stands in its place. */
+/** Key or error for each key id. */
 type KeyResults = ReadonlyMap<KeyId, SetKey | Error>;
 
 /** Answers that will be the same if asked again at once. */
@@ -42,7 +43,11 @@ export class KeyFinder {
   readonly #periods: PeriodKeys;
   readonly #keys = new Map<KeyId, SetKey>();
   readonly #underWay = new Map<KeyId, Promise<SetKey>>();
-  readonly #refused = new Map<KeyId, { readonly error: Error; readonly until: number }>();
+  readonly #refused = new LRUCache<KeyId, Error>({
+    maxSize: LIMITS.refusedKeys,
+    sizeCalculation: () => 1,
+    ttl: LIMITS.refusedKeysFor,
+  });
   readonly #batch: PendingKey[] = [];
   #deviceKey: NamedKey;
   #renewing: Promise<void> | undefined;
@@ -92,19 +97,19 @@ export class KeyFinder {
     return key;
   }
 
-  /** Asks for the keys of next periods ahead of time; no reading waits for them, and none fails with them. */
+  /** Requests the keys of following periods in the background. Errors are ignored: no reader waits for these keys. */
   #renewPeriods(): Promise<void> {
     return this.#periods.renew(async (due) => void (await this.#ask(due))).catch(() => undefined);
   }
 
   #askFor(id: KeyId): Promise<SetKey> {
     const refused = this.#refused.get(id);
-    if (refused && refused.until > Date.now()) throw refused.error;
-    // Whatever else is wanted in this turn of the event loop goes along.
+    if (refused) throw refused;
+    // Requests of one turn of the event loop share a message.
     if (this.#batch.length === 0) setImmediate(() => this.#sendBatch());
-    const wanted = { id, ...Promise.withResolvers<SetKey>() };
-    this.#batch.push(wanted);
-    return wanted.promise;
+    const pending = { id, ...Promise.withResolvers<SetKey>() };
+    this.#batch.push(pending);
+    return pending.promise;
   }
 
   #sendBatch(): void {
@@ -113,23 +118,23 @@ export class KeyFinder {
       void this.#answer(batch.slice(start, start + MAXIMUM_KEYS_PER_REQUEST));
   }
 
-  async #answer(wanted: readonly PendingKey[]): Promise<void> {
+  async #answer(batch: readonly PendingKey[]): Promise<void> {
     try {
-      const results = await this.#request(wanted.map(({ id }) => id));
-      for (const { id, resolve, reject } of wanted) {
-        const result = results.get(id);
-        if (result instanceof Error) {
-          this.#rememberRefusal(id, result);
-          reject(result);
-        } else if (result) resolve(result);
+      const results = await this.#request(batch.map(({ id }) => id));
+      for (const pending of batch) {
+        const result = results.get(pending.id);
+        if (result instanceof Error) this.#refuse(pending, result);
+        else if (result) pending.resolve(result);
       }
     } catch (error) {
       if (isRevocation(error)) this.#isRevoked = true;
-      for (const { id, reject } of wanted) {
-        this.#rememberRefusal(id, error as Error);
-        reject(error as Error);
-      }
+      for (const pending of batch) this.#refuse(pending, error as Error);
     }
+  }
+
+  #refuse({ id, reject }: PendingKey, error: Error): void {
+    if (isLastingRefusal(error)) this.#refused.set(id, error);
+    reject(error);
   }
 
   async #request(ids: readonly KeyId[]): Promise<KeyResults> {
@@ -155,7 +160,7 @@ export class KeyFinder {
     return answer;
   }
 
-  /** Gets another device key. Requests that are refused at the same time wait for the same one. */
+  /** Renews the device key. Concurrent requests share one renewal. */
   #renew(): Promise<void> {
     this.#renewing ??= renewDeviceKey(this.#binding, this.#store, this.#channel)
       .then((deviceKey) => {
@@ -167,7 +172,7 @@ export class KeyFinder {
     return this.#renewing;
   }
 
-  /** Only keys that were asked for count; one that fails a check is dropped, and no copy of it is kept. */
+  /** Ignores keys that were not requested. A key that fails a check is dropped, and not stored. */
   async #resultOf(id: KeyId, answer: KeyAnswer): Promise<SetKey | Error> {
     const { descriptor } = this.#binding;
     const wrapped = answer.keys.find((key) => key.id === id && key.kind === 'set');
@@ -182,12 +187,6 @@ export class KeyFinder {
       if (error instanceof KeyError && error.code === 'key-not-valid-now') return notValidNow(wrapped, error);
       return error as Error;
     }
-  }
-
-  #rememberRefusal(id: KeyId, error: Error): void {
-    if (!isLastingRefusal(error)) return;
-    if (this.#refused.size >= LIMITS.refusedKeys) this.#refused.clear();
-    this.#refused.set(id, { error, until: Date.now() + LIMITS.refusedKeysFor });
   }
 }
 

@@ -48,7 +48,11 @@ async function publish(path: string, content: Uint8Array): Promise<string> {
 
 const get = (path: string, headers: Record<string, string> = {}) => send(rig.proxy.port, rig.url(path), { headers });
 const asked = ({ requests }: ContentHost, file: string) => requests.filter(({ url }) => url === file);
-const faults = () => rig.proxy.health.reports().map(({ origin, fault }) => [origin, fault]);
+const faults = () =>
+  rig.proxy.health
+    .reports()
+    .map(({ origin, fault }) => [origin, fault])
+    .sort(([, one = ''], [, other = '']) => one.localeCompare(other));
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 

@@ -52,8 +52,8 @@ describe('a directory as a target', () => {
     const script = `import { openTarget } from ${JSON.stringify(import.meta.resolve('../../node-support/storage/open.ts'))};
 process.umask(0o077);
 const target = await openTarget(${JSON.stringify(place)});
-await target.put('/bytes', new Uint8Array(1), ${JSON.stringify(OPTIONS)});
-await target.put('/copied', { file: ${JSON.stringify(join(directory, 'source'))} }, ${JSON.stringify(OPTIONS)});`;
+await target.upload('/bytes', new Uint8Array(1), ${JSON.stringify(OPTIONS)});
+await target.upload('/copied', { file: ${JSON.stringify(join(directory, 'source'))} }, ${JSON.stringify(OPTIONS)});`;
     execFileSync(process.execPath, ['--input-type=module', '--eval', script]);
     for (const name of ['bytes', 'copied']) expect((await stat(join(place, name))).mode & 0o777).toBe(0o644);
   });

@@ -44,7 +44,7 @@ export const unwritable = (name?: string) => (target: Target) =>
 /** A target that cannot be reached, by its name. */
 export const unreachable = (name: string) => (target: Target) => {
   const fail = failing(target);
-  const changes = { get: fail, head: fail, put: fail, list: () => Promise.reject as never };
+  const changes = { get: fail, head: fail, upload: fail, list: () => Promise.reject as never };
   return target.name === name ? alteredTarget(target, changes) : target;
 };
 
