@@ -12,12 +12,12 @@ export interface LogLine {
   readonly hit?: boolean;
 }
 
-/** What varnishncsa is asked to print. */
+/** Format of the lines of varnishncsa. */
 export const VARNISH_LOG_FORMAT = '%m %U%q %s %b %{Varnish:hitmiss}x';
 
 /** `method url status bytes`, and what a cache adds; some write the request line whole. Method and URL are empty if the request was not understood. */
 const LINE = /^(\S*) (\S*)(?: HTTP\/[\d.]+)? (\d{3}) (\d+|-)(?: (\S+))?(?: (\S+))?.*$/;
-/** What is no request: Squid's of connections that ended without one, HAProxy's of itself on the same standard output. */
+/** Lines that are no requests: Squid's of connections without one, HAProxy's messages on the same standard output. */
 const NO_REQUEST = /^- error:|^Proxy |^<BADREQ>|^\[/;
 
 /** How each cache says that it answered by itself, in its fifth field; an expired copy that was asked for again is no hit. */

@@ -27,9 +27,9 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-/** What is special about a program. */
+/** Options of one program. */
 export interface ChildOptions {
-  /** What makes it end at once. */
+  /** Signal that ends it at once. */
   readonly stopSignal: NodeJS.Signals;
   /** Further files that it leaves behind, removed too. */
   readonly moreRemains?: readonly string[];

@@ -194,7 +194,7 @@ const parameters = {
   fastly: z.strictObject({}),
 };
 
-/** What a caller gives; everything with a default can be left out. */
+/** Parameters as a caller gives them: those with a default are optional. */
 export type ConfigParameters = { [Name in ConfigName]: z.input<(typeof parameters)[Name]> };
 /** The same, with the defaults filled in. */
 export type CompleteParameters = { [Name in ConfigName]: z.output<(typeof parameters)[Name]> };

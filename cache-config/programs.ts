@@ -1,11 +1,11 @@
-/** What is to be known of each server to start it: its program, how it says that it runs, where it logs. */
+/** How to start each server: its program, the sign that it runs, its log. */
 import type { ServerName } from './parameters.ts';
 
 export interface ServerProgram {
   readonly program: Program;
   /** The Debian package. */
   readonly package: string;
-  /** What makes it say its version, and how it does. */
+  /** Flag that prints the version, and the pattern of the version. */
   readonly version: readonly [flag: string, pattern: RegExp];
   /** A file of its directory, and what stands there once it has got its port. A connection alone could be to a stranger. */
   readonly ready: readonly [file: string, pattern: RegExp];

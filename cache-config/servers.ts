@@ -45,7 +45,7 @@ export interface CacheServer {
   readonly host: '127.0.0.1';
   readonly port: number;
   readonly pid: number;
-  /** What it keeps everything in, until it is stopped. */
+  /** Holds all its files until it is stopped. */
   readonly directory: string;
   /** The file with its requests or, for Varnish, its messages. */
   readonly logPath: string;
@@ -57,7 +57,7 @@ export interface CacheServer {
   stop(): Promise<void>;
 }
 
-/** What all of them can be given. */
+/** Options of every server. */
 export interface ServerOptions {
   /** Where the server's own directory is made; by default in the system's directory for temporary files. */
   stateDirectory?: string | undefined;
@@ -69,9 +69,9 @@ type Own = 'address' | 'port' | 'stateDirectory';
 export type NginxOptions = ServerOptions & Omit<ConfigParameters['nginx'], Own> & { root: string };
 type Backend = { backend: { host: string; port: number } };
 export type VarnishOptions = ServerOptions & Omit<ConfigParameters['varnish'], Own> & Backend;
-/** What a content host is given. */
+/** Options of a content host. */
 export type HostOptions = ServerOptions & { root: string; readingOrigin: string; maxAgeSeconds?: number };
-/** What a cache is given that stands in front of another server. */
+/** Options of a cache in front of another server. */
 export type ReverseOptions<Name extends ReverseName> = ServerOptions & Omit<ConfigParameters[Name], Own> & Backend;
 export type SquidOptions = ServerOptions &
   Omit<ConfigParameters['squid'], Own | 'allowLoopback'> & {
@@ -183,7 +183,7 @@ async function startIn<Name extends ServerName>(
     requests: () => requests(name, directory),
     restart: async () => {
       await child.end();
-      // What it says of being ready shall be said by the new one.
+      // Removes the old sign of being ready; the new process writes its own.
       rmSync(join(directory, SERVERS[name].ready[0]), { force: true });
       child = await begin();
     },
@@ -210,7 +210,7 @@ async function startOnce(
   return child;
 }
 
-/** Whose a server's files are, if root starts it; nginx and Varnish need none of theirs. */
+/** Owner of the files of a server that root starts; `undefined` for nginx and Varnish, which need none. */
 function userOf(name: ServerName): User | undefined {
   if (!isRoot() || name === 'nginx' || name === 'varnish') return undefined;
   return findUser(name === 'squid' ? ['proxy', 'squid', 'nobody'] : ['nobody']);

@@ -1,4 +1,4 @@
-/** What stands in the templates in place of `{{name}}`, for each configuration. */
+/** Values of the placeholders `{{name}}` of each template. */
 import { readProgramFile } from '../node-support/program-files.ts';
 import { typeLines } from './media-types.ts';
 import type { CompleteParameters, ConfigName } from './parameters.ts';

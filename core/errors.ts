@@ -13,7 +13,7 @@ export interface ErrorEntry {
 /** Of a code that is in no catalogue, such as `usage`, there may be none. */
 type Remedies = Readonly<Record<string, Partial<ErrorEntry>>>;
 
-/** What an error carries besides its code and its sentence. */
+/** Fields of an error besides code and message. */
 export interface CodedErrorOptions extends ErrorOptions {
   /** What the remedy of its code names: target, file, version … */
   readonly fields?: ErrorFields;

@@ -1,6 +1,6 @@
 import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../core/errors.ts';
 
-/** What keeps a relay from starting. While it runs, the worst that it does is to close a connection. */
+/** Errors that stop a relay from starting. A running relay at worst closes a connection. */
 export const LINK_ERRORS = {
   'link-argument': {
     means: 'an address or a destination that is none',

@@ -54,7 +54,7 @@ export class AnsweringThread<Job, Answer> {
     this.#onDeath = onDeath;
   }
 
-  /** What the program has to know before all jobs; it does not answer. */
+  /** Sends a message without an answer, before all jobs. */
   send(message: unknown): void {
     this.#worker.postMessage(message);
   }

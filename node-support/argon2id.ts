@@ -7,7 +7,7 @@ import { hasMembers, isJsonObject, type Json, type JsonObject } from '../core/en
 
 const derive = promisify(argon2);
 
-/** What one computation costs. */
+/** Cost of one computation. */
 export interface Argon2idCost {
   /** KiB. */
   readonly memory: number;

@@ -83,7 +83,7 @@ export function parseConfigurationText<Schema extends z.ZodType>(
   );
 }
 
-/** What is wrong, and where: in the text, or in a variable. */
+/** Fault in the configuration, and its position in the text or variable. */
 interface Problem {
   readonly offset?: number;
   readonly variable?: string | undefined;

@@ -15,7 +15,7 @@ export async function forEachInFlight<Item>(
     }
   };
   const ended = await Promise.allSettled(Array.from({ length: limit }, worker));
-  // What the items come from may fail as well.
+  // The source of the items may fail, too.
   const failure = ended.find((end) => end.status === 'rejected');
   if (failures.length > 0 || failure) {
     await queue.return?.();

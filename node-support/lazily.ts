@@ -1,4 +1,4 @@
-/** What is made when it is asked for first, and once: for what takes time or memory that most runs of a program can do without. */
+/** Creates a value at its first use, once: for values that cost time or memory and that most runs do not need. */
 export function lazily<Value extends object>(make: () => Value): () => Value {
   let made: Value | undefined;
   return () => {

@@ -1,4 +1,4 @@
-/** What a mistyped word may have meant. */
+/** Suggestions for a mistyped word. */
 
 const NEAREST_SHOWN = 3;
 /** A word that differs more is another word. */

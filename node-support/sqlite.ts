@@ -1,4 +1,4 @@
-/** What every SQLite database here needs. */
+/** Helpers for every SQLite database. */
 import type { DatabaseSync } from 'node:sqlite';
 
 /** Result codes, https://sqlite.org/rescode.html: SQLITE_CORRUPT and SQLITE_NOTADB. */

@@ -1,6 +1,6 @@
-/** What the system says, in words for people. */
+/** Error messages of the system, in plain words. */
 
-/** Said of a file, a directory or another machine. */
+/** Message for a file, a directory or another machine. */
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or directory',
   ENOTDIR: 'a part of the path is not a directory',
@@ -41,7 +41,7 @@ function isListing(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error && ['scandir', 'opendir'].includes(String(error.syscall));
 }
 
-/** What an error was caused by, in the end; itself, where it was caused by none. */
+/** Innermost cause of an error; the error itself where it has none. */
 export function innermost(error: unknown): unknown {
   let cause = error;
   while (cause instanceof Error && cause.cause instanceof Error) cause = cause.cause;

@@ -1,4 +1,4 @@
-/** Said where an answer was not there, or not whole, when its time was over. */
+/** No complete answer before the deadline. */
 export class OutOfTime extends Error {
   constructor() {
     super('it did not answer in time');

@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { MUTATIONS, type Mutation } from '../tests/mutations/checks.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** What set-up installs and builds; the copy uses the same. */
+/** Folders that set-up installs and builds; the copy shares them. */
 const INSTALLED = ['node_modules', '.cache', 'dist'];
 
 /** Scripts of commands, and the test file that runs each as a test with its first line as title. */

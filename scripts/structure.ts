@@ -119,7 +119,7 @@ function betweenFolders([from, to]: Edge): Edge[] {
   return [[one.slice(0, depth).join('/'), other.slice(0, depth).join('/')]];
 }
 
-/** What imports itself by way of others; types count like values. */
+/** Import cycles; type imports count, too. */
 function cycles(what: string, edges: readonly Edge[]): string[] {
   const graph = new Map<string, Set<string>>();
   for (const [from, to] of edges) graph.set(from, (graph.get(from) ?? new Set()).add(to));

@@ -37,7 +37,7 @@ async function run(key: (typeof KEYS)[number], options: Options): Promise<void> 
   else for (const line of said) say(line);
 }
 
-/** What was done, as JSON and in sentences. */
+/** Result as JSON and as sentences. */
 interface RotationResult {
   readonly outcome: object;
   readonly said: readonly string[];

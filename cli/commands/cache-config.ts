@@ -22,7 +22,7 @@ export interface CacheConfigOptions {
   readonly [option: string]: unknown;
 }
 
-/** What parameters are called whose options have shorter names. */
+/** Names of parameters whose options are shorter. */
 const PARAMETERS: Readonly<Record<string, string>> = {
   maxAge: 'maxAgeSeconds',
   client: 'clients',
@@ -31,7 +31,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   largest: 'largestObjectMegabytes',
 };
 
-/** What some configurations cannot do without, and examples of it. */
+/** Required parameters of some configurations, with examples. */
 const NEEDED: Readonly<Record<string, string>> = {
   readingOrigin: '--reading-origin https://read.news.example, or run this where wispr.json is',
   host: '--host news.example, or run this where wispr.json is',

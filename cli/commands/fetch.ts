@@ -86,7 +86,7 @@ function report(
   else if (status === 304 && !head && !include) say(`not changed: ${address}`);
 }
 
-/** What kept the document from being had, and what has become of the file. */
+/** Error that names the output file, too, which is not written. */
 class NotFetched extends CodedError {
   constructor(cause: DocumentRefused, output: string | undefined) {
     const file = output === undefined || output === '-' ? '' : `, and ${output} is not written`;

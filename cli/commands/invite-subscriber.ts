@@ -25,7 +25,7 @@ import type { InviteFlags } from './invite-flags.ts';
 export async function inviteSubscribersTo(names: readonly string[], flags: InviteFlags): Promise<void> {
   if (flags.password) throw new UsageError('on a key server, readers choose their passwords themselves');
   const config = readConfig(flags.config ?? DEFAULT_CONFIG_FILE);
-  if (flags.remove) return acceptReturn(config, names, flags.json === true);
+  if (flags.remove) return withdrawOpen(config, names, flags.json === true);
   checkTogether(flags);
   if (flags.link && !flags.mail) throw new UsageError('--link goes with --mail');
   await withState(config, async (state) => {
@@ -48,8 +48,8 @@ export async function inviteSubscribersTo(names: readonly string[], flags: Invit
   });
 }
 
-/** Who has used one stays a subscriber. */
-async function acceptReturn(config: KeyServerConfig, names: readonly string[], json: boolean): Promise<void> {
+/** Withdraws open invitations. Subscribers who have used one keep their access. */
+async function withdrawOpen(config: KeyServerConfig, names: readonly string[], json: boolean): Promise<void> {
   await withState(config, async (state) => {
     for (const name of names) {
       const taken = await withdrawInvitations(state, name);

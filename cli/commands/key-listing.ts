@@ -37,7 +37,7 @@ function stateOf({ publication, closed }: KeyListing): string {
   return `publication ${publication}${closed ? ', WITHDRAWN' : ''}`;
 }
 
-/** What has to be done soon; on standard error, so that scripts hear it too. */
+/** Prints tasks that are due soon, on standard error, so that scripts see them too. */
 export function warnAboutKeys({
   expiries,
   rootVersion,

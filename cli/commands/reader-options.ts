@@ -80,7 +80,7 @@ export function placeOptions({ data, keyFile }: LocationFlags) {
   };
 }
 
-/** Those that say where the database is and what opens it. */
+/** Reads the options for the location of the database and its key. */
 export async function storageOptions({ passphraseFile, ...place }: StorageFlags) {
   const given = passphraseFile === undefined ? undefined : await fromFile(passphraseFile);
   return {
@@ -227,7 +227,7 @@ export interface ProxyFlags extends ConnectionFlags, ProofFlags {
   readonly otherUsers?: boolean;
 }
 
-/** Those of {@link ProxyFlags}. */
+/** Adds the options of {@link ProxyFlags}. */
 export function addProxyOptions(command: Command): Command {
   command
     .option(

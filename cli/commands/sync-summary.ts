@@ -32,7 +32,7 @@ export function describeWhatIsHere(summary: SyncSummary): string[] {
   ];
 }
 
-/** What is not the reader's to read, which nothing is wrong with. */
+/** Describes sets that the reader has no right to. They are no errors. */
 export function describeWhatIsOthers({ refused }: SyncSummary): string[] {
   const others = refused.filter((set) => !isTrouble(set));
   const named = others
@@ -42,14 +42,14 @@ export function describeWhatIsOthers({ refused }: SyncSummary): string[] {
   return more > 0 ? [...named, `not yours to read: ${more} more sets; --json names them`] : named;
 }
 
-/** What is wrong, and to be said also where nothing else is; each piece of advice once. */
+/** Describes errors, with `--quiet` too. Prints each piece of advice once. */
 export function describeTrouble(summary: SyncSummary): string[] {
   const { failed, failedLook, failedDescriptor, refused, withoutKey } = summary;
   const documents = failed
     .slice(0, NAMED)
     .map(({ path, code, message }) => `not fetched: ${printable(path)}: ${printable(message)} [${code}]`);
   const more = failed.length - documents.length;
-  // What keeps the key of one set away mostly keeps those of all.
+  // One cause usually affects the keys of all sets.
   const keys = [...Map.groupBy([...refused.filter(isTrouble), ...withoutKey], ({ code }) => code).values()];
   const looks = [failedLook, failedDescriptor].filter((one) => one !== undefined);
   return [

@@ -41,7 +41,7 @@ async function withdraw(version: number | undefined, flags: Flags): Promise<void
   warnAboutAbsent(withdrawal, 'the same command');
 }
 
-/** Said first, because it surprises: readers are shown nothing at all. */
+/** Printed first, because it surprises: readers see no document at all. */
 async function confirmWithdrawal(site: string, yes: boolean): Promise<void> {
   if (yes) return;
   say(`readers will be shown nothing of ${site} until the next "wispr publish"`);

@@ -37,7 +37,7 @@ class BrokenOff extends CodedError {
   }
 }
 
-/** What a terminal would act on; text has none of it. */
+/** Control characters that a terminal interprets. */
 const BINARY = /(?![\t\n\v\f\r])\p{Cc}/u;
 
 /**
@@ -170,7 +170,7 @@ function isStandardOutput(output: string | undefined): output is undefined | '-'
   return output === undefined || output === '-' || output === '/dev/stdout';
 }
 
-/** What a shell has opened, also where that is a file on a disk. */
+/** Paths of files that a shell has opened already; they may lie on a disk. */
 const OPEN_ALREADY =
   /^\/(?:dev\/(?:fd\/\d+|std(?:in|out|err))|proc\/(?:self|thread-self|\d+)\/(?:task\/\d+\/)?fd\/\d+)$/;
 

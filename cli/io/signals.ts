@@ -1,12 +1,12 @@
 /** Ctrl-C and signals that end a command. Where the command line was given an `AbortSignal`, that one stands for them. */
 import { currentIo } from './context.ts';
 
-/** Those that end a command which has something to clean up. */
+/** Signals that end a command after it has cleaned up. */
 const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** Milliseconds in which signals are one: `npx` passes on a Ctrl-C that the terminal has sent to all processes already. */
 const TOGETHER = 500;
 
-/** What tests replace. */
+/** Replacements for tests. */
 export interface SignalSupport {
   /** Milliseconds. */
   readonly clock?: () => number;

@@ -11,11 +11,11 @@ import { parseInvitationLink } from './link.ts';
 import type { ProofSettings } from './prove.ts';
 import { type Reach, reaching } from './reach.ts';
 
-/** What goes to the Reader that runs. */
+/** Request to the running Reader. */
 interface BindRequest extends ProofSettings, Reach {
   /** `URL#CODE.ROOT`; the URL alone for a publisher that this device is connected with; or a code alone. */
   readonly link: string;
-  /** What a code alone is for. */
+  /** Site of a code without a link. */
   readonly site?: string | undefined;
 }
 
@@ -86,7 +86,7 @@ async function bindIn(means: Means, request: BindRequest, { confirm }: BindDialo
   const isFirst = (await store.bindings()).length === 0;
   const isOpen = proposal.request.sites.some(({ confirmed }) => !confirmed);
   const bound = await connect(means, proposal, await (isOpen ? confirm : allOf)(proposal.request));
-  return { ...bound, keysNowIn: isFirst ? store.keyPlace?.kind : undefined };
+  return { ...bound, keysNowIn: isFirst ? store.keyLocation?.kind : undefined };
 }
 
 async function allOf({ sites }: ConnectionRequest): Promise<readonly string[]> {

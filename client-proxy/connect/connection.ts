@@ -18,7 +18,7 @@ import type { HostProof, StoredBinding, StoredSite } from '../store/types.ts';
 import { type InvitationLink, readInBrowser } from './link.ts';
 import { fetchClaim, type ProofSettings, type Proved, prove } from './prove.ts';
 
-/** Who asks to be trusted, for what: shown to the reader. */
+/** Request of a publisher for trust, as shown to the reader. */
 export interface ConnectionRequest {
   /** What the publisher calls itself; proves nothing. */
   readonly name: string;
@@ -45,7 +45,7 @@ export interface BoundResult {
   readonly sites: readonly StoredSite[];
 }
 
-/** What the reader may accept. */
+/** Connection that the reader may accept. */
 export interface Proposal extends Pick<Proved, 'fetched' | 'firstRoot'> {
   readonly request: ConnectionRequest;
   readonly code: string | undefined;

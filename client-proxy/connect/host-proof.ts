@@ -23,7 +23,7 @@ export interface ProofOptions {
   readonly dnsServers?: readonly string[] | undefined;
 }
 
-/** What was said for a host. */
+/** Proof texts of a host, and their source. */
 interface Word {
   readonly by: Exclude<HostProof, 'trusted-by-hand'>;
   readonly texts: readonly string[];

@@ -1,4 +1,4 @@
-/** What a command connects to other machines by. */
+/** Network options of commands that connect to other machines. */
 
 import type { AllowLocal } from '../../node-support/addresses.ts';
 import type { ConnectTo } from '../network/connect-to.ts';

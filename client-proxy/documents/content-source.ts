@@ -86,7 +86,7 @@ export class ContentSource {
   }
 
   /** An object of the cache that is read for this request; closed when it ends. */
-  hold(stored: CachedObject): void {
+  retain(stored: CachedObject): void {
     this.#held?.close();
     this.#held = stored;
   }
@@ -115,7 +115,7 @@ export class ContentSource {
       if (waiting.length !== 1) return await this.#race(waiting, work);
       return await work(this.#begin(waiting[0] as string));
     } catch (error) {
-      if (waiting.length === 1) this.#note(waiting[0] as string, error);
+      if (waiting.length === 1) this.#recordFailure(waiting[0] as string, error);
       const mayHelp = waiting.length === 0 || faultOf(error) === 'wrong';
       if (!mayHelp || order[0] === undefined) throw error;
       return this.#askPastCaches(order[0], work, error);
@@ -139,11 +139,11 @@ export class ContentSource {
 
   /** Records that a host failed. @returns whether another one may succeed */
   failed({ origin }: Pick<UpstreamHost, 'origin'>, error: unknown): boolean {
-    this.#note(origin, error);
+    this.#recordFailure(origin, error);
     return mayAnotherHelp(error) && !this.#ended;
   }
 
-  #note(origin: string, error: unknown): void {
+  #recordFailure(origin: string, error: unknown): void {
     const aged = this.#inPage && faultOf(error) === 'wrong';
     if (!aged && !this.#ended) this.#health.recordFailure(origin, error);
   }
@@ -159,7 +159,7 @@ export class ContentSource {
     for await (const outcome of hedged(waiting, start, this.#upstream.limits)) {
       const attempt = begun.get(outcome.candidate) as UpstreamHost;
       if (!('error' in outcome)) {
-        this.#giveUp(begun.values(), attempt, outcome.late);
+        this.#endOthers(begun.values(), attempt, outcome.late);
         return outcome.result as Result;
       }
       if (!this.failed(attempt, outcome.error)) throw outcome.error;
@@ -177,8 +177,8 @@ export class ContentSource {
     return attempt;
   }
 
-  /** Those that were begun before the one that was quickest were slow. */
-  #giveUp(begun: Iterable<UpstreamHost>, winner: UpstreamHost, late: readonly string[]): void {
+  /** Ends all attempts but the first that succeeded, and records the late hosts as slow. */
+  #endOthers(begun: Iterable<UpstreamHost>, winner: UpstreamHost, late: readonly string[]): void {
     for (const origin of late) this.#health.record(origin, 'slow', 'slow');
     for (const attempt of begun) if (attempt !== winner) attempt.end(new Error('another content host was quicker'));
   }

@@ -8,7 +8,7 @@ import { createDecoder } from '../../node-support/content-coding.ts';
 import type { HeaderFields } from '../network/answer-fields.ts';
 import { type ChangedDeliveries, cutOff } from './changed-deliveries.ts';
 
-/** What happens to content on its way: one of the two at least. */
+/** Changes to content on its way: at least one of the two. */
 export interface Changes {
   readonly undo: ContentCoding | undefined;
   /** Changes the content, when no coding is on it any more. */

@@ -1,7 +1,7 @@
 /** The payload of one document in the Reader: read and kept as every reader does it, opened on threads, with memory that is used again. */
 import type { DocumentReader } from '../../core/object/document-reader.ts';
 import { isEncrypted } from '../../core/object/header.ts';
-import { giveBack, giveBackIfAlone } from '../../core/primitives/give-back.ts';
+import { releaseIfAlone, releaseMemory } from '../../core/primitives/release-memory.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { type DocumentSupply, type ObjectStore, Payload, type PayloadBytes } from '../../reading/payload.ts';
 import type { Upstream } from '../network/upstream.ts';
@@ -13,7 +13,7 @@ import type { BlockOpener } from './opening/block-opener.ts';
 import type { OpenedRuns } from './opening/opened-runs.ts';
 import { ThreadedBlocks } from './opening/threaded-blocks.ts';
 
-/** What reading documents needs, for all sites together. */
+/** Dependencies for reading documents, shared by all sites. */
 export interface ContentAccess {
   readonly upstream: Upstream;
   readonly health: HostHealth;
@@ -21,7 +21,7 @@ export interface ContentAccess {
   readonly opener: BlockOpener;
 }
 
-/** What is wanted, and where it may come from. */
+/** Requested document and its sources. */
 export interface ReaderDocument extends Pick<ContentAccess, 'cache' | 'opener'> {
   readonly site: string;
   readonly path: string;
@@ -48,7 +48,7 @@ export class ReaderSupply implements DocumentSupply {
     this.store = {
       find: () => {
         const stored = cache.find(site, entry.head);
-        if (stored) source.hold(stored);
+        if (stored) source.retain(stored);
         return stored;
       },
       drop: () => cache.drop(site, entry.head),
@@ -86,7 +86,7 @@ class ReaderPayload extends Payload {
 
   override keepWhole(): Promise<void> | undefined {
     const mayRelease = !this.stored && isEncrypted(this.reader.head.header); // it was opened, and is not its own message
-    return this.copy.keepWhole(mayRelease ? giveBackIfAlone : undefined);
+    return this.copy.keepWhole(mayRelease ? releaseIfAlone : undefined);
   }
 
   openBlocks(first: number, end: number): OpenedRuns | undefined {
@@ -96,6 +96,6 @@ class ReaderPayload extends Payload {
   /** What was opened here is alone in its memory; a signed document's pieces are blocks, which others may hold. */
   override spend({ buffer }: Uint8Array): void {
     if (this.#threaded.spend(buffer)) return;
-    if (isEncrypted(this.reader.head.header)) giveBack(buffer);
+    if (isEncrypted(this.reader.head.header)) releaseMemory(buffer);
   }
 }

@@ -20,7 +20,7 @@ import { deliver } from './delivery.ts';
 import { documentHeaders, type ProxyMode } from './document-headers.ts';
 import { type ContentAccess, ReaderSupply } from './payload.ts';
 
-/** What serving documents needs, for all sites together. */
+/** Dependencies for serving documents, shared by all sites. */
 export interface DeliveryAccess extends ContentAccess {
   readonly deliveries: ChangedDeliveries;
 }
@@ -50,7 +50,7 @@ export interface DocumentRequest extends SiteHttpExchange {
   /** Answers in place of the document, where it returns `true`: asked with the headers that the document would have. */
   readonly instead: (headers: HeaderFields) => boolean;
   /** Called with a copy of the first bytes of a whole document that is sent, as they are carried. */
-  readonly noteStart?: ((start: Uint8Array, coding: ContentCoding | undefined) => void) | undefined;
+  readonly recordStart?: ((start: Uint8Array, coding: ContentCoding | undefined) => void) | undefined;
 }
 
 /** Bytes of a document's start that are noted. */
@@ -123,7 +123,7 @@ function decorated(carried: Representation, { mode, links, confirmed }: Document
 
 async function send(
   { status, headers, part, chosen, metadata, begin }: DocumentAnswer<Decorated>,
-  { response, instead, noteStart }: DocumentRequest,
+  { response, instead, recordStart }: DocumentRequest,
   deliveries: ChangedDeliveries,
 ): Promise<void> {
   if (instead(chosen.headers)) return;
@@ -139,7 +139,7 @@ async function send(
     const change = rewriting && (await import('../gateway/rewriter.ts')).createRewriter(rewriting, policy);
     const changes = undo || change ? { undo, change, deliveries } : undefined;
     const { contentLength: length, contentCoding } = metadata;
-    const content = noteStart ? notingStart(pieces, (start) => noteStart(start, contentCoding)) : pieces;
+    const content = recordStart ? recordingStart(pieces, (start) => recordStart(start, contentCoding)) : pieces;
     await deliver(response, { status, headers, content, length, changes, spend });
   } finally {
     stop();
@@ -147,7 +147,7 @@ async function send(
 }
 
 /** A copy: the memory of a piece is used again once it is sent. */
-async function* notingStart(
+async function* recordingStart(
   content: AsyncIterable<Uint8Array>,
   note: (start: Uint8Array) => void,
 ): AsyncGenerator<Uint8Array, undefined> {

@@ -19,7 +19,7 @@ export interface WrittenAttribute {
   readonly start: number;
 }
 
-/** What of a document decides over its attributes. */
+/** State of a document that decides how its attributes are rewritten. */
 export interface RewritingContext {
   readonly links: GatewayLinks;
   readonly decode: DecodeBytes;

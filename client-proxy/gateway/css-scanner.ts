@@ -6,7 +6,7 @@ import { type CSSToken, TokenType, tokenizer } from '@csstools/css-tokenizer';
 import { applyEdits, type Edit, type GatewayLinks } from './links.ts';
 import { editOfSpelling, readCssEscapes, withoutLineEnds } from './spelling.ts';
 
-/** What follows a longer token than this is passed on unchanged. */
+/** Longest token; content after a longer one is passed on unchanged. */
 export const LONGEST_TOKEN = 1_048_576;
 
 /** How far the tokenizer looks ahead: a token that ends before these last characters is decided. */
@@ -102,7 +102,7 @@ function nextOf(tokens: ReturnType<typeof tokenizer>): CSSToken {
   }
 }
 
-/** What closes a token; at the end of a style sheet it may be missing. */
+/** Length of the closing mark of a token; 0 where the style sheet ends first. */
 function closing(written: string, mark: string): number {
   return written.length > 1 && written.endsWith(mark) ? 1 : 0;
 }

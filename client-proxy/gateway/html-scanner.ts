@@ -16,7 +16,7 @@ interface Span {
   readonly endOffset: number;
 }
 
-/** What the parser may hold back of text before it reports it. */
+/** Most text that the parser buffers before it reports it. */
 const HELD_TEXT = 131_072;
 
 /** Beyond these, the parser takes the square of their number: namespaces within each other, and attributes of one tag. */
@@ -27,7 +27,7 @@ export const MOST_ATTRIBUTES = 1_000;
 export class HtmlScanner {
   readonly #parser = new SynchronousParser();
   readonly #page: RewritingContext;
-  /** What came and did not leave yet, and where in the document it begins. */
+  /** Buffered input, and its position in the document. */
   #pending = '';
   #position = 0;
   #out = '';

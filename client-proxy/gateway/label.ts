@@ -30,7 +30,7 @@ export function gatewayUrl(label: string, port: number | undefined): string {
   return `http://${label}.localhost:${port}/`;
 }
 
-/** What stands in `Host` for a site's gateway, before the port. */
+/** Host name of a site's gateway. */
 const GATEWAY_HOST = /^([a-z0-9-]{1,63})\.localhost$/;
 
 /** The label in a gateway's host name. */

@@ -58,7 +58,7 @@ export function readCssEscapes(written: string): Spelled {
   return builder.spelled();
 }
 
-/** What browsers drop of a URL before they read it. */
+/** Drops tabs and line ends, as browsers do before they parse a URL. */
 export function withoutLineEnds(spelled: Spelled): Spelled {
   const { text, places } = spelled;
   if (!/[\t\r\n]/.test(text)) return spelled;

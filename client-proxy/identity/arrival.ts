@@ -12,7 +12,7 @@ import type { ReaderStore } from '../store/store.ts';
 import type { HostProof, NewBinding, RoamingKey, RoamingRecord, StoredBinding, StoredSite } from '../store/types.ts';
 import { stretch } from './roaming.ts';
 
-/** What this device can say about the age of a roaming file. */
+/** Age of a roaming file, as far as this device knows. */
 export type Age =
   /** It has seen no file of this line: there may be a newer one. */
   | 'unknown'
@@ -148,7 +148,7 @@ function judgeAge(known: RoamingRecord | undefined, file: RoamingRecord, acceptO
   );
 }
 
-/** What a binding of the file would change here. */
+/** Changes that a binding of the file makes on this device. */
 interface Planned {
   readonly binding: RoamingBinding;
   /** The binding with the same key server and publisher that is here already. */

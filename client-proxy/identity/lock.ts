@@ -33,7 +33,7 @@ export class ReaderLock {
 
   /** Where the key of the database is; `undefined` where everything was forgotten. */
   get keysIn(): KeyLocation['kind'] | undefined {
-    return this.#store.keyPlace?.kind;
+    return this.#store.keyLocation?.kind;
   }
 
   /** Whether there is nothing to lock: everything was forgotten while this Reader ran. */

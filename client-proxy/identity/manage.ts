@@ -1,4 +1,4 @@
-/** What there is of the identity on this machine, and what its reader may do with it: protect, lock, forget. */
+/** Describes the identity on this machine, and protects, locks or forgets it. */
 import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CodedError } from '../../core/errors.ts';
@@ -40,7 +40,7 @@ export interface IdentityReader {
   readonly cache: ObjectCache;
 }
 
-/** What the database says of the identity. */
+/** Identity as the database has it. */
 interface StoredIdentity {
   /** `undefined` where there is no identity yet. */
   readonly keysIn: KeyLocation['kind'] | undefined;
@@ -78,7 +78,7 @@ export async function describeStored(store: ReaderStore, keyFile: string): Promi
   const problem = await store.keyFileProblem(keyFile);
   const roaming = store.identity().ownRoaming();
   return {
-    keysIn: store.keyPlace?.kind,
+    keysIn: store.keyLocation?.kind,
     keyProblem: problem && describeError(problem),
     publishers: await store.identity().publishers(),
     roaming: roaming && { number: roaming.number, written: roaming.written },
@@ -298,7 +298,7 @@ export async function forgetEverythingStored({ store, cache }: IdentityReader): 
 }
 
 async function forgetAllIn(store: ReaderStore, cacheDirectory: string): Promise<Omit<ForgottenStore, 'isRunning'>> {
-  const place = store.keyPlace;
+  const place = store.keyLocation;
   const { hasRoamed } = store.identity();
   const publishers = await store.identity().publishers();
   const overwritten = store.identity().forgetAll();

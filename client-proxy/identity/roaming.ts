@@ -58,7 +58,7 @@ function packBinding(store: ReaderStore, { sites, ...binding }: StoredBinding): 
   return firstRoot ? [{ ...binding, firstRoot, sites: sites.map(({ site }) => site) }] : [];
 }
 
-/** What opens a file, out of its words. */
+/** Derives the key of a file from its words. */
 export async function stretch(words: string, salt: Uint8Array): Promise<RoamingKey> {
   return { salt, stretched: await argon2id(words, ROAMING_COST, salt) };
 }

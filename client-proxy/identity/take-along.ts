@@ -233,5 +233,5 @@ async function importInto(
   const { store } = means;
   const report = await unpackIdentity(means, opened, options, dialog);
   const cacheForgotten = await forgetCachedSites(cacheDirectory, report.removed);
-  return { ...report, isRunning, cacheForgotten, keysNowIn: store.isFresh ? store.keyPlace?.kind : undefined };
+  return { ...report, isRunning, cacheForgotten, keysNowIn: store.isFresh ? store.keyLocation?.kind : undefined };
 }

@@ -32,7 +32,7 @@ function drawWord(): string {
   }
 }
 
-/** What is wrong with words as they were typed. */
+/** Typed words, and their faults. */
 export interface TypedWords {
   /** In the one spelling that Argon2id is given: lower case, one space between; only if nothing is wrong. */
   readonly words?: string;

@@ -95,7 +95,7 @@ export async function readStatus(options: StoredStatusOptions): Promise<StatusRe
 async function readStored(options: StoredStatusOptions): Promise<StatusReport> {
   const storage = storeOptions(options);
   const store = ReaderStore.openLocked(storage);
-  const keysIn = store.keyPlace?.kind;
+  const keysIn = store.keyLocation?.kind;
   const known = { reader: undefined, sites: [], problem: undefined, keysIn };
   try {
     await store.unlock(await options.passphrase?.(false));

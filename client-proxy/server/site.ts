@@ -66,11 +66,11 @@ async function serve(access: DeliveryAccess, wanted: SiteRequest, found: FoundDo
     return isHeld;
   };
   let title: string | undefined;
-  const noteStart = (start: Uint8Array, coding: ContentCoding | undefined) => {
+  const recordStart = (start: Uint8Array, coding: ContentCoding | undefined) => {
     title = pageTitleOf(start, coding);
   };
   const isNoted = verified !== undefined && isReadable(path);
-  const about = { path, entry, status, confirmed, instead, noteStart: isNoted ? noteStart : undefined };
+  const about = { path, entry, status, confirmed, instead, recordStart: isNoted ? recordStart : undefined };
   const source = await sendDocument(access, { ...wanted, ...about });
   if (isHeld || request.method !== 'GET' || status !== 200 || !response.writableEnded) return;
   const from = response.statusCode === 304 ? 'browser' : source;

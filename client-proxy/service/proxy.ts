@@ -104,7 +104,7 @@ function describe(reader: OpenReader, url: string): Omit<RunningProxy, 'takenPor
     health,
     lock,
     tunnels,
-    keysIn: { place: store.keyPlace?.kind, isFresh: store.isFresh },
+    keysIn: { place: store.keyLocation?.kind, isFresh: store.isFresh },
     close: () => {
       closing ??= close();
       return closing;

@@ -3,7 +3,7 @@
  * without a stream between them.
  */
 import type { Dispatcher } from 'undici';
-import { giveBackIfAlone, giveBackWithHead } from '../../core/primitives/give-back.ts';
+import { releaseIfAlone, releaseWithHead } from '../../core/primitives/release-memory.ts';
 import { LIMITS } from '../limits.ts';
 
 type Controller = Dispatcher.DispatchController;
@@ -67,8 +67,8 @@ export class BodyQueue implements AsyncIterableIterator<Uint8Array, undefined, u
 
   /** Frees the memory of a chunk that is not used any more. */
   spend(chunk: Uint8Array): void {
-    if (chunk === this.#first) giveBackWithHead(chunk);
-    else giveBackIfAlone(chunk);
+    if (chunk === this.#first) releaseWithHead(chunk);
+    else releaseIfAlone(chunk);
   }
 
   push(chunk: Uint8Array): void {

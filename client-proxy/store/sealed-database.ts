@@ -35,7 +35,7 @@ export class SealedDatabase {
     this.database = database;
     this.limits = limitsOf({ limits });
     this.#keyOptions = { keyFile, keyring, limits };
-    this.#keyWasIn = this.keyPlace?.kind;
+    this.#keyWasIn = this.keyLocation?.kind;
   }
 
   /** @param mayWait - stays locked where a person has to bring the key, instead of failing */
@@ -57,7 +57,7 @@ export class SealedDatabase {
   }
 
   /** Where the key of the database is; `undefined` where all was forgotten. */
-  get keyPlace(): KeyLocation | undefined {
+  get keyLocation(): KeyLocation | undefined {
     return readProtection(this.database)?.place;
   }
 
@@ -71,7 +71,7 @@ export class SealedDatabase {
    * or where the key is elsewhere: looking into the keyring, or making a key out of a passphrase, is for those who need it.
    */
   async keyFileProblem(keyFile: string): Promise<ReaderError | undefined> {
-    if (this.keyPlace?.kind !== 'key-file') return undefined;
+    if (this.keyLocation?.kind !== 'key-file') return undefined;
     try {
       await openSealing(this.database, { keyFile, limits: this.limits });
       return undefined;

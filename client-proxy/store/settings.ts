@@ -149,7 +149,7 @@ export interface ChosenSettings {
   readonly cacheBytes?: number | undefined;
 }
 
-/** What the command line says counts more than what is stored. */
+/** The command line takes precedence over the stored settings. */
 export function chooseSettings({ parentProxy, allowLocal = [], cacheBytes }: ChosenSettings, preferences: Preferences) {
   const stored = readSettings(preferences.settings());
   return {

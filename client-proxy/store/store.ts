@@ -122,7 +122,7 @@ export class ReaderStore extends SealedDatabase {
     this.write(() => updateDescriptor(this.database, descriptor, descriptorBytes, now));
   }
 
-  /** What concerns the identity as a whole: exporting, importing and forgetting it. */
+  /** Operations on the identity as a whole: export, import and forget. */
   identity(): IdentityStore {
     return new IdentityStore(this);
   }

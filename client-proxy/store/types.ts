@@ -1,4 +1,4 @@
-/** What the tables of the reader's database hold, and what opens it. */
+/** Rows of the reader's database, and options for opening it. */
 import type { VerifiedDescriptor } from '../../core/keys/descriptor.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import type { Limits } from '../limits.ts';
@@ -39,7 +39,7 @@ export interface StoredSite {
   readonly proof: HostProof;
 }
 
-/** What connects this device with a publisher. */
+/** Binding of this device with a publisher. */
 export interface StoredBinding {
   readonly id: number;
   readonly descriptor: VerifiedDescriptor;
@@ -74,7 +74,7 @@ export interface RoamingRecord {
   readonly written: number;
 }
 
-/** What opens the files of a line without the words. */
+/** Key that opens the files of a line without the words. */
 export interface RoamingKey {
   readonly salt: Uint8Array;
   readonly stretched: Uint8Array;

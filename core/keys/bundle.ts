@@ -89,7 +89,7 @@ interface BundleHeader {
   readonly workspace: string;
 }
 
-/** What a bundle says once it is opened. */
+/** Content of a decrypted bundle. */
 export interface OpenedBundle extends KeyBundle {
   readonly issued: number;
   /** Key id of the publisher key that signed the bundle. */

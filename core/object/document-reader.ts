@@ -37,7 +37,7 @@ export interface SetKeyHandle extends Omit<SetKey, 'key'> {
   readonly handle: HmacHandle;
 }
 
-/** What a reader needs for an object. */
+/** Dependencies for reading an object. */
 export interface ReadingContext {
   /** Finds a set key; `undefined` if the reader has none, and can get none. */
   readonly findKey: (setKeyId: KeyId) => Promise<SetKey | SetKeyHandle | undefined>;
@@ -45,7 +45,7 @@ export interface ReadingContext {
   readonly now: number;
   /** What was opened before at this site, path and publisher; steps 1 to 9 need not be taken twice for the same bytes. */
   readonly known?: CachedDocument | undefined;
-  /** What stands between a payload and its blocks: for who keeps them, or has another source where one fails. */
+  /** Optional wrapper around the payload, for caching and failover. */
   readonly supply?: ((reader: DocumentReader, payload: ByteReader) => BlockSource) | undefined;
 }
 
@@ -182,7 +182,7 @@ export class DocumentReader {
     yield* this.#contentOf(1, blockCount(this.#shape), payload, whole);
   }
 
-  /** What of `wanted` lies in blocks `first` to `end`, which is not in it. */
+  /** Part of `wanted` in blocks `first` to `end` (exclusive). */
   async *#contentOf(first: number, end: number, payload: BlockSource, wanted: ByteRange): AsyncGenerator<Uint8Array> {
     let start = first;
     if (first === 0) yield* this.#slice(await this.openBlock(payload, start++), this.#contentAt(0), wanted);
@@ -251,7 +251,7 @@ export class DocumentReader {
     return { first: blockAt(start), last: blockAt(Math.max(start, end - 1)) };
   }
 
-  /** What of a range there is: behind the content there may be padding. */
+  /** Clips a range to the content, without the padding. */
   #withinContent({ start, end }: ByteRange): ByteRange {
     const { contentLength } = this.metadata;
     return { start: Math.min(start, contentLength), end: Math.min(end, contentLength) };

@@ -11,7 +11,7 @@ import { DIGEST_LENGTH, type Head, MAGIC, SIGNATURE_LABEL, SIGNATURE_LENGTH } fr
 import { type Header, isEncrypted, parseHeader, payloadShape } from './header.ts';
 import { LIMITS } from './limits.ts';
 
-/** What the reader knew before it looked at the object. */
+/** Expected properties of the object. */
 export interface Expectation {
   readonly site: string;
   readonly path: string;
@@ -21,7 +21,7 @@ export interface Expectation {
   readonly pin?: HeadPin;
 }
 
-/** What a publication names of a document's head. */
+/** Length and digest of a document's head, from the publication. */
 export interface HeadPin {
   /** Hexadecimal. */
   readonly sha256: string;

@@ -8,7 +8,7 @@ import {
   sealedChunkLengths,
   TAG_LENGTH,
 } from './contract.ts';
-import { giveBack } from './give-back.ts';
+import { releaseMemory } from './release-memory.ts';
 
 const CIPHER = 'aes-256-gcm';
 const NO_DATA = new Uint8Array(0);
@@ -84,7 +84,7 @@ function openRun(
     plaintext.set(chunk, to);
     from += length;
     to += chunk.length;
-    giveBack(chunk.buffer); // what a cipher gives out is alone in its memory
+    releaseMemory(chunk.buffer); // what a cipher gives out is alone in its memory
   }
   return plaintext.subarray(0, to);
 }
@@ -101,7 +101,7 @@ function sealInto(
   if (additionalData.length > 0) cipher.setAAD(additionalData);
   const sealed = cipher.update(plaintext);
   target.set(sealed, offset);
-  giveBack(sealed.buffer);
+  releaseMemory(sealed.buffer);
   cipher.final(); // GCM is a stream mode: nothing is left, but the tag exists only after this call
   target.set(cipher.getAuthTag(), offset + plaintext.length);
 }

@@ -85,7 +85,7 @@ async function* targetPaths(
   }
 }
 
-/** What is wrong with one is said when its turn comes. */
+/** Starts loading roles. Errors are reported when the role is read. */
 function askAhead(publication: SitePublication, steps: readonly Step[], state: TrustedState): void {
   for (const step of steps)
     if (state.snapshot.roles.has(step.name)) publication.role(step, state).catch(() => undefined);

@@ -6,7 +6,7 @@ import { PublicationError } from './errors.ts';
 import type { RoleKeys, TufKey } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
 
-/** What all roles have. */
+/** Members of every role. */
 export interface RoleMetadata {
   readonly version: number;
   /** Seconds since 1970. */
@@ -21,7 +21,7 @@ export interface RootMetadata extends RoleMetadata {
   readonly roles: Readonly<Record<TopLevelRole, RoleKeys>>;
 }
 
-/** What one metadata file says about another. */
+/** Entry of one metadata file for another. */
 export interface MetaFile {
   readonly version: number;
   readonly length: number | undefined;

@@ -47,7 +47,7 @@ const NEWEST: Names = { timestamp: 'timestamp', snapshot: 'snapshot', targets: '
 /** The files of the state in use. */
 export const IN_USE: Names = { timestamp: 'wispr:timestamp', snapshot: 'wispr:snapshot', targets: 'wispr:targets' };
 
-/** What a store has under a name, if it verifies; otherwise it is as if it were not there. */
+/** Reads and verifies a stored file. Files that do not verify are treated as missing. */
 export async function readStored<Role>(
   store: MetadataStore,
   name: string,
@@ -63,7 +63,7 @@ export async function readStored<Role>(
   }
 }
 
-/** What a store has that the keys of this root have signed. */
+/** Reads stored roles that are signed by the keys of this root. */
 export async function loadStored(root: RootMetadata, options: Options): Promise<StoredRoles> {
   const { store } = options;
   const timestamp = await readStored(store, NEWEST.timestamp, (bytes) => verifyOwnTimestamp(bytes, root, options));

@@ -156,7 +156,7 @@ export function signMessage(message: Uint8Array, { keyid, secretKey }: RoleSigne
   return { keyid, sig: toHex(ed25519Sign(message, secretKey)) };
 }
 
-/** What the metadata above say about a file. */
+/** Entry for a file in the metadata above it. */
 export async function factsOf(version: number, bytes: Uint8Array): Promise<FileFacts> {
   return { version, length: bytes.length, sha256: await hexDigest(bytes) };
 }

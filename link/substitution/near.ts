@@ -7,7 +7,7 @@ import { type Group, readGroup } from './group.ts';
 import { writeList } from './list.ts';
 import { type Flow, Passage, ProtocolViolation, type RecordAction } from './passage.ts';
 
-/** What the near relay remembers of a name and port. */
+/** Memory of the near relay for a name and port. */
 export interface NearMemory {
   /** The chain that the server sent last, and SHA-256 of certificates that clients have shown. */
   recall(name: string): { readonly chain: readonly Buffer[]; readonly clientHashes: readonly Buffer[] };

@@ -33,7 +33,7 @@ export class Cursor {
     return this.read(bytes).readUIntBE(0, bytes);
   }
 
-  /** What has its length in front, in so many bytes. @throws Malformed */
+  /** Reads a vector behind a length of so many bytes. @throws Malformed */
   prefixed(bytes: 1 | 2 | 3): Buffer {
     return this.read(this.number(bytes));
   }

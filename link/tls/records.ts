@@ -50,7 +50,7 @@ export class RecordReader {
     return { type, version, content: bytes.subarray(HEADER), bytes };
   }
 
-  /** What has not been handed out as a record. */
+  /** Bytes behind the last complete record. */
   rest(): Buffer {
     const all = this.#joined();
     this.#chunks = [];

@@ -219,7 +219,7 @@ async function haveSameBytes(one: FileHandle, other: FileHandle, length: number)
   return true;
 }
 
-/** What there is from a position on; the system may give less than it is asked for at a time. */
+/** Fills the buffer from a position, up to the end of the file: a single read may return less. */
 async function readAt(file: FileHandle, into: Buffer, position: number): Promise<Buffer> {
   let filled = 0;
   while (filled < into.length) {

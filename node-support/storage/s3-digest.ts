@@ -1,4 +1,4 @@
-/** What a bucket says of a file's content: the MD5 of it, or of the MD5s of its parts. */
+/** Digest that a bucket has of a file: the MD5 of its content, or of the MD5s of its parts. */
 import { createHash } from 'node:crypto';
 import { open, readFile, stat } from 'node:fs/promises';
 import type { Source } from './target.ts';

@@ -1,4 +1,4 @@
-/** What a bucket's server, or the way to it, says, in our codes and few words. */
+/** Maps errors of a bucket's server and of the network to codes. */
 import { reasonOf } from '../../core/errors.ts';
 import { systemCode, systemReason } from '../system-error.ts';
 import { OutOfTime } from '../within-time.ts';
@@ -47,7 +47,7 @@ function lacksRegion(error: unknown): boolean {
   return reasonOf(error) === 'Region is missing';
 }
 
-/** What does not speak the protocol, so that its answers cannot be parsed: a web host, or another port of the server. */
+/** Servers with another protocol, whose answers cannot be parsed: a web host, or another port. */
 function isNoS3(error: unknown): boolean {
   return statusOf(error) !== undefined && /Deserialization error|XML parse error/.test(reasonOf(error));
 }

@@ -44,7 +44,7 @@ interface ObjectRef {
   readonly Key: string;
 }
 
-/** What the client is given with a command. */
+/** Options of the client for one command. */
 interface Bounds {
   readonly abortSignal: AbortSignal;
   readonly requestTimeout: number;

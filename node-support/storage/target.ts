@@ -82,14 +82,14 @@ export function checkTargetPath(path: string): void {
   throw new StorageError('path-refused', `no file can be put at ${JSON.stringify(path)}`);
 }
 
-/** Said where a file is longer than it may be: for who takes such a file for none. */
+/** The file exceeds `maximum`. Callers may treat it as absent. */
 export class FileTooLong extends StorageError {
   constructor(name: string, path: string, maximum: number) {
     super('target-failed', `${path} in ${name} is longer than ${maximum} bytes`);
   }
 }
 
-/** Said where {@link UploadOptions.replacing} does not hold. */
+/** The condition {@link UploadOptions.replacing} does not hold. */
 export function changed(name: string, path: string, cause?: unknown): StorageError {
   return new StorageError('target-changed', `${path} in ${name} was changed at the same time`, { cause });
 }

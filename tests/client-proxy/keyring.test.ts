@@ -27,7 +27,7 @@ const allBytes = () =>
 it('a fresh database has its key there and in no file; it moves to a passphrase and back, and the keyring lets go of it', async () => {
   const store = await open();
   const seed = await store.deviceSeed();
-  expect([store.keyPlace?.kind, store.isFresh]).toEqual(['keyring', true]);
+  expect([store.keyLocation?.kind, store.isFresh]).toEqual(['keyring', true]);
   store.close();
   expect(existsSync(join(folder, 'config'))).toBe(false);
   expect((await describeIdentity(storage())).keysIn).toBe('keyring');
@@ -54,7 +54,7 @@ it('a bus that takes connections and says nothing stalls no start: the key of a 
   const limits = { ...DEFAULT_LIMITS, keyringTimeout: 300, keyringProbeTimeout: 300 };
   vi.stubEnv('DBUS_SESSION_BUS_ADDRESS', `unix:path=${path}`);
   const store = await open({ limits });
-  expect(store.keyPlace?.kind).toBe('key-file');
+  expect(store.keyLocation?.kind).toBe('key-file');
   store.close();
   await expect(protectIdentity({ ...storage(), limits }, { kind: 'keyring' })).rejects.toMatchObject({
     code: 'keyring-unavailable',

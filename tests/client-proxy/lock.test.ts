@@ -124,15 +124,15 @@ describe('a locked Reader', () => {
       'news.example',
     ]);
     const memory = new RunMemory();
-    const [free, lent] = [memory.take(LIMITS.run), memory.take(LIMITS.run)];
+    const [free, lent] = [memory.acquire(LIMITS.run), memory.acquire(LIMITS.run)];
     for (const piece of [free, lent]) new Uint8Array(piece).fill(7);
-    memory.giveBack(free);
+    memory.release(free);
     const lock = new ReaderLock(store, sites, memory);
     await lock.lock();
     expect(sites.all()).toEqual([]);
     expect(() => sites.find('news.example')).toThrow(expect.objectContaining({ code: 'reader-locked' }));
     await expect(store.bindings()).rejects.toMatchObject({ code: 'reader-locked' });
-    memory.giveBack(lent); // it was on its way
+    memory.release(lent); // it was on its way
     for (const piece of [free, lent]) expect(new Uint8Array(piece).every((byte) => byte === 0)).toBe(true);
     await lock.unlock();
     expect(sites.all()).toHaveLength(1);

@@ -181,11 +181,11 @@ describe('a large document', () => {
 it('memory for runs is lent up to its bound, and no further', () => {
   const memory = new RunMemory();
   const lent: ArrayBuffer[] = [];
-  while (memory.has(1, LIMITS.run) && lent.length < 1000) lent.push(memory.take(LIMITS.run));
+  while (memory.has(1, LIMITS.run) && lent.length < 1000) lent.push(memory.acquire(LIMITS.run));
   expect(lent.length).toBe(Math.floor(LIMITS.runMemory / LIMITS.run));
-  memory.giveBack(lent[0] as ArrayBuffer);
+  memory.release(lent[0] as ArrayBuffer);
   expect(memory.has(1, LIMITS.run)).toBe(true);
-  expect(memory.take(LIMITS.run)).toBe(lent[0]);
+  expect(memory.acquire(LIMITS.run)).toBe(lent[0]);
   memory.forget(LIMITS.run);
   expect([memory.has(1, LIMITS.run), memory.has(2, LIMITS.run)]).toEqual([true, false]);
 });

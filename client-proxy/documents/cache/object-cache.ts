@@ -75,7 +75,7 @@ export class ObjectCache {
     return this.#layout.directory;
   }
 
-  /** What is there is no good. */
+  /** Removes a damaged object. */
   drop(site: string, head: string): void {
     const file = this.#layout.objectFile(site, head);
     this.#recent.delete(file);

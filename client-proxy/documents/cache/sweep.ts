@@ -17,7 +17,7 @@ export interface SweepResult {
   readonly synced: ReadonlyMap<string, number>;
 }
 
-interface Found {
+interface CacheEntry {
   readonly file: string;
   readonly space: number;
   readonly used: number;
@@ -29,7 +29,7 @@ const AT_ONCE = 32;
 const BLOCK = 4096;
 const DAY = 86_400_000;
 
-/** What a file takes on the disk. */
+/** Disk space of a file. */
 export function spaceOf(length: number): number {
   return Math.max(1, Math.ceil(length / BLOCK)) * BLOCK;
 }
@@ -64,8 +64,8 @@ export async function scan(layout: Layout, limit: number, room: number): Promise
   return { bytes, objects, synced };
 }
 
-async function listObjects(layout: Layout): Promise<Found[]> {
-  const found: Found[] = [];
+async function listObjects(layout: Layout): Promise<CacheEntry[]> {
+  const found: CacheEntry[] = [];
   for (const folder of await namesIn(layout.objects)) {
     const synced = await layout.readSynced(folder);
     const names = (await namesIn(join(layout.objects, folder))).filter(isHexDigest);
@@ -80,7 +80,7 @@ async function listObjects(layout: Layout): Promise<Found[]> {
   return found;
 }
 
-/** What programs have left behind that do not run any more. */
+/** Removes temporary files of processes that have ended. */
 async function dropAbandoned(folder: string): Promise<void> {
   for (const name of await namesIn(folder)) {
     const file = join(folder, name);
@@ -109,7 +109,7 @@ export async function forgetSite(layout: Layout, site: string): Promise<void> {
   await rm(join(layout.synced, siteName(site)), REMOVAL);
 }
 
-/** What was read of these sites. @returns whether it is gone */
+/** Removes cached documents of sites. @returns whether all are removed */
 export function forgetCachedSites(directory: string, sites: readonly string[]): Promise<boolean> {
   const layout = new Layout(directory);
   return succeeds(async () => {

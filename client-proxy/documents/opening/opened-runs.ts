@@ -9,7 +9,7 @@ import { LIMITS } from '../../limits.ts';
 import type { BlockOpener } from './block-opener.ts';
 import type { InFile, OpeningAnswer } from './opening-thread.ts';
 
-/** Who has the blocks. */
+/** Supplies sealed blocks to the decryption threads. */
 export interface RunSupply {
   readonly reader: Pick<DocumentReader, 'rangeOfBlock' | 'runOf'>;
   /** The file that they are in, from block `first` on. `undefined`: they come as a stream. */
@@ -103,7 +103,7 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
       this.#handedOut = target;
       if (length > 0) yield new Uint8Array(target, 0, length);
     } finally {
-      if (this.#handedOut === undefined || length === 0) memory.giveBack(target);
+      if (this.#handedOut === undefined || length === 0) memory.release(target);
       else memory.forget(target.byteLength);
       this.#handedOut = undefined;
     }
@@ -112,7 +112,7 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
   }
 
   async #keep(first: number, passed: number, sealed: ArrayBuffer): Promise<void> {
-    const spent = () => this.#opener.memory.giveBack(sealed);
+    const spent = () => this.#opener.memory.release(sealed);
     if (passed === 0) return spent();
     await this.#supply.keepRun(new Uint8Array(sealed, 0, this.#lengthOf(first, first + passed)), spent);
   }
@@ -133,9 +133,9 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
       const length = this.#lengthOf(this.#next, end);
       if (!memory.has(2, length)) return;
       const file = this.#supply.useFile(this.#next);
-      if (file) this.#openRun(end, file, memory.take(length));
-      else if (!this.#supply.isKeeping) this.#collecting = this.#collect(end, memory.take(length));
-      else this.#collecting = this.#collect(end, memory.take(length), memory.take(length));
+      if (file) this.#openRun(end, file, memory.acquire(length));
+      else if (!this.#supply.isKeeping) this.#collecting = this.#collect(end, memory.acquire(length));
+      else this.#collecting = this.#collect(end, memory.acquire(length), memory.acquire(length));
     }
   }
 
@@ -199,13 +199,13 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
     return { passed: 0, length: 0, target: target ?? sealed, sealed: target && sealed };
   }
 
-  /** What is under way is not wanted any more; its memory comes back when it is done. */
+  /** Cancels pending runs. Their memory is released when they end. */
   #drop(): void {
-    const giveBack = ({ target, sealed }: OpeningAnswer) => {
-      this.#opener.memory.giveBack(target);
-      if (sealed) this.#opener.memory.giveBack(sealed);
+    const release = ({ target, sealed }: OpeningAnswer) => {
+      this.#opener.memory.release(target);
+      if (sealed) this.#opener.memory.release(sealed);
     };
-    for (const { answer } of this.#ahead.splice(0)) answer.then(giveBack, () => undefined);
+    for (const { answer } of this.#ahead.splice(0)) answer.then(release, () => undefined);
   }
 
   #lengthOf(first: number, end: number): number {

@@ -22,7 +22,7 @@ export interface OpeningJob {
   readonly target?: ArrayBuffer | undefined;
 }
 
-/** What has passed every check; nothing behind it may be used. */
+/** Verified part of the output; nothing behind it may be used. */
 export interface OpeningAnswer {
   /** Blocks that have passed, from the first one on. */
   readonly passed: number;

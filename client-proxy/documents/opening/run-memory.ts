@@ -16,14 +16,14 @@ export class RunMemory {
   }
 
   /** A piece that so many bytes fit into, with whatever is in it. {@link has} has to say that there is one. */
-  take(length: number): ArrayBuffer {
+  acquire(length: number): ArrayBuffer {
     const piece = pieceFor(length);
     this.#lent += piece;
     return this.#free.get(piece)?.pop() ?? new ArrayBuffer(piece);
   }
 
   /** Takes back memory that is not used any more. */
-  giveBack(piece: ArrayBuffer): void {
+  release(piece: ArrayBuffer): void {
     this.#lent -= piece.byteLength;
     if (this.#mayKeep()) this.#free.get(piece.byteLength)?.push(piece);
     else wipe(piece);
@@ -34,7 +34,7 @@ export class RunMemory {
     this.#mayKeep = mayKeep;
   }
 
-  /** What is free holds what was read: nothing of it stays. */
+  /** Drops free buffers: they hold content that was read. */
   wipe(): void {
     for (const pieces of this.#free.values()) pieces.splice(0).forEach(wipe);
   }
