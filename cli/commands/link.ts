@@ -63,16 +63,12 @@ async function runNear({ quiet, json, ...options }: NearFlags): Promise<void> {
   const { startNear } = await import('../../link/index.ts');
   const { to, far } = options;
   const ready = to === undefined ? 'ready as a proxy for https on' : `ready for ${printable(to)} on`;
-  await run(
-    () => startNear({ ...options, ...reporting(quiet) }),
-    `${ready} ADDRESS, by way of ${printable(far)}`,
-    json,
-  );
+  await run(() => startNear({ ...options, ...logger(quiet) }), `${ready} ADDRESS, by way of ${printable(far)}`, json);
 }
 
 async function runFar({ quiet, json, ...options }: FarFlags): Promise<void> {
   const { startFar } = await import('../../link/index.ts');
-  await run(() => startFar({ ...options, ...reporting(quiet) }), 'ready for near relays on ADDRESS', json);
+  await run(() => startFar({ ...options, ...logger(quiet) }), 'ready for near relays on ADDRESS', json);
 }
 
 async function run(start: () => Promise<RunningRelay>, ready: string, json: boolean | undefined): Promise<void> {
@@ -84,6 +80,6 @@ async function run(start: () => Promise<RunningRelay>, ready: string, json: bool
   await relay.close();
 }
 
-function reporting(quiet: boolean | undefined) {
+function logger(quiet: boolean | undefined) {
   return quiet ? {} : { told: (what: string) => say(printable(what)) };
 }

@@ -20,7 +20,7 @@ export interface WrittenAttribute {
 }
 
 /** State of a document that decides how its attributes are rewritten. */
-export interface RewritingContext {
+export interface PageState {
   readonly links: GatewayLinks;
   readonly decode: DecodeBytes;
   /** Styles stay as they are: a content security policy knows them by their hash. */
@@ -29,7 +29,7 @@ export interface RewritingContext {
   hasBase: boolean;
 }
 
-type FindLinks = (value: Spelled, page: RewritingContext) => Edit[];
+type FindLinks = (value: Spelled, page: PageState) => Edit[];
 
 const LINK_ATTRIBUTES: Readonly<Record<string, FindLinks>> = {
   action: one,
@@ -62,7 +62,7 @@ const REFRESH =
  *
  * @param tag - its name in lower case
  */
-export function editsOfTag(tag: string, written: readonly WrittenAttribute[], page: RewritingContext): Edit[] {
+export function editsOfTag(tag: string, written: readonly WrittenAttribute[], page: PageState): Edit[] {
   const attributes = written.flatMap((attribute) => read(attribute) ?? []);
   const meaningOf = (name: string) => attributes.find((attribute) => attribute.name === name)?.value().text ?? '';
   const edits = attributes.flatMap((attribute) =>
@@ -80,7 +80,7 @@ function linksOf(
   tag: string,
   { name, value }: Attribute,
   meaningOf: (name: string) => string,
-  page: RewritingContext,
+  page: PageState,
 ): Edit[] {
   if (tag === 'meta')
     return name === 'content' ? linksOfMeta(value(), meaningOf('http-equiv').toLowerCase(), page) : [];
@@ -90,7 +90,7 @@ function linksOf(
   return Object.hasOwn(LINK_ATTRIBUTES, name) ? (LINK_ATTRIBUTES[name]?.(value(), page) ?? []) : [];
 }
 
-function linksOfMeta(value: Spelled, pragma: string, page: RewritingContext): Edit[] {
+function linksOfMeta(value: Spelled, pragma: string, page: PageState): Edit[] {
   if (pragma === 'refresh') {
     const before = REFRESH.exec(value.text)?.[0].length;
     return before === undefined ? [] : one(sliceSpelled(value, before), page);
@@ -104,13 +104,13 @@ function linksOfMeta(value: Spelled, pragma: string, page: RewritingContext): Ed
  * A style sheet of the site itself may be changed on the way, and would not have its hash any more; it comes out of the publication, which
  * knows every byte of it.
  */
-function withoutIntegrity(value: Spelled, href: string, { links, hasBase }: RewritingContext): Edit[] {
+function withoutIntegrity(value: Spelled, href: string, { links, hasBase }: PageState): Edit[] {
   const isOwn =
     links.edit(href) !== undefined || (!hasBase && !/^[\0-\x20]*(?:[a-z][a-z0-9+.-]*:|[/\\]\s*[/\\])/i.test(href));
   return isOwn && value.text !== '' ? [editOfSpelling(value, { start: 0, end: value.text.length, text: '' })] : [];
 }
 
-function one(value: Spelled, { links, decode }: RewritingContext): Edit[] {
+function one(value: Spelled, { links, decode }: PageState): Edit[] {
   const meant = withoutLineEnds(value);
   const edit = links.edit(meant.text, decode);
   return edit ? [editOfSpelling(meant, edit)] : [];

@@ -3,7 +3,7 @@
  * with the links changed in it. So nothing else can change, whatever the parser makes of a page.
  */
 import { type EndTag, SAXParser, type SaxToken, type StartTag } from 'parse5-sax-parser';
-import { editsOfTag, type RewritingContext, type WrittenAttribute } from './attribute-links.ts';
+import { editsOfTag, type PageState, type WrittenAttribute } from './attribute-links.ts';
 import { CssScanner, type DecodeBytes, LONGEST_TOKEN } from './css-scanner.ts';
 import { applyEdits, type Edit, type GatewayLinks } from './links.ts';
 
@@ -26,7 +26,7 @@ export const MOST_ATTRIBUTES = 1_000;
 /** Finds and changes the links of one document; text goes in piece by piece, one character for each byte, and comes out changed. */
 export class HtmlScanner {
   readonly #parser = new SynchronousParser();
-  readonly #page: RewritingContext;
+  readonly #page: PageState;
   /** Buffered input, and its position in the document. */
   #pending = '';
   #position = 0;

@@ -58,7 +58,7 @@ export interface ArrivalReport {
 }
 
 /** A roaming file that its words have opened. */
-export interface DecryptedRoamingFile {
+export interface RoamingFile {
   readonly packed: RoamingIdentity;
   readonly digest: Uint8Array;
   readonly key: RoamingKey;
@@ -70,7 +70,7 @@ export interface DecryptedRoamingFile {
  * @param words - as {@link readWords} of words.ts gives them
  * @throws KeyError `roaming-malformed`, `roaming-unreadable`
  */
-export async function openArrival(file: Uint8Array, words: string): Promise<DecryptedRoamingFile> {
+export async function openArrival(file: Uint8Array, words: string): Promise<RoamingFile> {
   const key = await stretch(words, readRoamingSalt(file));
   return { packed: await openRoaming(file, key.stretched), digest: await sha256(file), key };
 }
@@ -95,7 +95,7 @@ export interface ArrivalMeans {
  */
 export async function unpackIdentity(
   { store, upstream }: ArrivalMeans,
-  { packed, digest, key }: DecryptedRoamingFile,
+  { packed, digest, key }: RoamingFile,
   options: ArrivalOptions,
   dialog: ArrivalDialog,
 ): Promise<ArrivalReport> {

@@ -16,8 +16,8 @@ import {
   type ArrivalMeans,
   type ArrivalOptions,
   type ArrivalReport,
-  type DecryptedRoamingFile,
   openArrival,
+  type RoamingFile,
   unpackIdentity,
 } from './arrival.ts';
 import { fetchRoaming } from './fetch-roaming.ts';
@@ -226,7 +226,7 @@ export async function importStored(
 async function importInto(
   { isRunning, ...means }: ArrivalMeans & { readonly isRunning: boolean },
   cacheDirectory: string,
-  opened: DecryptedRoamingFile,
+  opened: RoamingFile,
   options: ArrivalOptions,
   dialog: ArrivalDialog,
 ): Promise<ImportReport> {

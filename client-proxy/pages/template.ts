@@ -1,5 +1,6 @@
 /** The one template of the Reader's pages. Eta escapes every value; nothing but the style sheet and finished parts is put in unescaped. */
 import { Eta } from 'eta';
+import type { WayLink } from '../../reading/refusal-page.ts';
 import { STYLE, STYLE_SOURCE } from './style.ts';
 
 /** Everything a page can show; what is left out is not there. */
@@ -14,16 +15,11 @@ export interface PageContent {
   readonly note?: string | undefined;
   readonly form?: PageForm | undefined;
   /** The one way on. */
-  readonly action?: ActionLink | undefined;
+  readonly action?: WayLink | undefined;
   /** Small print: name and value. */
   readonly facts?: readonly Fact[];
   /** On the Reader's own pages: which of them this is. Elsewhere there is no way from a page to them. */
   readonly place?: NavigationEntry | undefined;
-}
-
-interface ActionLink {
-  readonly text: string;
-  readonly url: string;
 }
 
 export interface PageAlert {
@@ -34,7 +30,7 @@ export interface PageAlert {
   /** The message of the error, folded away. */
   readonly detail?: string | undefined;
   /** The page that changes it. */
-  readonly way?: ActionLink | undefined;
+  readonly way?: WayLink | undefined;
 }
 
 export type Fact = readonly [name: string, value: string];

@@ -14,7 +14,7 @@ import type { Row } from './types.ts';
 const NONCE_LENGTH = 12;
 
 /** Table, column, and whatever names the row and must not be changed beside the secret. */
-export type SealingContext = readonly (string | number)[];
+export type CellRef = readonly (string | number)[];
 
 export class Sealing {
   readonly #key: Uint8Array;
@@ -29,19 +29,19 @@ export class Sealing {
   }
 
   /** nonce (12) || ciphertext || tag (16). */
-  async seal(secret: Uint8Array, place: SealingContext): Promise<Uint8Array> {
+  async seal(secret: Uint8Array, place: CellRef): Promise<Uint8Array> {
     const nonce = randomBytes(NONCE_LENGTH);
     return concat(nonce, await aes256GcmSeal(this.#key, nonce, secret, additionalData(place)));
   }
 
   /** `undefined` if it was not sealed under this key, for this place. */
-  async open(sealed: Uint8Array, place: SealingContext): Promise<Uint8Array | undefined> {
+  async open(sealed: Uint8Array, place: CellRef): Promise<Uint8Array | undefined> {
     const [nonce, body] = [sealed.subarray(0, NONCE_LENGTH), sealed.subarray(NONCE_LENGTH)];
     return nonce.length === NONCE_LENGTH ? aes256GcmOpen(this.#key, nonce, body, additionalData(place)) : undefined;
   }
 }
 
-function additionalData(place: SealingContext): Uint8Array {
+function additionalData(place: CellRef): Uint8Array {
   return lengthPrefixed(utf8('wispr/1 reader secret'), ...place.map((part) => utf8(String(part))));
 }
 
@@ -50,25 +50,19 @@ interface SealedColumn {
   readonly column: string;
   /** The columns that name a row. */
   readonly names: readonly string[];
-  readonly place: (row: Row) => SealingContext;
+  readonly place: (row: Row) => CellRef;
 }
 
-export const SEED_PLACE: SealingContext = ['secrets', 'device-seed'];
+export const SEED_PLACE: CellRef = ['secrets', 'device-seed'];
 
-export function devicePlace(keyServer: string, publisher: string, deviceKeyId: string): SealingContext {
+export function devicePlace(keyServer: string, publisher: string, deviceKeyId: string): CellRef {
   return ['bindings', 'device_key', keyServer, publisher, deviceKeyId];
 }
 
 /** Tables of keys with the times at which they are good. */
 export type KeyTable = 'period_keys' | 'set_keys';
 
-export function keyPlace(
-  table: KeyTable,
-  binding: number,
-  id: string,
-  notBefore: number,
-  notAfter: number,
-): SealingContext {
+export function keyPlace(table: KeyTable, binding: number, id: string, notBefore: number, notAfter: number): CellRef {
   return [table, 'key', binding, id, notBefore, notAfter];
 }
 
@@ -78,7 +72,7 @@ function sealedKeys(table: KeyTable): SealedColumn {
   return { table, column: 'key', names: ['binding', 'id'], place };
 }
 
-export function roamingPlace(id: string, salt: Uint8Array): SealingContext {
+export function roamingPlace(id: string, salt: Uint8Array): CellRef {
   return ['roaming', 'key', id, toBase64url(salt)];
 }
 
@@ -129,7 +123,7 @@ export async function sealAnew(database: DatabaseSync, previous: Sealing, next: 
  *
  * @throws ReaderError `store-damaged`
  */
-export async function unseal(sealing: Sealing, sealed: unknown, place: SealingContext): Promise<Uint8Array> {
+export async function unseal(sealing: Sealing, sealed: unknown, place: CellRef): Promise<Uint8Array> {
   const secret = sealed instanceof Uint8Array ? await sealing.open(sealed, place) : undefined;
   if (secret?.length !== KEY_LENGTH) throw damaged(`table ${place[0]}`, 'a sealed key cannot be opened');
   return secret;

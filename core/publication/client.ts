@@ -33,7 +33,7 @@ import {
   checkExpiry,
   checkNotFuture,
   checkTimestampExpiry,
-  type RoleVerifyOptions,
+  type RoleChecks,
   verifyFirstRoot,
   verifyNextRoot,
   verifySnapshot,
@@ -43,7 +43,7 @@ import {
 export type { MetadataSource, MetadataStore } from './sources.ts';
 export type { TrustedState } from './trusted-state.ts';
 
-export interface ClientOptions extends RoleVerifyOptions {
+export interface ClientOptions extends RoleChecks {
   readonly source: MetadataSource;
   /** One for each first root. */
   readonly store: MetadataStore;

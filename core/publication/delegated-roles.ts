@@ -14,7 +14,7 @@ import {
 } from './metadata.ts';
 import { fetchNamed, type MetadataSource, type MetadataStore } from './sources.ts';
 import { readStored, type TrustedState } from './trusted-state.ts';
-import { checkExpiry, type RoleVerifyOptions, verifyTargets } from './verify-roles.ts';
+import { checkExpiry, type RoleChecks, verifyTargets } from './verify-roles.ts';
 
 const FOUND_KEPT = 1000;
 
@@ -41,7 +41,7 @@ interface RoleEntry {
   readonly length: number;
 }
 
-type Options = RoleVerifyOptions & { readonly source: MetadataSource; readonly store: MetadataStore };
+type Options = RoleChecks & { readonly source: MetadataSource; readonly store: MetadataStore };
 
 export class DelegatedRoles {
   readonly #options: Options;

@@ -6,7 +6,7 @@ import { PublicationError } from './errors.ts';
 import type { MetaFile, RootMetadata, SnapshotMetadata, TargetsMetadata, TimestampMetadata } from './metadata.ts';
 import { type MetadataStore, missing } from './sources.ts';
 import {
-  type RoleVerifyOptions,
+  type RoleChecks,
   verifyOwnSnapshot,
   verifyOwnTimestamp,
   verifySnapshot,
@@ -40,7 +40,7 @@ interface StoredRoles {
   readonly state: TrustedState | undefined;
 }
 
-type Options = RoleVerifyOptions & { readonly store: MetadataStore };
+type Options = RoleChecks & { readonly store: MetadataStore };
 type Names = Readonly<Record<'timestamp' | 'snapshot' | 'targets', string>>;
 
 const NEWEST: Names = { timestamp: 'timestamp', snapshot: 'snapshot', targets: 'targets' };
@@ -104,7 +104,7 @@ export async function verifyTopTargets(
   bytes: Uint8Array,
   root: RootMetadata,
   snapshot: SnapshotMetadata,
-  options: RoleVerifyOptions,
+  options: RoleChecks,
 ): Promise<TargetsMetadata> {
   const keys = { roleKeys: root.roles.targets, keys: root.keys };
   return verifyTargets(bytes, 'targets', keys, targetsFile(snapshot), options);

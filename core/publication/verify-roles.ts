@@ -22,7 +22,7 @@ import {
 } from './metadata.ts';
 
 /** What differs between a reader of a bound site and a client of any TUF repository. */
-export interface RoleVerifyOptions {
+export interface RoleChecks {
   readonly verify: SignatureVerifier;
   /** Whether metadata have to name length and SHA-256 of those below them (P4), and consistent snapshots are demanded. */
   readonly strict: boolean;
@@ -33,7 +33,7 @@ export interface RoleVerifyOptions {
  *
  * @throws PublicationError
  */
-export async function verifyFirstRoot(bytes: Uint8Array, options: RoleVerifyOptions): Promise<RootMetadata> {
+export async function verifyFirstRoot(bytes: Uint8Array, options: RoleChecks): Promise<RootMetadata> {
   checkLength(bytes, PUBLICATION_LIMITS.rootLength, 'root');
   const envelope = openEnvelope(bytes, 'root');
   const root = parseRoot(envelope.signed());
@@ -45,7 +45,7 @@ export async function verifyFirstRoot(bytes: Uint8Array, options: RoleVerifyOpti
 export async function verifyNextRoot(
   bytes: Uint8Array,
   trusted: RootMetadata,
-  options: RoleVerifyOptions,
+  options: RoleChecks,
 ): Promise<RootMetadata> {
   checkLength(bytes, PUBLICATION_LIMITS.rootLength, 'root');
   const envelope = await checkRootSignatures(openEnvelope(bytes, 'root'), trusted, options);
@@ -60,7 +60,7 @@ export async function verifyNextRoot(
 export async function verifyOwnTimestamp(
   bytes: Uint8Array,
   root: RootMetadata,
-  { verify, strict }: RoleVerifyOptions,
+  { verify, strict }: RoleChecks,
 ): Promise<TimestampMetadata> {
   checkLength(bytes, PUBLICATION_LIMITS.timestampLength, 'timestamp');
   const { keys, roles } = root;
@@ -80,7 +80,7 @@ export async function verifyTimestamp(
   bytes: Uint8Array,
   root: RootMetadata,
   previous: TimestampMetadata | undefined,
-  options: RoleVerifyOptions,
+  options: RoleChecks,
   newest?: SnapshotMetadata,
 ): Promise<TimestampMetadata | undefined> {
   const timestamp = await verifyOwnTimestamp(bytes, root, options);
@@ -93,7 +93,7 @@ export async function verifyTimestamp(
 }
 
 /** P8. Versions of foreign repositories are no times. */
-export function checkNotFuture({ version }: TimestampMetadata, now: number, { strict }: RoleVerifyOptions): void {
+export function checkNotFuture({ version }: TimestampMetadata, now: number, { strict }: RoleChecks): void {
   if (!strict || version <= now + PUBLICATION_LIMITS.clockTolerance) return;
   throw new PublicationError(
     'clock-off',
@@ -115,7 +115,7 @@ export async function verifySnapshot(
   bytes: Uint8Array,
   root: RootMetadata,
   expected: MetaFile,
-  options: RoleVerifyOptions,
+  options: RoleChecks,
   previous?: SnapshotMetadata,
 ): Promise<SnapshotMetadata> {
   await checkFile(bytes, expected, 'snapshot');
@@ -129,7 +129,7 @@ async function verifyNamedSnapshot(
   bytes: Uint8Array,
   root: RootMetadata,
   expected: MetaFile,
-  options: RoleVerifyOptions,
+  options: RoleChecks,
 ): Promise<SnapshotMetadata> {
   const snapshot = await verifyOwnSnapshot(bytes, root, options);
   if (snapshot.version !== expected.version) throw wrongVersion('snapshot', snapshot.version, expected.version);
@@ -137,12 +137,7 @@ async function verifyNamedSnapshot(
 }
 
 /** P5 for one file that a snapshot names. */
-function checkSuccessor(
-  role: string,
-  before: MetaFile,
-  now: MetaFile | undefined,
-  { strict }: RoleVerifyOptions,
-): void {
+function checkSuccessor(role: string, before: MetaFile, now: MetaFile | undefined, { strict }: RoleChecks): void {
   const { version } = before;
   if (now === undefined) throw rollback(`${role} has vanished from the snapshot`);
   if (now.version < version)
@@ -155,7 +150,7 @@ function checkSuccessor(
 export async function verifyOwnSnapshot(
   bytes: Uint8Array,
   root: RootMetadata,
-  options: RoleVerifyOptions,
+  options: RoleChecks,
 ): Promise<SnapshotMetadata> {
   checkLength(bytes, PUBLICATION_LIMITS.snapshotLength, 'snapshot');
   const envelope = await checkSignatures(
@@ -176,7 +171,7 @@ export async function verifyTargets(
   role: string,
   by: Delegator,
   expected: MetaFile,
-  options: RoleVerifyOptions,
+  options: RoleChecks,
 ): Promise<TargetsMetadata> {
   await checkFile(bytes, expected, role);
   return verifyNamedTargets(bytes, role, by, expected, options);
@@ -188,7 +183,7 @@ async function verifyNamedTargets(
   role: string,
   by: Delegator,
   expected: MetaFile,
-  options: RoleVerifyOptions,
+  options: RoleChecks,
 ): Promise<TargetsMetadata> {
   const envelope = await checkSignatures(openEnvelope(bytes, role), role, by.roleKeys, by.keys, options.verify);
   const targets = parseTargets(envelope.signed(), role);
@@ -215,12 +210,12 @@ export function isoTime(seconds: number): string {
 function checkRootSignatures(
   envelope: Envelope,
   { roles, keys }: RootMetadata,
-  { verify }: RoleVerifyOptions,
+  { verify }: RoleChecks,
 ): Promise<Envelope> {
   return checkSignatures(envelope, 'root', roles.root, keys, verify);
 }
 
-function checkConsistent(root: RootMetadata, { strict }: RoleVerifyOptions): RootMetadata {
+function checkConsistent(root: RootMetadata, { strict }: RoleChecks): RootMetadata {
   if (!strict) return root;
   if (!areTufKeyIds([...root.keys.keys(), ...Object.values(root.roles).flatMap(({ keyids }) => keyids)]))
     throw new PublicationError('metadata-malformed', 'the root has keys whose ids are none');

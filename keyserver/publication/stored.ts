@@ -11,7 +11,7 @@ import {
 } from '../../core/publication/metadata.ts';
 import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import {
-  type RoleVerifyOptions,
+  type RoleChecks,
   verifyFirstRoot,
   verifyNextRoot,
   verifyOwnSnapshot,
@@ -22,7 +22,7 @@ import type { Database } from '../storage/database.ts';
 const VERSIONED_FILE = /^([1-9]\d{0,15})\.(root|snapshot)\.json$/;
 
 /** As a reader of a bound site checks. */
-export const STRICT: RoleVerifyOptions = { verify: verifyEd25519, strict: true };
+export const STRICT: RoleChecks = { verify: verifyEd25519, strict: true };
 
 /** The current publication. Versions and expiry are those of the two files, so that they can be read without parsing these. */
 export interface Publication {

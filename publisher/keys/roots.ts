@@ -7,12 +7,7 @@ import { openEnvelope } from '../../core/publication/envelope.ts';
 import { tufKeyId, verifyEd25519 } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { parseRoot, type RootMetadata, type TopLevelRole } from '../../core/publication/metadata.ts';
-import {
-  isoTime,
-  type RoleVerifyOptions,
-  verifyFirstRoot,
-  verifyNextRoot,
-} from '../../core/publication/verify-roles.ts';
+import { isoTime, type RoleChecks, verifyFirstRoot, verifyNextRoot } from '../../core/publication/verify-roles.ts';
 import { ROLE_VALIDITY, type RolePublicKeys, rootMetadata } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
 import { count } from '../text.ts';
@@ -20,7 +15,7 @@ import { replaceFile } from './file-update.ts';
 import type { OpenSigningKeys } from './signing-keys.ts';
 
 /** As readers of bound sites verify. */
-export const READER_OPTIONS: RoleVerifyOptions = { verify: verifyEd25519, strict: true };
+export const READER_OPTIONS: RoleChecks = { verify: verifyEd25519, strict: true };
 
 /** All roles of a root, in the order in which people are shown them. */
 export const TOP_LEVEL_ROLES = ['root', 'targets', 'snapshot', 'timestamp'] as const;
