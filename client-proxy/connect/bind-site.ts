@@ -47,13 +47,9 @@ export async function bindSite(options: BindOptions): Promise<BindingSummary> {
   const request = { link, site, trustSites, dnsServers, connectTo, allowLocal, ca };
   const { directory } = storeOptions(options);
   return inReader({ directory, name: 'bind', request, dialog: { confirm } }, async () => {
-    const store = await ReaderStore.open(storeOptions(options));
-    try {
-      const bound = await reaching({ store }, request, (upstream) => bindIn({ store, upstream }, request, { confirm }));
-      return { ...bound, port: new SettingsKeeper(store.preferences).current.port, isRunning: false };
-    } finally {
-      store.close();
-    }
+    using store = await ReaderStore.open(storeOptions(options));
+    const bound = await reaching({ store }, request, (upstream) => bindIn({ store, upstream }, request, { confirm }));
+    return { ...bound, port: new SettingsKeeper(store.preferences).current.port, isRunning: false };
   });
 }
 

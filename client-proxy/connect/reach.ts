@@ -29,10 +29,6 @@ export async function reaching<Result>(
   const hasOwn = connectTo.length > 0 || rules.length > 0 || ca !== undefined;
   if (running && !hasOwn) return work(running);
   const allowLocal = rules.map(({ text }) => parseAllowLocal(text)); // as text, it has come by the socket
-  const upstream = new Upstream({ connectTo, ca, ...chooseSettings({ allowLocal }, store.preferences) });
-  try {
-    return await work(upstream);
-  } finally {
-    await upstream.close();
-  }
+  await using upstream = new Upstream({ connectTo, ca, ...chooseSettings({ allowLocal }, store.preferences) });
+  return await work(upstream);
 }

@@ -62,7 +62,7 @@ async function readFromFile(path: string): Promise<Uint8Array> {
 async function fetchFromWeb(from: string, { connectTo, ca }: Reach): Promise<Uint8Array> {
   if (!URL.canParse(from)) throw unavailable('this is not an address', 'copy it whole', true);
   // What its reader names may be at home; where a redirect leads may not.
-  const upstream = new Upstream({ connectTo, ca, allowLocal: [parseAllowLocal(new URL(from).host)] });
+  await using upstream = new Upstream({ connectTo, ca, allowLocal: [parseAllowLocal(new URL(from).host)] });
   const signal = AbortSignal.timeout(LIMITS.roamingTimeout);
   let url = new URL(from);
   try {
@@ -81,8 +81,6 @@ async function fetchFromWeb(from: string, { connectTo, ca }: Reach): Promise<Uin
       false,
       error,
     );
-  } finally {
-    await upstream.close();
   }
 }
 

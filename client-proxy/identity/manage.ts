@@ -117,12 +117,8 @@ export async function protectIdentity(options: StorageOptions, how: NewProtectio
   const choose = how.kind === 'passphrase' ? how.choose : async () => '';
   const dialog: ProtectDialog = { ...askingFor(options), choose };
   return inReader({ directory, limits, name: 'protect', request, dialog }, async () => {
-    const store = await ReaderStore.open(storage);
-    try {
-      return await changeProtection(store, request, dialog);
-    } finally {
-      store.close();
-    }
+    using store = await ReaderStore.open(storage);
+    return await changeProtection(store, request, dialog);
   });
 }
 
@@ -331,10 +327,6 @@ async function withLockedStore<Result>(
   options: StorageOptions,
   work: (store: ReaderStore) => Promise<Result>,
 ): Promise<Result> {
-  const store = ReaderStore.openLocked(storeOptions(options));
-  try {
-    return await work(store);
-  } finally {
-    store.close();
-  }
+  using store = ReaderStore.openLocked(storeOptions(options));
+  return await work(store);
 }

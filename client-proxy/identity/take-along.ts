@@ -74,12 +74,8 @@ export async function exportIdentity({ to, newWords, showWords, ...options }: Ex
     const report = await inReader<ExportReport>(
       { directory, name: 'export', request: { newWords }, dialog },
       async () => {
-        const store = await ReaderStore.open(storage);
-        try {
-          return await exportFrom(store, newWords, dialog);
-        } finally {
-          store.close();
-        }
+        using store = await ReaderStore.open(storage);
+        return await exportFrom(store, newWords, dialog);
       },
     );
     write(() => renameSync(beside, to), to);
@@ -192,20 +188,11 @@ export async function importIdentity({
   const dialog: ImportDialog = { ...askingFor(options), confirm };
   return inReader({ directory, name: 'import', request: { ...request }, dialog }, async () => {
     const opened = await openArrival(bytes, request.words); // before a passphrase is chosen for a new database
-    const store = await ReaderStore.open(storeOptions(options));
-    try {
-      return await reaching({ store }, how, (upstream) =>
-        importInto(
-          { store, upstream, isRunning: false },
-          cacheDirectoryFor(options.dataDirectory),
-          opened,
-          how,
-          dialog,
-        ),
-      );
-    } finally {
-      store.close();
-    }
+    using store = await ReaderStore.open(storeOptions(options));
+    const cacheDirectory = cacheDirectoryFor(options.dataDirectory);
+    return await reaching({ store }, how, (upstream) =>
+      importInto({ store, upstream, isRunning: false }, cacheDirectory, opened, how, dialog),
+    );
   });
 }
 

@@ -120,6 +120,10 @@ export class Upstream {
     this.#passing.destroy();
     await Promise.all([this.direct, this.keyServers, this.#toParent].map((client) => client?.destroy()));
   }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
 }
 
 /** What undici's own functions can be given, for requests that {@link Upstream.dispatch} sends. */

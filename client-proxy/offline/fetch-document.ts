@@ -79,14 +79,10 @@ async function fetchLocally<Result>(
   options: FetchOptions,
   use: (document: FetchedDocument) => Promise<Result>,
 ): Promise<Result> {
-  const reader = await openReader(options);
+  await using reader = await openReader(options);
   // Waits for the check of the publication: this process ends with the document, so a check in the background would never finish.
   const check = (bound: BoundSite) => bound.publication.check().catch(ignore);
-  try {
-    return await withConnector(reader, async (connector) => use(await follow(reader, connector, options, check)));
-  } finally {
-    await reader.close();
-  }
+  return await withConnector(reader, async (connector) => use(await follow(reader, connector, options, check)));
 }
 
 /** Of the Reader that runs. */

@@ -39,12 +39,8 @@ export async function syncSite({ onProgress, signal, ...options }: SyncOptions):
   if (!hasDatabase(directory)) throw notConnected(site); // looking makes none
   const command = { directory, name: 'sync', request: wish, dialog: { progress }, signal, ownOptions } as const;
   return inReader(command, async () => {
-    const reader = await openReader(options);
-    try {
-      return await sync(reader, wish, progress, signal);
-    } finally {
-      await reader.close();
-    }
+    await using reader = await openReader(options);
+    return await sync(reader, wish, progress, signal);
   });
 }
 

@@ -94,7 +94,7 @@ export async function readStatus(options: StoredStatusOptions): Promise<StatusRe
 
 async function readStored(options: StoredStatusOptions): Promise<StatusReport> {
   const storage = storeOptions(options);
-  const store = ReaderStore.openLocked(storage);
+  using store = ReaderStore.openLocked(storage);
   const keysIn = store.keyLocation?.kind;
   const known = { reader: undefined, sites: [], problem: undefined, keysIn };
   try {
@@ -103,18 +103,12 @@ async function readStored(options: StoredStatusOptions): Promise<StatusReport> {
   } catch (problem) {
     if (!(problem instanceof ReaderError)) throw problem;
     return { ...known, problem };
-  } finally {
-    store.close();
   }
 }
 
 async function storedSites(store: ReaderStore, port: number | undefined): Promise<SiteStatus[]> {
-  const upstream = new Upstream();
-  try {
-    return await siteStatuses(new BoundSites(store, upstream, new HostHealth(), nowInSeconds), port);
-  } finally {
-    await upstream.close();
-  }
+  await using upstream = new Upstream();
+  return await siteStatuses(new BoundSites(store, upstream, new HostHealth(), nowInSeconds), port);
 }
 
 /** Bytes of all files below a folder; 0 where there is none. */

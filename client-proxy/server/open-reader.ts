@@ -62,7 +62,7 @@ export interface InProcessConnector {
 }
 
 /** The proxy without its port: answers whatever connection it is given. */
-export interface OpenReader {
+export interface OpenReader extends AsyncDisposable {
   readonly server: Server;
   /** Doors for connections of this very process, which are answered like those that come to the port. */
   openConnector(refused: (error: CodedError) => void): InProcessConnector;
@@ -94,51 +94,42 @@ export async function openReader(
   options: ProxyOptions = {},
   server: Server = createServer(serverOptions(limitsOf(options))),
 ): Promise<OpenReader> {
-  const store = await ReaderStore.open({ ...storeOptions(options), mayWait: options.mayStartLocked });
+  await using opened = new AsyncDisposableStack();
+  const store = opened.use(await ReaderStore.open({ ...storeOptions(options), mayWait: options.mayStartLocked }));
   let port: number | undefined; // asked for at every request, so not of the socket
   server.once('listening', () => {
     port = (server.address() as AddressInfo).port;
   });
   const ownPort = () => port;
   const settings = new SettingsKeeper(store.preferences);
-  let upstream: Upstream | undefined;
-  let cache: ObjectCache | undefined;
+  const { now = nowInSeconds, onRefusal: refused = ignore } = options;
+  const limits = limitsOf(options);
+  const chosen = { ...options, ...chooseSettings(options, store.preferences), limits };
+  const upstream = opened.use(new Upstream({ ...chosen, ownPort }));
   const opener = new BlockOpener();
-  const closeAll = async () => {
-    await cache?.close();
-    await opener.close();
-    await upstream?.close();
-    store.close();
+  opened.defer(() => opener.close());
+  const health = new HostHealth(options.onHostFault);
+  const cache = new ObjectCache(chosen.cacheDirectory ?? cacheDirectoryFor(chosen.dataDirectory), chosen.cacheBytes);
+  opened.defer(() => cache.close());
+  const sites = new BoundSites(store, upstream, health, now);
+  await sites.refresh();
+  const tunnels = new BoundTunnels(now);
+  const lock = new ReaderLock(store, sites, opener.memory);
+  const access = { upstream, health, cache, opener, deliveries: new ChangedDeliveries(limits) };
+  const common = { store, sites, lock, upstream, access, settings, now, tunnels, limits };
+  const fixed = fixedSettings(options);
+  const urlOf = (label: string) => gatewayUrl(label, port);
+  const pages = new Pages({ ...common, cache, proofs: options, port: ownPort, fixed, urlOf });
+  const doors = { ...common, pages, ownPort };
+  const stopServing = attachDoors(server, { ...doors, refused });
+  const openConnector = (told: (error: CodedError) => void): InProcessConnector => {
+    const own = createServer(serverOptions(limits));
+    const close = attachDoors(own, { ...doors, refused: told });
+    return { connect: () => connectTo(own), close };
   };
-  try {
-    const { now = nowInSeconds, onRefusal: refused = ignore } = options;
-    const limits = limitsOf(options);
-    const chosen = { ...options, ...chooseSettings(options, store.preferences), limits };
-    upstream = new Upstream({ ...chosen, ownPort });
-    const health = new HostHealth(options.onHostFault);
-    cache = new ObjectCache(chosen.cacheDirectory ?? cacheDirectoryFor(chosen.dataDirectory), chosen.cacheBytes);
-    const sites = new BoundSites(store, upstream, health, now);
-    await sites.refresh();
-    const tunnels = new BoundTunnels(now);
-    const lock = new ReaderLock(store, sites, opener.memory);
-    const access = { upstream, health, cache, opener, deliveries: new ChangedDeliveries(limits) };
-    const common = { store, sites, lock, upstream, access, settings, now, tunnels, limits };
-    const fixed = fixedSettings(options);
-    const urlOf = (label: string) => gatewayUrl(label, port);
-    const pages = new Pages({ ...common, cache, proofs: options, port: ownPort, fixed, urlOf });
-    const doors = { ...common, pages, ownPort };
-    const stopServing = attachDoors(server, { ...doors, refused });
-    const openConnector = (told: (error: CodedError) => void): InProcessConnector => {
-      const own = createServer(serverOptions(limits));
-      const close = attachDoors(own, { ...doors, refused: told });
-      return { connect: () => connectTo(own), close };
-    };
-    const close = () => stopServing().then(closeAll);
-    return { ...common, server, openConnector, health, cache, close };
-  } catch (error) {
-    await closeAll();
-    throw error;
-  }
+  const closing = opened.move();
+  const close = () => stopServing().then(() => closing.disposeAsync());
+  return { ...common, server, openConnector, health, cache, close, [Symbol.asyncDispose]: close };
 }
 
 function connectTo(server: Server): Duplex {

@@ -54,6 +54,10 @@ export class ReaderStore extends SealedDatabase {
     this.database.close();
   }
 
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
   /** The device's random seed: made once, and kept. */
   async deviceSeed(): Promise<Uint8Array> {
     const select = this.database.prepare("SELECT value FROM secrets WHERE name = 'device-seed'");
