@@ -81,5 +81,5 @@ async function run(start: () => Promise<RunningRelay>, ready: string, json: bool
 }
 
 function logger(quiet: boolean | undefined) {
-  return quiet ? {} : { told: (what: string) => say(printable(what)) };
+  return quiet ? {} : { report: (what: string) => say(printable(what)) };
 }

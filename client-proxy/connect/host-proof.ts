@@ -24,7 +24,7 @@ export interface ProofOptions {
 }
 
 /** Proof texts of a host, and their source. */
-interface Word {
+interface ProofTexts {
   readonly by: Exclude<HostProof, 'trusted-by-hand'>;
   readonly texts: readonly string[];
   /** The same for people, where none of the texts is a proof. */
@@ -35,7 +35,7 @@ interface Word {
  * @returns by what the host was shown to be the publisher's
  * @throws KeyError `host-proof`; ReaderError `host-unreachable` where the host could not be asked
  */
-export async function checkHostProof(site: string, publisher: KeyId, options: ProofOptions): Promise<Word['by']> {
+export async function checkHostProof(site: string, publisher: KeyId, options: ProofOptions): Promise<ProofTexts['by']> {
   const { by, texts, said } = await askHost(site, options);
   if (texts.some((text) => isHostProof(text, publisher))) return by;
   throw new KeyError('host-proof', `${site} does not name this publisher: ${said}`, {
@@ -56,7 +56,7 @@ export async function publisherOfHost(site: string, options: ProofOptions): Prom
 }
 
 /** What the host says over HTTPS decides, whatever DNS says: any machine between here and the name server can forge its answer. */
-async function askHost(site: string, { dispatcher, dnsServers }: ProofOptions): Promise<Word> {
+async function askHost(site: string, { dispatcher, dnsServers }: ProofOptions): Promise<ProofTexts> {
   const url = `https://${site}${HOST_PROOF_PATH}`;
   const answer = await exchange(dispatcher, `https://${site}`, HOST_PROOF_PATH, {
     maximumLength: MESSAGE_LIMITS.hostProof,
@@ -108,7 +108,7 @@ async function readRecords(
   dnsServers: readonly string[] | undefined,
   before: string,
   answered: boolean,
-): Promise<Word> {
+): Promise<ProofTexts> {
   const name = `_wispr.${site}`;
   try {
     const records = await askNameServers(dnsServers, (resolver) => resolver.resolveTxt(name));

@@ -239,15 +239,8 @@ export function forgetPublisher(options: StorageOptions, { id, publisher }: Conn
   );
 }
 
-/** Of the Reader that runs. */
-export function forgetStored(
-  { store, cache }: IdentityReader,
-  request: Pick<ConnectedPublisher, 'id' | 'publisher'>,
-): Promise<Forgotten> {
-  return forgetIn(store, cache.directory, request);
-}
-
-async function forgetIn(
+/** Forgets one publisher in an open store. @throws ReaderError `not-connected` */
+export async function forgetIn(
   store: ReaderStore,
   cacheDirectory: string,
   { id, publisher }: Pick<ConnectedPublisher, 'id' | 'publisher'>,

@@ -80,7 +80,7 @@ async function currentSite(sites: BoundSites, { site }: SyncWish, signal: AbortS
   await unlessEnded(bound.publication.recheck().catch(ignore), signal);
   const freshness = await unlessEnded(bound.publication.current(), signal);
   const { failure, followFailure } = bound.publication;
-  const found: RefreshResult = { freshness, failedLook: told(failure), failedDescriptor: told(followFailure) };
+  const found: RefreshResult = { freshness, failedLook: reasonOf(failure), failedDescriptor: reasonOf(followFailure) };
   await bound.descriptor.ensure();
   await sites.refresh();
   const now = sites.find(site);
@@ -90,7 +90,7 @@ async function currentSite(sites: BoundSites, { site }: SyncWish, signal: AbortS
 }
 
 /** @throws unforeseen errors, as they are */
-function told(failure: unknown): FailureReason | undefined {
+function reasonOf(failure: unknown): FailureReason | undefined {
   if (failure === undefined) return undefined;
   if (!(failure instanceof CodedError)) throw failure;
   return { code: failure.code, message: failure.message };

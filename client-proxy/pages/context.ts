@@ -8,7 +8,7 @@ import type { BoundSites } from '../site/bound-sites.ts';
 import type { SettingName, SettingsKeeper } from '../store/settings.ts';
 import type { ReaderStore } from '../store/store.ts';
 import type { RequestHost } from './guard.ts';
-import type { BoundTunnels, Noticed } from './noticed.ts';
+import type { BoundTunnels, Observations } from './noticed.ts';
 import type { Proposals } from './proposals.ts';
 
 /** What the pages need of the running Reader. */
@@ -31,7 +31,7 @@ export interface PagesOptions {
 }
 
 /** What the handlers get. */
-export interface PagesContext extends PagesOptions, Noticed {
+export interface PagesContext extends PagesOptions, Observations {
   readonly proposals: Proposals;
   /** The token of the guard, for forms. */
   readonly token: string;

@@ -87,7 +87,7 @@ export class BoundTunnels {
   }
 }
 
-export interface Noticed {
+export interface Observations {
   readonly activity: Activity;
   /** Hosts with protected content that are not connected. */
   readonly seen: Observed;

@@ -17,7 +17,7 @@ import { disconnect, showDisconnect } from './disconnect.ts';
 import { Guard } from './guard.ts';
 import { clearActivity, showHome } from './home.ts';
 import { lock, showLocked, unlock } from './lock.ts';
-import { Activity, type Noticed, Observed } from './noticed.ts';
+import { Activity, type Observations, Observed } from './noticed.ts';
 import { Proposals } from './proposals.ts';
 import { saveSettings, showSettings } from './settings.ts';
 import { CONTROL_HEADERS } from './template.ts';
@@ -51,7 +51,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
 export class Pages {
   readonly guard: Guard;
   /** For the doors to write into. */
-  readonly noticed: Noticed;
+  readonly noticed: Observations;
   readonly #context: PagesContext;
 
   constructor(options: PagesOptions) {

@@ -122,9 +122,9 @@ export async function openReader(
   const pages = new Pages({ ...common, cache, proofs: options, port: ownPort, fixed, urlOf });
   const doors = { ...common, pages, ownPort };
   const stopServing = attachDoors(server, { ...doors, refused });
-  const openConnector = (told: (error: CodedError) => void): InProcessConnector => {
+  const openConnector = (onRefusal: (error: CodedError) => void): InProcessConnector => {
     const own = createServer(serverOptions(limits));
-    const close = attachDoors(own, { ...doors, refused: told });
+    const close = attachDoors(own, { ...doors, refused: onRefusal });
     return { connect: () => connectTo(own), close };
   };
   const closing = opened.move();

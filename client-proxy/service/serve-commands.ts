@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { bindInReader } from '../connect/bind-site.ts';
 import { ReaderError } from '../errors.ts';
-import { describeStored, forgetEverythingStored, forgetStored, protectStored } from '../identity/manage.ts';
+import { describeStored, forgetEverythingStored, forgetIn, protectStored } from '../identity/manage.ts';
 import { exportStored, importStored } from '../identity/take-along.ts';
 import { fetchInReader } from '../offline/fetch-document.ts';
 import { syncInReader } from '../offline/sync-site.ts';
@@ -39,7 +39,7 @@ const OPERATIONS: Readonly<Record<CommandName, Operation>> = {
   protect: protectStored,
   export: exportStored,
   import: importStored,
-  forget: forgetStored,
+  forget: ({ store, cache }, request: Parameters<typeof forgetIn>[2]) => forgetIn(store, cache.directory, request),
   'forget-everything': forgetEverythingStored,
 };
 

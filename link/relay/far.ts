@@ -23,7 +23,7 @@ export interface FarOptions {
   /** File of the store. */
   readonly store: string;
   /** Hears what went wrong: a sentence without a full stop. */
-  readonly told?: (what: string) => void;
+  readonly report?: (what: string) => void;
 }
 
 /** For mail between servers: an open way to it is used for unwanted mail. */
@@ -31,13 +31,13 @@ const MAIL = 25;
 
 /** @throws LinkError */
 export async function startFar(options: FarOptions): Promise<RunningRelay> {
-  const { told = () => undefined } = options;
+  const { report = () => undefined } = options;
   const [at, from] = [destinationOf(options.listen, 0), rangesOf(options.from ?? [])];
   const rules = (options.allowLocal ?? []).map(ruleOf);
   const sockets = new Set<Socket>();
-  const failed = (reason: string) => told(`nothing is remembered from now on: ${reason}`);
+  const failed = (reason: string) => report(`nothing is remembered from now on: ${reason}`);
   const store = new CertificateStore(options.store, { failed });
-  const far = new Far(store, rules, sockets, told);
+  const far = new Far(store, rules, sockets, report);
   const server = createServer({ allowHalfOpen: true }, (near) => void far.pass(near));
   try {
     const relay = await listen(server, at, from, sockets);
@@ -60,18 +60,18 @@ class Far {
   readonly #store: CertificateStore;
   readonly #rules: readonly AllowLocal[];
   readonly #sockets: Set<Socket>;
-  readonly #told: (what: string) => void;
+  readonly #report: (what: string) => void;
 
   constructor(
     store: CertificateStore,
     rules: readonly AllowLocal[],
     sockets: Set<Socket>,
-    told: (what: string) => void,
+    report: (what: string) => void,
   ) {
     this.#store = store;
     this.#rules = rules;
     this.#sockets = sockets;
-    this.#told = told;
+    this.#report = report;
   }
 
   async pass(near: Socket): Promise<void> {
@@ -88,7 +88,7 @@ class Far {
     try {
       await join(near, server, through(side?.fromNear), through(side?.fromServer));
     } catch (error) {
-      if (error instanceof ProtocolViolation) this.#told(`${formatDestination(opening)}: ${error.message}`);
+      if (error instanceof ProtocolViolation) this.#report(`${formatDestination(opening)}: ${error.message}`);
     }
   }
 
@@ -97,7 +97,7 @@ class Far {
     try {
       return await this.#connect(destination, near);
     } catch (error) {
-      this.#told(`${formatDestination(destination)} was not connected to: ${reasonOf(error)}`);
+      this.#report(`${formatDestination(destination)} was not connected to: ${reasonOf(error)}`);
       near.resume().end(Buffer.of(error instanceof Refused ? STATUS.refused : STATUS.unreached));
       near.setTimeout(LIMITS.opening);
       return undefined;

@@ -25,18 +25,18 @@ export interface NearOptions {
   /** File of the store. */
   readonly store: string;
   /** Hears what went wrong: a sentence without a full stop. */
-  readonly told?: (what: string) => void;
+  readonly report?: (what: string) => void;
 }
 
 /** @throws LinkError */
 export async function startNear(options: NearOptions): Promise<RunningRelay> {
-  const { to, told = () => undefined } = options;
+  const { to, report = () => undefined } = options;
   const [far, at, from] = [destinationOf(options.far), destinationOf(options.listen, 0), rangesOf(options.from ?? [])];
   const fixed = to === undefined ? undefined : destinationOf(to);
   const sockets = new Set<Socket>();
-  const failed = (reason: string) => told(`nothing is remembered from now on: ${reason}`);
+  const failed = (reason: string) => report(`nothing is remembered from now on: ${reason}`);
   const store = new CertificateStore(options.store, { failed });
-  const near = new Near(far, store, sockets, told);
+  const near = new Near(far, store, sockets, report);
   try {
     const relay = await listen(fixed ? serverFor(near, fixed) : proxyFor(near), at, from, sockets);
     return { ...relay, close: () => relay.close().finally(() => store.close()) };
@@ -50,15 +50,15 @@ class Near {
   readonly #far: Destination;
   readonly #store: CertificateStore;
   readonly #sockets: Set<Socket>;
-  readonly #told: (what: string) => void;
+  readonly #report: (what: string) => void;
   /** Destinations on whose connections nothing is changed: docs/spec/link.md section 6. */
   readonly #plain = new LRUCache<string, true>({ max: LIMITS.plainDestinations, ttl: LIMITS.plain });
 
-  constructor(far: Destination, store: CertificateStore, sockets: Set<Socket>, told: (what: string) => void) {
+  constructor(far: Destination, store: CertificateStore, sockets: Set<Socket>, report: (what: string) => void) {
     this.#far = far;
     this.#store = store;
     this.#sockets = sockets;
-    this.#told = told;
+    this.#report = report;
   }
 
   /** @param client - of which {@link supervise} takes care */
@@ -76,7 +76,8 @@ class Near {
       const back = [withoutStatus(name), ...through(side?.fromServer)];
       await join(client, far, through(side?.fromClient), back);
     } catch (error) {
-      if (error instanceof NotConnected || error instanceof ProtocolViolation) this.#told(`${name}: ${error.message}`);
+      if (error instanceof NotConnected || error instanceof ProtocolViolation)
+        this.#report(`${name}: ${error.message}`);
       if (error instanceof NotConnected) return;
       if (error instanceof ProtocolViolation) this.#plain.set(name, true);
     } finally {

@@ -21,7 +21,7 @@ export class FarSide {
   readonly #memory: FarMemory;
   #list: List | undefined;
   /** Client certificates that the near relay was told of; `undefined`: of none. */
-  #told: CertificateIndex | undefined;
+  #offered: CertificateIndex | undefined;
   #clientChain: readonly Buffer[] | undefined;
 
   constructor(memory: FarMemory) {
@@ -38,8 +38,8 @@ export class FarSide {
       this.#clientChain = chainOf(found);
       return;
     }
-    if (this.#told === undefined) throw new ProtocolViolation('message 0x99 where nothing was said to be held');
-    const { bytes, chain } = rebuild(found, this.#told);
+    if (this.#offered === undefined) throw new ProtocolViolation('message 0x99 where nothing was said to be held');
+    const { bytes, chain } = rebuild(found, this.#offered);
     this.#clientChain = chain;
     yield bytes;
   }
@@ -70,7 +70,7 @@ export class FarSide {
     if (held === 0 && !chain.some((each) => isListed(hashOf(each), server))) return 'pass';
     const compressed = compress(group, chain, server, held);
     if (compressed === undefined) return 'pass';
-    if (held !== 0) this.#told = new CertificateIndex(found.filter((certificate) => certificate !== undefined));
+    if (held !== 0) this.#offered = new CertificateIndex(found.filter((certificate) => certificate !== undefined));
     return compressed;
   }
 }

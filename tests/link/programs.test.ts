@@ -65,10 +65,10 @@ async function startPair(more: Partial<NearOptions> = {}, altered?: Altered): Pr
   const tell = (what: string) => void told.push(what);
   const listen = '127.0.0.1:0';
   const allowLocal = ['127.0.0.0/8', '[::1]'];
-  const far = await startFar({ listen, allowLocal, store: join(place, 'far.db'), told: tell });
+  const far = await startFar({ listen, allowLocal, store: join(place, 'far.db'), report: tell });
   const counter = await startCounter(far.port, altered);
   const to = { far: `127.0.0.1:${counter.port}`, store: join(place, 'near.db'), ...more };
-  const near = await startNear({ listen, told: tell, ...to });
+  const near = await startNear({ listen, report: tell, ...to });
   onTestFinished(async () => {
     await near.close();
     await counter.close();
@@ -144,7 +144,7 @@ describe('attack 123: the far relay as a way in', () => {
     const place = mkdtempSync(join(folder, 'closed-'));
     const told: string[] = [];
     const listen = '127.0.0.1:0';
-    const far = await startFar({ listen, store: join(place, 'far.db'), told: (what) => void told.push(what) });
+    const far = await startFar({ listen, store: join(place, 'far.db'), report: (what) => void told.push(what) });
     const near = await startNear({ listen, far: `127.0.0.1:${far.port}`, store: join(place, 'near.db') });
     for (const url of [
       `https://localhost:${tls12}/`,
