@@ -1,7 +1,7 @@
 /** The reader's side: the personal proxy with its gateway, and connecting to publishers. */
 
 export type { AllowLocal } from '../node-support/addresses.ts';
-export { type BindingSummary as BoundSites, type BindOptions, bindSite } from './connect/bind-site.ts';
+export { type BindingSummary, type BindOptions, bindSite } from './connect/bind-site.ts';
 export type { ConnectionRequest } from './connect/connection.ts';
 export { isCodeAlone } from './connect/invitation.ts';
 export { ReaderError, readerRemedy } from './errors.ts';
@@ -23,11 +23,11 @@ export { readWords, requireWords } from './identity/words.ts';
 export { type ConnectTo, formatConnectTo, parseConnectTo } from './network/connect-to.ts';
 export { parseAllowLocal } from './network/local-addresses.ts';
 export { ParentProxy } from './network/parent-proxy.ts';
-export type { FetchedDocument, RequestedRange as WantedRange } from './offline/cut-range.ts';
+export type { FetchedDocument, RequestedRange } from './offline/cut-range.ts';
 export { fetchDocument } from './offline/fetch-document.ts';
 export { syncSite } from './offline/sync-site.ts';
 export type {
-  FailureReason as FailedLook,
+  FailureReason,
   RefusedSet,
   SyncOptions,
   SyncProgress,
@@ -39,7 +39,7 @@ export {
   type ReaderStatus,
   readStatus,
   type SiteStatus,
-  type StatusReport as KnownStatus,
+  type StatusReport,
 } from './running/status.ts';
 export type { ProxyOptions } from './server/open-reader.ts';
 export { type RunningProxy, startProxy } from './service/proxy.ts';

@@ -2,7 +2,7 @@
 
 import { type Command, InvalidArgumentError } from 'commander';
 import {
-  type BoundSites,
+  type BindingSummary,
   bindSite,
   type ConnectionRequest,
   DEFAULT_PORT,
@@ -91,7 +91,7 @@ function introduce({ name, publisher, keyServer, sites }: ConnectionRequest): vo
   say(`its fingerprint: ${publisher}`);
 }
 
-function report({ sites, port, keysNowIn, isRunning }: BoundSites): void {
+function report({ sites, port, keysNowIn, isRunning }: BindingSummary): void {
   for (const { site, label } of sites)
     say(`connected: ${site}${port === undefined ? '' : `, to be opened at ${gatewayUrl(label, port)}`}`);
   say('a browser that uses the Reader as its proxy may still show what it kept of them from before: clear that once');
@@ -103,7 +103,7 @@ function report({ sites, port, keysNowIn, isRunning }: BoundSites): void {
 }
 
 /** Where no Reader runs, the addresses are those that it will have if nothing else is said. */
-function describe({ name, publisher, keyServer, sites, port, isRunning }: BoundSites) {
+function describe({ name, publisher, keyServer, sites, port, isRunning }: BindingSummary) {
   return {
     name,
     publisher,

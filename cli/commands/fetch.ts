@@ -1,7 +1,7 @@
 /** `wispr fetch URL`: one verified document on standard output, for scripts. No proxy has to run. */
 
 import { type Command, InvalidArgumentError } from 'commander';
-import { DocumentRefused, type FetchedDocument, fetchDocument, type WantedRange } from '../../client-proxy/index.ts';
+import { DocumentRefused, type FetchedDocument, fetchDocument, type RequestedRange } from '../../client-proxy/index.ts';
 import { CodedError } from '../../core/errors.ts';
 import { validateHeaderName, validateHeaderValue } from '../../node-support/http.ts';
 import { size } from '../../node-support/size.ts';
@@ -13,7 +13,7 @@ import { EXIT, print, say, UsageError } from '../io/voice.ts';
 import { addConnectionOptions, type ConnectionFlags, connectionOptions, ownOptions } from './reader-options.ts';
 
 interface FetchFlags extends ConnectionFlags {
-  readonly range?: WantedRange;
+  readonly range?: RequestedRange;
   readonly header?: readonly string[];
   readonly include?: boolean;
   readonly head?: boolean;
@@ -94,7 +94,7 @@ class NotFetched extends CodedError {
   }
 }
 
-function parseRange(text: string): WantedRange {
+function parseRange(text: string): RequestedRange {
   const [matched, first, last] = /^(\d{0,15})-(\d{0,15})$/.exec(text) ?? [];
   const [start, end] = [first, last].map((digits) => (digits ? Number(digits) : undefined));
   const backwards = start !== undefined && end !== undefined && end < start;

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import {
   folderBytes,
-  type KnownStatus,
   type ReaderFiles,
   type ReaderStatus,
   readerFiles,
   readStatus,
   type SiteStatus,
+  type StatusReport,
 } from '../../client-proxy/index.ts';
 import type { CodedError } from '../../core/errors.ts';
 import { nowInSeconds, utcMinute } from '../../node-support/clock.ts';
@@ -27,7 +27,7 @@ interface StatusFlags extends StorageFlags {
 }
 
 /** Everything that is shown. */
-interface StatusOutput extends KnownStatus {
+interface StatusOutput extends StatusReport {
   readonly cacheBytes: number;
   readonly files: ReaderFiles;
 }

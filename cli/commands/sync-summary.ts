@@ -1,5 +1,5 @@
 /** What `wispr sync` did, for people: what is here, and of what is not, why, and what to do about it. */
-import { type FailedLook, type RefusedSet, readerRemedy, type SyncSummary } from '../../client-proxy/index.ts';
+import { type FailureReason, type RefusedSet, readerRemedy, type SyncSummary } from '../../client-proxy/index.ts';
 import { utcMinute } from '../../node-support/clock.ts';
 import { printable } from '../../node-support/printable.ts';
 import { size } from '../../node-support/size.ts';
@@ -62,7 +62,7 @@ export function describeTrouble(summary: SyncSummary): string[] {
   ];
 }
 
-function describeFailure(what: string, { code, message }: FailedLook): string {
+function describeFailure(what: string, { code, message }: FailureReason): string {
   return `could not ${what}: ${printable(message)} [${code}]`;
 }
 

@@ -3,7 +3,7 @@ import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { verifyOwnTimestamp } from '../../core/publication/verify-roles.ts';
 import { CHECK_LIMIT } from '../../node-support/doctor/diagnosis.ts';
-import type { PublicationLocation, ShownPublication } from '../../node-support/doctor/shown.ts';
+import type { PublicationLocation, VisiblePublication } from '../../node-support/doctor/shown.ts';
 import { nameOfTarget } from '../../node-support/storage/open.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
@@ -36,7 +36,7 @@ export async function placesThatShow(
   const current = await readCurrent(state.database);
   if (!current) return [];
   const { publication, root } = current;
-  const shown = async (bytes: Uint8Array | undefined, name: string): Promise<ShownPublication> => {
+  const shown = async (bytes: Uint8Array | undefined, name: string): Promise<VisiblePublication> => {
     if (bytes === undefined) throw new KeyServerError('target-behind', `there is no publication at ${name}`);
     const { snapshot, expires } = await verifyOwnTimestamp(bytes, root, STRICT);
     return { version: snapshot.version, expires };

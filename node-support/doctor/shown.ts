@@ -5,7 +5,7 @@ import { withinTime } from '../within-time.ts';
 import { CHECK_LIMIT, type Check, ok, problem } from './diagnosis.ts';
 
 /** Publication that a place shows readers. */
-export interface ShownPublication {
+export interface VisiblePublication {
   /** Version of the publication. */
   readonly version: number;
   /** End of its timestamp, in seconds since 1970. */
@@ -16,7 +16,7 @@ export interface PublicationLocation {
   /** A directory, a bucket, an origin. */
   readonly name: string;
   /** Reads and verifies what the place shows; throws where that is nothing. */
-  readonly read: (signal: AbortSignal) => Promise<ShownPublication>;
+  readonly read: (signal: AbortSignal) => Promise<VisiblePublication>;
 }
 
 /** Milliseconds for reading a place: less than for a check, which waits for all of them. */

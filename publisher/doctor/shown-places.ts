@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
-import type { PublicationLocation, ShownPublication } from '../../node-support/doctor/shown.ts';
+import type { PublicationLocation, VisiblePublication } from '../../node-support/doctor/shown.ts';
 import { nameOfTarget } from '../../node-support/storage/open.ts';
 import { PublishError } from '../errors.ts';
 import { fileOfRole } from '../publication/roles.ts';
@@ -40,7 +40,7 @@ export async function placesThatShow(
   ];
 }
 
-async function shownAt(place: PublicationSource, name: string, rootId: KeyId): Promise<ShownPublication> {
+async function shownAt(place: PublicationSource, name: string, rootId: KeyId): Promise<VisiblePublication> {
   const { snapshot, timestamp } = await openShown(place, name, rootId);
   return { version: snapshot.file.version, expires: timestamp.expires };
 }
