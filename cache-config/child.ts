@@ -140,8 +140,11 @@ export async function until(condition: () => boolean | Promise<boolean>, millise
   return true;
 }
 
-/** Above those that only administrators listen on, and below those that systems give to outgoing connections: Linux begins at 32768. */
-const PORTS = [10_000, 32_768] as const;
+/**
+ * Above those that `fetch` and browsers refuse (10080 is the last), and below those that systems give to outgoing connections: Linux begins
+ * at 32768.
+ */
+const PORTS = [10_081, 32_768] as const;
 
 /** A port of 127.0.0.1 that was free a moment ago, outside of the range of outgoing connections. */
 export async function freePort(): Promise<number> {

@@ -1,4 +1,4 @@
-/** ContentStream hosts of a site, one after the other. All they give is verified, so their order is a matter of time only. */
+/** Content hosts of a site, one after the other. All they give is verified, so their order is a matter of time only. */
 import { ReadingError } from './errors.ts';
 import { faultOf, moreTelling } from './host-faults.ts';
 

@@ -24,10 +24,10 @@ export function frameParts(
   tag: string,
 ): MultipartFrame {
   const boundary = `wispr-${tag.replace(/[^\w-]/g, '')}`.slice(0, 70);
-  const type = mediaType === undefined ? '' : `ContentStream-Type: ${mediaType}\r\n`;
+  const type = mediaType === undefined ? '' : `Content-Type: ${mediaType}\r\n`;
   const fronts = ranges.map(({ start, end }, index) =>
     bytesOf(
-      `${index === 0 ? '' : '\r\n'}--${boundary}\r\n${type}ContentStream-Range: bytes ${start}-${end - 1}/${total}\r\n\r\n`,
+      `${index === 0 ? '' : '\r\n'}--${boundary}\r\n${type}Content-Range: bytes ${start}-${end - 1}/${total}\r\n\r\n`,
     ),
   );
   const end = bytesOf(`\r\n--${boundary}--\r\n`);

@@ -16,7 +16,7 @@ export interface Representation extends Validators {
 }
 
 /**
- * Chooses for one request. ContentStream with its coding undone is another representation, so it has another entity tag, and its length is not
+ * Chooses for one request. Content with its coding undone is another representation, so it has another entity tag, and its length is not
  * known beforehand.
  *
  * @param reader - of an opened document

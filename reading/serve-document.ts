@@ -45,7 +45,7 @@ export interface DocumentAnswer<Chosen extends Adapted> extends ContentAnswer<Ch
   readonly begin: () => Promise<ContentStream>;
 }
 
-/** ContentStream on its way. What fails later throws in the middle: what came before is not the whole. */
+/** Content on its way. What fails later throws in the middle: what came before is not the whole. */
 export interface ContentStream {
   readonly pieces: AsyncGenerator<Uint8Array, unknown>;
   /** Takes the memory of a piece back, once it has left. */
