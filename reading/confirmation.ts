@@ -1,4 +1,4 @@
-/** What every door tells its readers of how fresh a publication is, and what they can ask: docs/spec/publication.md, "Reading". */
+/** Words of every reader on how fresh a publication is, and what they can ask: docs/spec/publication.md, "Reading". */
 import type { Freshness } from '../core/publication/site-publication.ts';
 import { headerOf, type RequestHeaders } from './request-headers.ts';
 

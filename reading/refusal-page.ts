@@ -1,4 +1,4 @@
-/** The page in place of a document, at every door: who publishes, what happened, one button, and for the publisher the code. Nothing runs in it. */
+/** The page in place of a document, in every reader: who publishes, what happened, one button, and for the publisher the code. Nothing runs in it. */
 import { escapeHtml } from '../core/encoding/html.ts';
 import type { Freshness } from '../core/publication/site-publication.ts';
 import { type Accent, ON_DARK_ACCENT, ON_LIGHT_ACCENT } from '../core/site/accent.ts';

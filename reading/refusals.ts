@@ -1,4 +1,4 @@
-/** Texts in place of a document that cannot be shown: by error code, one wording, one status and one way on at every door. */
+/** Texts in place of a document that cannot be shown: by error code, one wording, one status and one way on in every reader. */
 import type { CodedError } from '../core/errors.ts';
 import { ago } from './confirmation.ts';
 import { MissingSoFar } from './missing-so-far.ts';

@@ -4,7 +4,7 @@ import type { Metadata } from '../core/object/metadata.ts';
 
 /**
  * The response headers of an opened document: the signed ones and no others. The content host's own are never passed on.
- * `Content-Length` is that of the content as carried; a door that undoes the content coding leaves both out. A lifetime that
+ * `Content-Length` is that of the content as carried; a reader that undoes the content coding leaves both out. A lifetime that
  * is signed holds for the reader's own browser: `private`, so that no shared cache keeps what was decrypted.
  */
 export async function signedResponseHeaders(head: Head, metadata: Metadata): Promise<Record<string, string>> {

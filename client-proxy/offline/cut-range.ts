@@ -1,5 +1,5 @@
 /**
- * Cuts a range out of a document that the doors sent whole, because a content coding is on it, or is undone on the way. The head is made to
+ * Cuts a range out of a document that was sent whole, because a content coding is on it, or is undone on the way. The head is made to
  * fit what is left.
  */
 

@@ -1,4 +1,4 @@
-/** What the doors notice and the first page shows: in memory only, and bounded. */
+/** Observations of a running Reader, for its first page: in memory only, and bounded. */
 import { LRUCache } from 'lru-cache';
 import { LIMITS } from '../limits.ts';
 

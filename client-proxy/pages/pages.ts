@@ -50,7 +50,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
 
 export class Pages {
   readonly guard: Guard;
-  /** For the doors to write into. */
+  /** Written by the proxy and the gateway. */
   readonly noticed: Observations;
   readonly #context: PagesContext;
 

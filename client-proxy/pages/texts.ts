@@ -1,5 +1,5 @@
 /**
- * Texts of pages that no other door has: of keys and of the Reader itself. What documents have met stands in reading/refusals.ts. By error
+ * Texts of pages that no other reader has: of keys and of the Reader itself. What documents have met stands in reading/refusals.ts. By error
  * code; the message of the error is folded away for the publisher.
  */
 import { CodedError } from '../../core/errors.ts';

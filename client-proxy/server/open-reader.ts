@@ -22,7 +22,7 @@ import { HostHealth, type HostReport } from '../site/host-health.ts';
 import { cacheDirectoryFor, type StorageOptions, storeOptions } from '../store/locations.ts';
 import { chooseSettings, type SettingName, SettingsKeeper, settingText } from '../store/settings.ts';
 import { ReaderStore } from '../store/store.ts';
-import { attachDoors, serverOptions } from './server.ts';
+import { attachRouter, serverOptions } from './server.ts';
 
 const ignore = () => undefined;
 
@@ -120,11 +120,11 @@ export async function openReader(
   const fixed = fixedSettings(options);
   const urlOf = (label: string) => gatewayUrl(label, port);
   const pages = new Pages({ ...common, cache, proofs: options, port: ownPort, fixed, urlOf });
-  const doors = { ...common, pages, ownPort };
-  const stopServing = attachDoors(server, { ...doors, refused });
+  const shared = { ...common, pages, ownPort };
+  const stopServing = attachRouter(server, { ...shared, refused });
   const openConnector = (onRefusal: (error: CodedError) => void): InProcessConnector => {
     const own = createServer(serverOptions(limits));
-    const close = attachDoors(own, { ...doors, refused: onRefusal });
+    const close = attachRouter(own, { ...shared, refused: onRefusal });
     return { connect: () => connectTo(own), close };
   };
   const closing = opened.move();

@@ -1,4 +1,4 @@
-/** The HTTP server behind which the doors are: what it accepts, how long it waits, and what ends it. */
+/** The HTTP server in front of proxy and gateway: what it accepts, how long it waits, and what ends it. */
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { LIMITS, type Limits } from '../limits.ts';
@@ -17,8 +17,8 @@ export const serverOptions = (limits: Limits): ServerOptions => ({
   insecureHTTPParser: false, // whatever the command line of Node.js says
 });
 
-/** Attaches the doors to a server. @returns closes everything, after a short time for pending answers */
-export function attachDoors(
+/** Attaches proxy and gateway to a server. @returns closes everything, after a short time for pending answers */
+export function attachRouter(
   server: Server,
   options: RouterOptions & Omit<TunnelOptions, 'opened'> & { readonly limits: Limits },
 ): () => Promise<void> {
