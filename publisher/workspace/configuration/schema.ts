@@ -118,7 +118,9 @@ export const configurationSchema = z
     }),
     httpcrypt: z
       .strictObject({ key: z.string(), url: z.string() })
-      .refine(isHttpcryptEndpoint, { error: 'must be what the key server says of its HTTPCrypt endpoint when it starts' })
+      .refine(isHttpcryptEndpoint, {
+        error: 'must be what the key server says of its HTTPCrypt endpoint when it starts',
+      })
       .optional()
       .meta({
         description: 'Its endpoint for HTTPCrypt, if it has one: `{ "key", "url" }`, as it says when it starts.',
