@@ -58,7 +58,7 @@ export async function describe(
 
 /** A part of the payload of a document that was opened before, whole blocks from their beginning. @throws as `payloadAt` */
 export async function openPart(supply: DocumentSupply, reader: DocumentReader, range: ByteRange): Promise<Payload> {
-  const stored = await supply.store?.find();
+  const stored = await supply.find?.();
   const from = stored ? { stored, bytes: bytesIn(stored, reader, range) } : await fetchPayload(supply, reader, range);
   return supply.payload(reader, from, range.end);
 }
@@ -69,13 +69,13 @@ async function openStored(
   wanted: WantedDocument,
   context: ReadingContext,
 ): Promise<OpenedHere | undefined> {
-  const stored = await supply.store?.find();
+  const stored = await supply.find?.();
   if (stored === undefined) return undefined;
   const opened = await withPayload(
     (reader, bytes) => supply.payload(reader, { bytes, stored }),
     (follow) => openCopy(stored, wanted, { ...context, supply: follow }),
   );
-  if (opened === undefined) await supply.store?.drop();
+  if (opened === undefined) await supply.drop?.();
   return opened;
 }
 

@@ -7,7 +7,7 @@ import type { BlockSource } from '../core/object/blocks.ts';
 import type { DocumentReader } from '../core/object/document-reader.ts';
 import { ObjectError } from '../core/object/errors.ts';
 import type { ByteRange } from '../core/object/geometry.ts';
-import { headBytes } from '../core/object/head.ts';
+import { type Head, headBytes } from '../core/object/head.ts';
 import { isEncrypted } from '../core/object/header.ts';
 import type { DocumentEntry } from '../core/publication/document-entry.ts';
 import { ReadingError } from './errors.ts';
@@ -35,39 +35,31 @@ export interface CopyWriter {
   abandon(): void;
 }
 
-/** The copy of one document. */
-export interface ObjectStore {
-  readonly find: () => Promise<StoredCopy | undefined> | StoredCopy | undefined;
-  /** Removes a copy that is damaged. */
-  readonly drop: () => unknown;
-  /** @param length - bytes of the whole object @returns `undefined` where it is not going to be kept */
-  readonly begin: (length: number) => CopyWriter | undefined;
-}
-
 /** Where one document can be had: a port of each adapter, made for one request. */
 export interface DocumentSupply {
   readonly path: string;
   readonly entry: DocumentEntry;
   /** Whether the content of a public document is asked for beside its head: one round trip for both. */
   readonly asksForContent?: boolean;
-  /** Left out: nothing is kept. */
-  readonly store?: ObjectStore;
+  /** The copy that is kept; left out where nothing is kept. */
+  find?(): Promise<StoredCopy | undefined> | StoredCopy | undefined;
+  /** Removes a copy that is damaged. */
+  drop?(): unknown;
+  /** Begins a copy. @param length - bytes of the whole object @returns `undefined` where it is not going to be kept */
+  begin?(length: number): CopyWriter | undefined;
   /**
    * Does `work` with one content host after another, until it succeeds.
    *
    * @param passedOver - origins to leave out
    * @throws the most telling failure; at once, where another host would not help
    */
-  readonly ask: <Result>(
-    work: (attempt: HostAttempt) => Promise<Result>,
-    passedOver?: ReadonlySet<string>,
-  ) => Promise<Result>;
+  ask<Result>(work: (attempt: HostAttempt) => Promise<Result>, passedOver?: ReadonlySet<string>): Promise<Result>;
   /** Records that a host failed in the middle, and ends what still comes from it. @returns whether another one may help */
-  readonly failed: (attempt: HostAttempt, error: unknown) => boolean;
+  failed(attempt: HostAttempt, error: unknown): boolean;
   /** Ends what is still coming: something else is going to be fetched, or nothing. */
-  readonly release: () => void;
+  release(): void;
   /** Makes a payload. @param end - where the wanted part of it ends */
-  readonly payload: (reader: DocumentReader, from: PayloadBytes, end?: number) => Payload;
+  payload(reader: DocumentReader, from: PayloadBytes, end?: number): Payload;
 }
 
 /** Bytes of a payload, and where they come from: one of both. */
@@ -80,20 +72,18 @@ export interface PayloadBytes {
 /** Blocks in their order, for `core/`. Owns the bytes that come, and goes on with others where they fail. */
 export class Payload implements BlockSource {
   readonly reader: DocumentReader;
-  readonly copy: ObjectCopy;
+  readonly copy = new ObjectCopy();
   readonly #supply: DocumentSupply;
   #from: PayloadBytes;
   /** Where the wanted part of the payload ends. */
   readonly #end: number;
-  readonly #failed = new Set<string>();
+  #failed: Set<string> | undefined;
 
   constructor(supply: DocumentSupply, reader: DocumentReader, from: PayloadBytes, end = reader.payloadLength) {
     this.#supply = supply;
     this.reader = reader;
     this.#from = from;
     this.#end = end;
-    const length = reader.head.length + reader.payloadLength;
-    this.copy = new ObjectCopy(reader, () => (this.#from.stored ? undefined : supply.store?.begin(length)));
   }
 
   /** The copy that it is read out of; `undefined`: it comes from a content host. */
@@ -124,8 +114,13 @@ export class Payload implements BlockSource {
 
   /** The whole is going to be read: it is kept from now on, with what was read already. */
   keepWhole(): Promise<void> | undefined {
-    return this.copy.keepWhole();
+    const { head, payloadLength } = this.reader;
+    const writer = this.stored ? undefined : this.#supply.begin?.(head.length + payloadLength);
+    return this.copy.begin(writer, head, (first) => this.discard(first));
   }
+
+  /** Called with block 0 where the object is not kept after all. */
+  protected discard(_first: Uint8Array): void {}
 
   /** Takes the memory of a piece of the content back, once it has left: until then it is its receiver's alone. */
   spend(_piece: Uint8Array): void {}
@@ -138,10 +133,10 @@ export class Payload implements BlockSource {
 
   async recover(offset: number, error: unknown): Promise<void> {
     const { host } = this.#from;
-    if (host === undefined) await this.#supply.store?.drop();
+    if (host === undefined) await this.#supply.drop?.();
     // Where the object is too long, another host cannot help.
     else if (!this.#supply.failed(host, error) || isTooLong(error)) throw error;
-    else this.#failed.add(host.origin);
+    else this.#failed = new Set(this.#failed).add(host.origin);
     try {
       this.#from = await fetchPayload(this.#supply, this.reader, { start: offset, end: this.#end }, this.#failed);
     } catch {
@@ -151,35 +146,24 @@ export class Payload implements BlockSource {
 }
 
 /** Decides what becomes of blocks that have passed: all are kept, or none; until that is known, block 0 is held. */
-export class ObjectCopy {
-  readonly #reader: DocumentReader;
-  readonly #begin: () => CopyWriter | undefined;
+class ObjectCopy {
   #writer: CopyWriter | undefined;
   #first: Uint8Array | undefined;
   #isDecided = false;
-
-  constructor(reader: DocumentReader, begin: () => CopyWriter | undefined) {
-    this.#reader = reader;
-    this.#begin = begin;
-  }
 
   /** Whether it is known that the whole is kept, or nothing. */
   get isDecided(): boolean {
     return this.#isDecided;
   }
 
-  /**
-   * The whole is going to be read: it is kept from now on, with what was read already.
-   *
-   * @param release - called with block 0 where nothing is kept after all
-   */
-  keepWhole(release?: (first: Uint8Array) => void): Promise<void> | undefined {
+  /** All are kept from now on, with the head and what was read already; without a writer, none, and block 0 is discarded. */
+  begin(writer: CopyWriter | undefined, head: Head, discard: (first: Uint8Array) => void): Promise<void> | undefined {
     const first = this.#decide();
-    this.#writer = this.#begin();
-    const head = this.#writer?.keep(headBytes(this.#reader.head));
-    if (first && !this.#writer) release?.(first);
-    const block = first && this.#writer?.keep(first);
-    return head && block ? head.then(() => block) : (head ?? block);
+    this.#writer = writer;
+    const written = writer?.keep(headBytes(head));
+    if (first && !writer) discard(first);
+    const block = first && writer?.keep(first);
+    return written && block ? written.then(() => block) : (written ?? block);
   }
 
   /** It is not kept, or not to its end. Harmless where all has come. */

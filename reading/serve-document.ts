@@ -16,9 +16,9 @@ const SKIPPED_IN_STREAM = 1_048_576;
 /** Documents that were opened before: conditions and ranges of one need nothing of its beginning. */
 export interface DocumentMemory {
   /** The reader of this very object, if it was opened before. */
-  readonly known: () => DocumentReader | undefined;
-  readonly remember: (reader: DocumentReader) => void;
-  readonly forget: () => void;
+  known(): DocumentReader | undefined;
+  remember(reader: DocumentReader): void;
+  forget(): void;
 }
 
 export interface ServedDocument<Chosen extends Adapted> {
@@ -46,12 +46,25 @@ export interface DocumentAnswer<Chosen extends Adapted> extends ContentAnswer<Ch
 }
 
 /** Content on its way. What fails later throws in the middle: what came before is not the whole. */
-export interface ContentStream {
+export class ContentStream {
   readonly pieces: AsyncGenerator<Uint8Array, unknown>;
+  readonly #holder: { readonly payload: Payload | undefined };
+
+  /** @param holder - has the payload that pieces come through, which may be another one for each range */
+  constructor(pieces: AsyncGenerator<Uint8Array, unknown>, holder: { readonly payload: Payload | undefined }) {
+    this.pieces = pieces;
+    this.#holder = holder;
+  }
+
   /** Takes the memory of a piece back, once it has left. */
-  readonly spend: (piece: Uint8Array) => void;
+  spend(piece: Uint8Array): void {
+    this.#holder.payload?.spend(piece);
+  }
+
   /** Nothing more is wanted: a copy that is not whole is given up. */
-  readonly stop: () => void;
+  stop(): void {
+    this.#holder.payload?.copy.stop();
+  }
 }
 
 /** @throws what kept the document from being shown: as `openAt` */
@@ -62,23 +75,33 @@ export async function serveDocument<Chosen extends Adapted>(
   const known = mayUseMemory(served) ? memory?.known() : undefined;
   if (known) {
     const reader = await known.confirm(context);
-    const answer = await answerOf(reader, served);
-    if (answer.part !== 'whole') return { ...answer, begin: () => beginRanges(served, reader, answer.part) };
+    const answer = await answerFor(reader, served);
+    if (answer.part !== 'whole') return answer;
   }
   if (served.request.method === 'HEAD') {
     const reader = await describe(supply, wanted, context);
     supply.release();
     served.opened?.();
     memory?.remember(reader);
-    const answer = await answerOf(reader, served);
-    return { ...answer, begin: () => beginRanges(served, reader, answer.part) };
+    return answerFor(reader, served);
   }
   const opened = await openWhole(supply, wanted, context);
   served.opened?.();
   memory?.remember(opened.reader);
-  const answer = await answerOf(opened.reader, served);
+  const answer = await answerFor(opened.reader, served, opened);
   if (answer.part === 'nothing') supply.release();
-  return { ...answer, begin: () => beginOpened(served, opened, answer.part) };
+  return answer;
+}
+
+/** @param opened - the document, where its content is on the way already */
+async function answerFor<Chosen extends Adapted>(
+  reader: DocumentReader,
+  served: ServedDocument<Chosen>,
+  opened?: OpenedHere,
+): Promise<DocumentAnswer<Chosen>> {
+  const { status, headers, part, chosen } = await answerContent(reader, served.request, served.status, served.adapt);
+  const begin = () => (opened ? beginOpened(served, opened, part) : beginRanges(served, reader, part));
+  return { status, headers, part, chosen, metadata: reader.metadata, begin };
 }
 
 /** Whether what was opened before may answer: for the whole, block 0 is needed anyway. */
@@ -92,17 +115,13 @@ function isConditional(headers: RequestHeaders): boolean {
   return CONDITIONS.some((name) => headers[name] !== undefined);
 }
 
-async function answerOf<Chosen extends Adapted>(reader: DocumentReader, served: ServedDocument<Chosen>) {
-  const answer = await answerContent(reader, served.request, served.status, served.adapt);
-  return { ...answer, metadata: reader.metadata };
-}
-
 /** Out of what is coming, or, where much would be skipped, by requests of their own. */
 async function beginOpened(
   served: ServedDocument<Adapted>,
-  { reader, content, payload, metadata }: OpenedHere,
+  opened: OpenedHere,
   part: ContentAnswer['part'],
 ): Promise<ContentStream> {
+  const { reader, content, payload, metadata } = opened;
   const [first, second] = typeof part === 'string' ? [] : part.ranges;
   if (part !== 'whole' && (first === undefined || second || first.start > SKIPPED_IN_STREAM)) {
     served.supply.release();
@@ -111,7 +130,7 @@ async function beginOpened(
   const isToTheEnd = first === undefined || first.end === metadata.contentLength;
   if (isToTheEnd) await payload.keepWhole();
   else payload.copy.stop();
-  return contentOf(first === undefined ? content : sliceOf(content, first), () => payload);
+  return new ContentStream(first === undefined ? content : sliceOf(content, first), opened);
 }
 
 /** Fetches the blocks that hold the ranges, and no others. */
@@ -126,7 +145,7 @@ async function beginRanges(
   const pieces = part.frame || first === undefined ? parts.framed(part) : parts.one(first);
   const begun = await pieces.next(); // what fails here is an answer of its own
   served.opened?.();
-  return contentOf(startingWith(begun, pieces), () => parts.payload);
+  return new ContentStream(startingWith(begun, pieces), parts);
 }
 
 /** Ranges one after the other, each with a payload of its own. */
@@ -174,14 +193,6 @@ class Parts {
     }
     yield* startingWith(begun, pieces);
   }
-}
-
-function contentOf(pieces: AsyncGenerator<Uint8Array, unknown>, payload: () => Payload | undefined): ContentStream {
-  return {
-    pieces,
-    spend: (piece) => payload()?.spend(piece),
-    stop: () => payload()?.copy.stop(),
-  };
 }
 
 async function* startingWith(

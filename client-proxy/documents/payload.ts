@@ -3,11 +3,12 @@ import type { DocumentReader } from '../../core/object/document-reader.ts';
 import { isEncrypted } from '../../core/object/header.ts';
 import { releaseIfAlone, releaseMemory } from '../../core/primitives/release-memory.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
-import { type DocumentSupply, type ObjectStore, Payload, type PayloadBytes } from '../../reading/payload.ts';
+import { type DocumentSupply, type HostAttempt, Payload, type PayloadBytes } from '../../reading/payload.ts';
 import type { Upstream } from '../network/upstream.ts';
 import type { HostHealth } from '../site/host-health.ts';
 import type { ObjectCache } from './cache/object-cache.ts';
 import type { CacheWriter } from './cache/object-writer.ts';
+import type { CachedObject } from './cache/stored-object.ts';
 import type { ContentSource } from './content-source.ts';
 import type { BlockOpener } from './opening/block-opener.ts';
 import type { OpenedRuns } from './opening/opened-runs.ts';
@@ -35,32 +36,51 @@ export interface ReaderDocument extends Pick<ContentAccess, 'cache' | 'opener'> 
 export class ReaderSupply implements DocumentSupply {
   readonly path: string;
   readonly entry: DocumentEntry;
-  readonly store: ObjectStore;
-  readonly ask: DocumentSupply['ask'];
-  readonly failed: DocumentSupply['failed'];
-  readonly payload: DocumentSupply['payload'];
-  readonly release: DocumentSupply['release'];
+  readonly #document: ReaderDocument;
   #writer: CacheWriter | undefined;
 
-  constructor({ site, path, entry, source, cache, opener, synced }: ReaderDocument) {
-    this.path = path;
-    this.entry = entry;
-    this.store = {
-      find: () => {
-        const stored = cache.find(site, entry.head);
-        if (stored) source.retain(stored);
-        return stored;
-      },
-      drop: () => cache.drop(site, entry.head),
-      begin: (length) => {
-        this.#writer = cache.begin(site, entry.head, length, synced);
-        return this.#writer;
-      },
-    };
-    this.ask = (work, passedOver) => source.ask(work, passedOver);
-    this.failed = (attempt, error) => source.failed(attempt, error);
-    this.payload = (reader, from, end) => new ReaderPayload(this, opener, () => this.#writer, reader, from, end);
-    this.release = () => source.release();
+  constructor(document: ReaderDocument) {
+    this.path = document.path;
+    this.entry = document.entry;
+    this.#document = document;
+  }
+
+  find(): CachedObject | undefined {
+    const { cache, site, source } = this.#document;
+    const stored = cache.find(site, this.entry.head);
+    if (stored) source.retain(stored);
+    return stored;
+  }
+
+  drop(): void {
+    this.#document.cache.drop(this.#document.site, this.entry.head);
+  }
+
+  begin(length: number): CacheWriter | undefined {
+    const { cache, site, synced } = this.#document;
+    this.#writer = cache.begin(site, this.entry.head, length, synced);
+    return this.#writer;
+  }
+
+  ask<Result>(work: (attempt: HostAttempt) => Promise<Result>, passedOver?: ReadonlySet<string>): Promise<Result> {
+    return this.#document.source.ask(work, passedOver);
+  }
+
+  failed(attempt: HostAttempt, error: unknown): boolean {
+    return this.#document.source.failed(attempt, error);
+  }
+
+  release(): void {
+    this.#document.source.release();
+  }
+
+  payload(reader: DocumentReader, from: PayloadBytes, end?: number): Payload {
+    return new ReaderPayload(this, this.#document.opener, reader, from, end);
+  }
+
+  /** Of the copy that is kept now. */
+  get writer(): CacheWriter | undefined {
+    return this.#writer;
   }
 
   /** Resolves when nothing is being written any more: whether the whole is there. */
@@ -70,32 +90,37 @@ export class ReaderSupply implements DocumentSupply {
 }
 
 class ReaderPayload extends Payload {
-  readonly #threaded: ThreadedBlocks;
+  readonly #supply: ReaderSupply;
+  readonly #opener: BlockOpener;
+  /** Made for large documents only. */
+  #threaded: ThreadedBlocks | undefined;
 
   constructor(
-    supply: DocumentSupply,
+    supply: ReaderSupply,
     opener: BlockOpener,
-    writer: () => CacheWriter | undefined,
     reader: DocumentReader,
     from: PayloadBytes,
-    end?: number,
+    end: number | undefined,
   ) {
     super(supply, reader, from, end);
-    this.#threaded = new ThreadedBlocks(this, opener, writer);
-  }
-
-  override keepWhole(): Promise<void> | undefined {
-    const mayRelease = !this.stored && isEncrypted(this.reader.head.header); // it was opened, and is not its own message
-    return this.copy.keepWhole(mayRelease ? releaseIfAlone : undefined);
+    this.#supply = supply;
+    this.#opener = opener;
   }
 
   openBlocks(first: number, end: number): OpenedRuns | undefined {
+    if (first === end) return undefined;
+    this.#threaded ??= new ThreadedBlocks(this, this.#opener, this.#supply);
     return this.#threaded.open(first, end);
   }
 
   /** What was opened here is alone in its memory; a signed document's pieces are blocks, which others may hold. */
   override spend({ buffer }: Uint8Array): void {
-    if (this.#threaded.spend(buffer)) return;
+    if (this.#threaded?.spend(buffer)) return;
     if (isEncrypted(this.reader.head.header)) releaseMemory(buffer);
+  }
+
+  /** It was opened, and is not its own message. */
+  protected override discard(first: Uint8Array): void {
+    if (!this.stored && isEncrypted(this.reader.head.header)) releaseIfAlone(first);
   }
 }

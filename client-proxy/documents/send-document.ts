@@ -1,7 +1,7 @@
 /** Answers a request for a document of a connected site, as reading/serve-document.ts decides. Forward proxy and gateway both come here. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
-import type { ReadingContext } from '../../core/object/document-reader.ts';
+import type { DocumentReader, ReadingContext } from '../../core/object/document-reader.ts';
 import type { ContentCoding } from '../../core/object/metadata.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
@@ -82,7 +82,7 @@ export async function sendDocument(access: DeliveryAccess, wanted: DocumentReque
       context: contextOf(wanted),
       request: { method: request.method ?? '', headers: request.headers },
       status,
-      memory: memoryOf(wanted),
+      memory: new PathMemory(wanted),
       adapt: (carried) => decorated(carried, wanted),
       opened: () => source.opened(),
     });
@@ -99,18 +99,28 @@ function contextOf({ bound: { keys, remembered }, path, past }: DocumentRequest)
   return past ? { findKey: keys.findKept, now: past.time, known } : { findKey: keys.find, now: nowInSeconds(), known };
 }
 
-function memoryOf({ bound: { remembered }, path, entry }: DocumentRequest): DocumentMemory {
-  const known = () => {
-    const document = remembered.get(path);
+/** A document in the memory of its site. */
+class PathMemory implements DocumentMemory {
+  readonly #request: DocumentRequest;
+
+  constructor(request: DocumentRequest) {
+    this.#request = request;
+  }
+
+  known(): DocumentReader | undefined {
+    const { bound, path, entry } = this.#request;
+    const document = bound.remembered.get(path);
     return document?.headHash === entry.head ? document.reader : undefined;
-  };
-  return {
-    known,
-    remember: (reader) => {
-      if (reader !== known()) remembered.set(path, reader, entry.head);
-    },
-    forget: () => remembered.forget(path),
-  };
+  }
+
+  remember(reader: DocumentReader): void {
+    const { bound, path, entry } = this.#request;
+    if (reader !== this.known()) bound.remembered.set(path, reader, entry.head);
+  }
+
+  forget(): void {
+    this.#request.bound.remembered.forget(this.#request.path);
+  }
 }
 
 function decorated(carried: Representation, { mode, links, confirmed }: DocumentRequest): Decorated {
@@ -128,10 +138,17 @@ async function send(
 ): Promise<void> {
   if (instead(chosen.headers)) return;
   if (part === 'nothing') return void response.writeHead(status, headers).end();
-  const { pieces, spend, stop } = await begin();
+  const stream = await begin();
+  const spend = (piece: Uint8Array) => stream.spend(piece);
   try {
     if (part !== 'whole') {
-      await deliver(response, { status, headers, content: pieces, length: Number(headers['content-length']), spend });
+      await deliver(response, {
+        status,
+        headers,
+        content: stream.pieces,
+        length: Number(headers['content-length']),
+        spend,
+      });
       return;
     }
     const { undo, rewriting } = chosen;
@@ -139,10 +156,12 @@ async function send(
     const change = rewriting && (await import('../gateway/rewriter.ts')).createRewriter(rewriting, policy);
     const changes = undo || change ? { undo, change, deliveries } : undefined;
     const { contentLength: length, contentCoding } = metadata;
-    const content = recordStart ? recordingStart(pieces, (start) => recordStart(start, contentCoding)) : pieces;
+    const content = recordStart
+      ? recordingStart(stream.pieces, (start) => recordStart(start, contentCoding))
+      : stream.pieces;
     await deliver(response, { status, headers, content, length, changes, spend });
   } finally {
-    stop();
+    stream.stop();
   }
 }
 

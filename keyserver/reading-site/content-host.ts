@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request } from 'undici';
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
+import type { DocumentReader } from '../../core/object/document-reader.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { askInOrder, FailedHosts } from '../../reading/content-hosts.ts';
@@ -10,7 +11,7 @@ import { ReadingError } from '../../reading/errors.ts';
 import { faultOf } from '../../reading/host-faults.ts';
 import type { FetchFile, HostedFile } from '../../reading/hosted-source.ts';
 import type { HostAnswer } from '../../reading/open-at.ts';
-import { type DocumentSupply, Payload } from '../../reading/payload.ts';
+import { type DocumentSupply, type HostAttempt, Payload, type PayloadBytes } from '../../reading/payload.ts';
 
 /** Milliseconds. */
 const CONNECT_TIMEOUT = 5000;
@@ -76,7 +77,7 @@ class SiteSupply implements DocumentSupply {
     this.entry = options.entry;
   }
 
-  readonly ask: DocumentSupply['ask'] = (work, passedOver) => {
+  ask<Result>(work: (attempt: HostAttempt) => Promise<Result>, passedOver?: ReadonlySet<string>): Promise<Result> {
     const { agent, hosts, failedHosts, signal } = this.#options;
     const ending = AbortSignal.any([signal, this.#ending.signal]);
     return askInOrder(
@@ -84,21 +85,23 @@ class SiteSupply implements DocumentSupply {
       (target) => work({ origin: target.origin, fetch: (path, range) => ask(agent, target, path, ending, range) }),
       ({ origin }) => signal.aborted || failedHosts.add(origin),
     );
-  };
+  }
 
-  readonly failed: DocumentSupply['failed'] = ({ origin }, error) => {
+  failed({ origin }: HostAttempt, error: unknown): boolean {
     const { signal, failedHosts } = this.#options;
     if (signal.aborted || faultOf(error) === undefined) return false;
     failedHosts.add(origin);
     return true;
-  };
+  }
 
-  readonly payload: DocumentSupply['payload'] = (...from) => new Payload(this, ...from);
+  payload(reader: DocumentReader, from: PayloadBytes, end?: number): Payload {
+    return new Payload(this, reader, from, end);
+  }
 
-  readonly release = (): void => {
+  release(): void {
     this.#ending.abort();
     this.#ending = new AbortController();
-  };
+  }
 }
 
 function agentWith(connections: number): Agent {

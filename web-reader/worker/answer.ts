@@ -86,15 +86,15 @@ function decoderFor(coding: ContentCoding | undefined): TransformStream | undefi
 const AHEAD = 4;
 
 /** Content as a page takes it. A block that fails its check ends it with an error: what came before is not the whole. */
-function streamOf({ pieces, stop }: ContentStream, supply: WorkerSupply): ReadableStream<Uint8Array> {
+function streamOf(content: ContentStream, supply: WorkerSupply): ReadableStream<Uint8Array> {
   const end = () => {
-    stop();
+    content.stop();
     supply.end();
   };
   const source: UnderlyingDefaultSource<Uint8Array> = {
     pull: async (controller) => {
       try {
-        const piece = await pieces.next();
+        const piece = await content.pieces.next();
         if (!piece.done) return controller.enqueue(piece.value);
         end();
         controller.close();
@@ -105,7 +105,7 @@ function streamOf({ pieces, stop }: ContentStream, supply: WorkerSupply): Readab
     },
     cancel: async () => {
       end();
-      await pieces.return(undefined).catch(() => undefined);
+      await content.pieces.return(undefined).catch(() => undefined);
     },
   };
   return new ReadableStream(source, { highWaterMark: AHEAD });

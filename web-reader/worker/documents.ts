@@ -1,7 +1,14 @@
 /** Where the worker has a document from: what the browser keeps, then the content hosts. */
+import type { DocumentReader } from '../../core/object/document-reader.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { faultOf } from '../../reading/host-faults.ts';
-import { type DocumentSupply, type ObjectStore, Payload } from '../../reading/payload.ts';
+import {
+  type DocumentSupply,
+  type HostAttempt,
+  Payload,
+  type PayloadBytes,
+  type StoredCopy,
+} from '../../reading/payload.ts';
 import type { FetchingHost } from '../fetching.ts';
 import { askHosts, failedHosts } from './hosts.ts';
 import { BrowserCopyWriter, dropKept, findKept } from './kept-objects.ts';
@@ -10,7 +17,6 @@ export class WorkerSupply implements DocumentSupply {
   readonly path: string;
   readonly entry: DocumentEntry;
   readonly asksForContent = true;
-  readonly store: ObjectStore;
   readonly #hosts: readonly string[];
   readonly #attempts: FetchingHost[] = [];
   #isOver = false;
@@ -20,31 +26,39 @@ export class WorkerSupply implements DocumentSupply {
     this.path = path;
     this.entry = entry;
     this.#hosts = hosts;
-    this.store = {
-      find: () => findKept(path, entry),
-      drop: () => dropKept(path, entry).catch(() => undefined),
-      begin: (length) => BrowserCopyWriter.begin(path, entry, length),
-    };
   }
 
-  readonly ask: DocumentSupply['ask'] = (work, passedOver) => {
+  find(): Promise<StoredCopy | undefined> {
+    return findKept(this.path, this.entry);
+  }
+
+  drop(): Promise<void> {
+    return dropKept(this.path, this.entry).catch(() => undefined);
+  }
+
+  begin(length: number): BrowserCopyWriter | undefined {
+    return BrowserCopyWriter.begin(this.path, this.entry, length);
+  }
+
+  ask<Result>(work: (attempt: HostAttempt) => Promise<Result>, passedOver?: ReadonlySet<string>): Promise<Result> {
     const hosts = this.#hosts.filter((origin) => !passedOver?.has(origin));
     return askHosts(hosts, (attempt) => {
       this.#attempts.push(attempt);
       return work(attempt);
     });
-  };
+  }
 
-  readonly failed: DocumentSupply['failed'] = ({ origin }, error) => {
+  failed({ origin }: HostAttempt, error: unknown): boolean {
     if (this.#isOver || faultOf(error) === undefined) return false;
     failedHosts.add(origin);
     for (const attempt of this.#attempts) if (attempt.origin === origin) attempt.end();
     return true;
-  };
+  }
 
-  readonly payload: DocumentSupply['payload'] = (...from) => new Payload(this, ...from);
+  payload(reader: DocumentReader, from: PayloadBytes, end?: number): Payload {
+    return new Payload(this, reader, from, end);
+  }
 
-  /** Ends what is still coming: something else is going to be fetched. */
   release(): void {
     for (const attempt of this.#attempts.splice(0)) attempt.end();
   }

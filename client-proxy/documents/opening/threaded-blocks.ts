@@ -12,17 +12,17 @@ export class ThreadedBlocks implements RunSupply {
   readonly reader: DocumentReader;
   readonly #payload: Payload;
   readonly #opener: BlockOpener;
-  readonly #writer: () => CacheWriter | undefined;
+  readonly #copy: { readonly writer: CacheWriter | undefined };
   /** Whether blocks were taken out of the file of a stored object that the payload does not know of. */
   #isElsewhere = false;
   #runs: OpenedRuns | undefined;
 
-  /** @param writer - of the copy that is kept meanwhile */
-  constructor(payload: Payload, opener: BlockOpener, writer: () => CacheWriter | undefined) {
+  /** @param copy - has the writer of the copy that is kept meanwhile */
+  constructor(payload: Payload, opener: BlockOpener, copy: { readonly writer: CacheWriter | undefined }) {
     this.reader = payload.reader;
     this.#payload = payload;
     this.#opener = opener;
-    this.#writer = writer;
+    this.#copy = copy;
   }
 
   /** Large payloads are opened on threads, once it is known whether they are kept. */
@@ -65,11 +65,11 @@ export class ThreadedBlocks implements RunSupply {
   }
 
   get isKeeping(): boolean {
-    return this.#writer()?.isOver === false;
+    return this.#copy.writer?.isOver === false;
   }
 
   keepRun(blocks: Uint8Array, spent: () => void): Promise<void> | undefined {
-    return this.#writer()?.keep(blocks, spent);
+    return this.#copy.writer?.keep(blocks, spent);
   }
 
   recover(offset: number, error: unknown): Promise<void> {
