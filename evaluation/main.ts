@@ -20,7 +20,7 @@ interface Evaluated {
 }
 
 const FIGURES: Readonly<Record<string, Evaluated>> = {
-  page: { what: 'page load in Chromium, and bytes on the link, over eight links', run: pageFigure },
+  page: { what: 'page load in Chromium, and bytes on the link, over narrow and fast links', run: pageFigure },
   certificates: {
     what: 'handshakes and key requests over six links: certificate substitution, TLS 1.3, HTTPCrypt',
     run: certificatesFigure,

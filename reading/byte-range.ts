@@ -4,11 +4,12 @@ import type { ByteRange } from '../core/object/geometry.ts';
 /** More ranges than a reader of a part has use for: with them, the field is ignored (section 14.2). */
 const MOST_RANGES = 32;
 
-/** Ranges that are apart from one another. */
+/** Ranges in ascending order, apart from one another. */
 export type RangeWish = readonly ByteRange[] | 'unsatisfiable' | undefined;
 
 /**
- * Reads what a `Range` header wishes of `length` bytes. Ranges that overlap or touch become one, at the place of the first, so no byte is sent twice.
+ * Reads what a `Range` header wishes of `length` bytes. Ranges that overlap or touch become one, so that no byte is sent twice, and all are put in
+ * order, so that one pass over the content has them all.
  *
  * @returns `undefined` where it is to be ignored: absent, malformed, another unit, too many
  */
@@ -16,13 +17,13 @@ export function parseByteRanges(header: string | undefined, length: number): Ran
   const [, list = ''] = /^bytes=(.*)$/i.exec(header ?? '') ?? [];
   const specs = list.split(',').filter((spec) => spec.trim() !== '');
   if (specs.length === 0 || specs.length > MOST_RANGES) return undefined;
-  const apart: ByteRange[] = [];
+  const wanted: ByteRange[] = [];
   for (const spec of specs) {
     const range = parseRange(spec, length);
     if (range === undefined) return undefined;
-    if (range !== 'unsatisfiable') add(range, apart);
+    if (range !== 'unsatisfiable') wanted.push(range);
   }
-  return apart.length === 0 ? 'unsatisfiable' : apart;
+  return wanted.length === 0 ? 'unsatisfiable' : joined(wanted);
 }
 
 /** Tells whether a range could be honoured, before the document is known. */
@@ -40,16 +41,14 @@ function parseRange(spec: string, length: number): ByteRange | 'unsatisfiable' |
   return start < length ? { start, end: Math.min(end, length) } : 'unsatisfiable';
 }
 
-/** Those of `apart` that a range touches become one with it. */
-function add(range: ByteRange, apart: ByteRange[]): void {
-  const touching = apart.filter(({ start, end }) => start <= range.end && range.start <= end);
-  const joined = [range, ...touching];
-  const place = touching[0] ? apart.indexOf(touching[0]) : apart.length;
-  apart.splice(place, 1, {
-    start: Math.min(...joined.map(({ start }) => start)),
-    end: Math.max(...joined.map(({ end }) => end)),
-  });
-  for (const other of touching.slice(1)) apart.splice(apart.indexOf(other), 1);
+function joined(ranges: readonly ByteRange[]): ByteRange[] {
+  const apart: ByteRange[] = [];
+  for (const { start, end } of ranges.toSorted((one, other) => one.start - other.start)) {
+    const before = apart.at(-1);
+    if (before && start <= before.end) apart[apart.length - 1] = { ...before, end: Math.max(before.end, end) };
+    else apart.push({ start, end });
+  }
+  return apart;
 }
 
 function suffix(wanted: number, length: number): ByteRange | 'unsatisfiable' {

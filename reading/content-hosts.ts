@@ -1,6 +1,9 @@
 /** Content hosts of a site, one after the other. All they give is verified, so their order is a matter of time only. */
+import type { DocumentReader } from '../core/object/document-reader.ts';
+import type { DocumentEntry } from '../core/publication/document-entry.ts';
 import { ReadingError } from './errors.ts';
 import { faultOf, moreTelling } from './host-faults.ts';
+import { type DocumentSupply, type HostAttempt, Payload, type PayloadBytes } from './payload.ts';
 
 /** Milliseconds for which a failure counts. */
 const COUNTS_FOR = 60_000;
@@ -23,33 +26,85 @@ export class FailedHosts {
   }
 
   /** The hosts in the publisher's order, but those that failed lately last. */
-  inOrder<Host>(hosts: readonly Host[], originOf: (host: Host) => string): readonly Host[] {
-    const hasFailed = (host: Host) =>
-      Number(this.#now() - (this.#failedAt.get(originOf(host)) ?? -Infinity) < COUNTS_FOR);
+  inOrder<Host extends ContentHost>(hosts: readonly Host[]): readonly Host[] {
+    const hasFailed = ({ origin }: Host) =>
+      Number(this.#now() - (this.#failedAt.get(origin) ?? Number.NEGATIVE_INFINITY) < COUNTS_FOR);
     return hosts.toSorted((one, other) => hasFailed(one) - hasFailed(other));
   }
 }
 
-/**
- * Does `work` with one host after another, until it succeeds.
- *
- * @param failed - called for each host that fails
- * @throws the most telling failure; at once, where another host would not help
- */
-export async function askInOrder<Host, Result>(
-  hosts: readonly Host[],
-  work: (host: Host, isLast: boolean) => Promise<Result>,
-  failed: (host: Host) => void,
-): Promise<Result> {
-  let failure: unknown = new ReadingError('content-host-unreachable', 'the site has no content host');
-  for (const [index, host] of hosts.entries()) {
-    try {
-      return await work(host, index === hosts.length - 1);
-    } catch (error) {
-      if (faultOf(error) === undefined) throw error;
-      failed(host);
-      failure = index === 0 ? error : moreTelling(failure, error);
-    }
+export interface ContentHost {
+  readonly origin: string;
+}
+
+/** An attempt that can be ended: everything that comes of it ends together. */
+export interface EndableAttempt extends HostAttempt {
+  end(): void;
+}
+
+/** One document's content hosts, asked one after the other. Adapters begin attempts, and add what they keep. */
+export abstract class HostsInTurn<Host extends ContentHost> implements DocumentSupply {
+  readonly path: string;
+  readonly entry: DocumentEntry;
+  readonly #hosts: readonly Host[];
+  readonly #failedHosts: FailedHosts;
+  readonly #attempts = new Set<EndableAttempt>();
+  #isOver = false;
+
+  /** @param hosts - in the publisher's order */
+  constructor(path: string, entry: DocumentEntry, hosts: readonly Host[], failedHosts: FailedHosts) {
+    this.path = path;
+    this.entry = entry;
+    this.#hosts = hosts;
+    this.#failedHosts = failedHosts;
   }
-  throw failure;
+
+  /** @param isLast - whether no other host is left to ask */
+  protected abstract attempt(host: Host, isLast: boolean): EndableAttempt;
+
+  async ask<Result>(
+    work: (attempt: HostAttempt) => Promise<Result>,
+    passedOver?: ReadonlySet<string>,
+  ): Promise<Result> {
+    const hosts = this.#failedHosts.inOrder(this.#hosts).filter(({ origin }) => !passedOver?.has(origin));
+    let failure: unknown = new ReadingError('content-host-unreachable', 'the site has no other content host');
+    for (const [index, host] of hosts.entries()) {
+      if (this.#isOver) throw new ReadingError('content-host-unreachable', 'nothing more is wanted');
+      const attempt = this.attempt(host, index === hosts.length - 1);
+      this.#attempts.add(attempt);
+      try {
+        return await work(attempt);
+      } catch (error) {
+        if (!this.failed(attempt, error)) throw error;
+        failure = index === 0 ? error : moreTelling(failure, error);
+      }
+    }
+    throw failure;
+  }
+
+  failed(attempt: HostAttempt, error: unknown): boolean {
+    for (const each of this.#attempts) if (each === attempt) this.#end(each);
+    if (this.#isOver || faultOf(error) === undefined) return false;
+    this.#failedHosts.add(attempt.origin);
+    return true;
+  }
+
+  payload(reader: DocumentReader, from: PayloadBytes, end?: number): Payload {
+    return new Payload(this, reader, from, end);
+  }
+
+  release(): void {
+    for (const attempt of this.#attempts) this.#end(attempt);
+  }
+
+  /** Nothing more is wanted. What comes of ending a host's answer is no fault of the host. */
+  end(): void {
+    this.#isOver = true;
+    this.release();
+  }
+
+  #end(attempt: EndableAttempt): void {
+    this.#attempts.delete(attempt);
+    attempt.end();
+  }
 }

@@ -65,7 +65,7 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   #deadline = Number.POSITIVE_INFINITY;
   #newest = false;
   /** The first timestamp, asked for beside the next root: on slow links this saves a round trip. */
-  #ahead: Promise<Uint8Array | undefined> | undefined;
+  #ahead: { readonly endpoint: Endpoint<Host>; readonly answer: Promise<Uint8Array | undefined> } | undefined;
 
   constructor(options: HostedSourceOptions<Host>) {
     this.#options = options;
@@ -107,11 +107,10 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   /** Waits for all hosts that were asked: the slow one may have the newest timestamp. */
   async *timestamps(maximumLength: number, isEnough: () => boolean): AsyncGenerator<TimestampAnswer, undefined> {
     const endpoints = await this.#timestampEndpoints();
-    const ask = (endpoint: Endpoint<Host>) => {
-      const ahead = endpoint === endpoints[0] ? this.#ahead : undefined;
-      this.#ahead = undefined;
-      return ahead ?? this.#fetchTimestamp(endpoint, maximumLength);
-    };
+    const ahead = this.#ahead;
+    this.#ahead = undefined;
+    const ask = (endpoint: Endpoint<Host>) =>
+      ahead && ahead.endpoint === endpoint ? ahead.answer : this.#fetchTimestamp(endpoint, maximumLength);
     for await (const outcome of hedged(endpoints, ask, { ...this.#options.times, isEnough })) {
       this.#recordLate(outcome);
       yield outcome;
@@ -129,11 +128,12 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
     return this.#fetch(endpoint, { path, maximumLength, milliseconds, newest: this.#newest });
   }
 
-  #askAhead(): void {
-    this.#ahead ??= this.#timestampEndpoints().then(([first]) =>
-      this.#fetchTimestamp(first, PUBLICATION_LIMITS.timestampLength),
-    );
-    this.#ahead.catch(() => undefined); // `timestamps` reports it
+  async #askAhead(): Promise<void> {
+    if (this.#ahead) return;
+    const [endpoint] = await this.#timestampEndpoints();
+    const answer = this.#fetchTimestamp(endpoint, PUBLICATION_LIMITS.timestampLength);
+    answer.catch(() => undefined); // `timestamps` reports it
+    this.#ahead = { endpoint, answer };
   }
 
   async #find(file: SoughtFile): Promise<Uint8Array | undefined> {
@@ -141,7 +141,7 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
     const atHand = await own?.(file.path);
     if (atHand === null) return undefined;
     if (atHand && (await file.isGood(atHand))) return atHand;
-    if (file.mayBeMissing) this.#askAhead();
+    if (file.mayBeMissing) await this.#askAhead();
     const endpoints: Endpoint<Host>[] = this.#lastOnesLast(await hosts('file'));
     if (keyServer && file.isAtKeyServer) endpoints.push(undefined);
     const ending = new AbortController();

@@ -40,3 +40,34 @@ export function frameParts(
 function bytesOf(text: string): Uint8Array {
   return new TextEncoder().encode(text).slice();
 }
+
+/**
+ * Cuts ranges out of content, in one pass, and puts their frame around them. What lies between is verified and dropped.
+ *
+ * @param position - of the content's first byte
+ * @param frame - left out for one range by itself
+ */
+export async function* partsOf(
+  content: AsyncIterable<Uint8Array>,
+  position: number,
+  ranges: readonly ByteRange[],
+  frame?: MultipartFrame,
+): AsyncGenerator<Uint8Array> {
+  let [at, next] = [position, 0];
+  for await (const piece of content) {
+    const { length } = piece; // the consumer may give its memory back, and it is empty then
+    for (let range = ranges[next]; range && range.start < at + length; range = ranges[next]) {
+      const front = range.start >= at ? frame?.fronts[next] : undefined;
+      if (front) yield front;
+      const [from, to] = [Math.max(0, range.start - at), Math.min(length, range.end - at)];
+      const following = ranges[next + 1];
+      const isShared = following !== undefined && following.start < at + length;
+      if (to > from) yield isShared ? piece.slice(from, to) : piece.subarray(from, to);
+      if (range.end > at + length) break;
+      next++;
+    }
+    at += length;
+    if (next === ranges.length) break;
+  }
+  if (frame) yield frame.end;
+}

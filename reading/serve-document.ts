@@ -1,9 +1,10 @@
 /** Answers a request with a document: what is opened for it, and what of it is sent. The same for every reader; each puts it on its own wire. */
 import type { DocumentReader, ReadingContext } from '../core/object/document-reader.ts';
-import type { ByteRange } from '../core/object/geometry.ts';
 import type { Metadata } from '../core/object/metadata.ts';
-import { isRange, sliceOf } from './byte-range.ts';
+import { isRange } from './byte-range.ts';
 import { type Adapted, answerContent, type ContentAnswer, type ContentRanges, type ContentRequest } from './content.ts';
+import { faultOf } from './host-faults.ts';
+import { partsOf } from './multipart.ts';
 import type { WantedDocument } from './open-at.ts';
 import { describe, type OpenedHere, openPart, openWhole } from './open-document.ts';
 import type { DocumentSupply, Payload } from './payload.ts';
@@ -48,22 +49,22 @@ export interface DocumentAnswer<Chosen extends Adapted> extends ContentAnswer<Ch
 /** Content on its way. What fails later throws in the middle: what came before is not the whole. */
 export class ContentStream {
   readonly pieces: AsyncGenerator<Uint8Array, unknown>;
-  readonly #holder: { readonly payload: Payload | undefined };
+  readonly #holder: { readonly payload: Payload };
 
-  /** @param holder - has the payload that pieces come through, which may be another one for each range */
-  constructor(pieces: AsyncGenerator<Uint8Array, unknown>, holder: { readonly payload: Payload | undefined }) {
+  /** @param holder - has the payload that pieces come through */
+  constructor(pieces: AsyncGenerator<Uint8Array, unknown>, holder: { readonly payload: Payload }) {
     this.pieces = pieces;
     this.#holder = holder;
   }
 
   /** Takes the memory of a piece back, once it has left. */
   spend(piece: Uint8Array): void {
-    this.#holder.payload?.spend(piece);
+    this.#holder.payload.spend(piece);
   }
 
   /** Nothing more is wanted: a copy that is not whole is given up. */
   stop(): void {
-    this.#holder.payload?.copy.stop();
+    this.#holder.payload.copy.stop();
   }
 }
 
@@ -115,84 +116,63 @@ function isConditional(headers: RequestHeaders): boolean {
   return CONDITIONS.some((name) => headers[name] !== undefined);
 }
 
-/** Out of what is coming, or, where much would be skipped, by requests of their own. */
+/** Out of what is coming, or, where much would be skipped, by a request of its own. */
 async function beginOpened(
   served: ServedDocument<Adapted>,
   opened: OpenedHere,
   part: ContentAnswer['part'],
 ): Promise<ContentStream> {
   const { reader, content, payload, metadata } = opened;
-  const [first, second] = typeof part === 'string' ? [] : part.ranges;
-  if (part !== 'whole' && (first === undefined || second || first.start > SKIPPED_IN_STREAM)) {
-    served.supply.release();
-    return beginRanges(served, reader, part);
+  if (typeof part !== 'string') {
+    if ((part.ranges[0]?.start ?? 0) > SKIPPED_IN_STREAM) {
+      served.supply.release();
+      return beginRanges(served, reader, part);
+    }
+    if (part.ranges.at(-1)?.end !== metadata.contentLength) {
+      payload.copy.stop();
+      return new ContentStream(partsOf(content, 0, part.ranges, part.frame), opened);
+    }
   }
-  const isToTheEnd = first === undefined || first.end === metadata.contentLength;
-  if (isToTheEnd) await payload.keepWhole();
-  else payload.copy.stop();
-  return new ContentStream(first === undefined ? content : sliceOf(content, first), opened);
+  await payload.keepWhole();
+  const pieces = typeof part === 'string' ? content : partsOf(content, 0, part.ranges, part.frame);
+  return new ContentStream(pieces, opened);
 }
 
-/** Fetches the blocks that hold the ranges, and no others. */
+/** Fetches the blocks from the first range to the last, once, and no others. */
 async function beginRanges(
   served: ServedDocument<Adapted>,
   reader: DocumentReader,
   part: ContentAnswer['part'],
 ): Promise<ContentStream> {
   if (typeof part === 'string') throw new Error('this answer has no ranges');
-  const parts = new Parts(served, reader);
-  const [first] = part.ranges;
-  const pieces = part.frame || first === undefined ? parts.framed(part) : parts.one(first);
-  const begun = await pieces.next(); // what fails here is an answer of its own
-  served.opened?.();
-  return new ContentStream(startingWith(begun, pieces), parts);
+  const { ranges, frame } = part;
+  const span = { start: ranges[0]?.start ?? 0, end: ranges.at(-1)?.end ?? 0 };
+  const { supply, wanted, memory } = served;
+  // No part of a page is a part of the object that it holds as text.
+  if (wanted.entry.inPage && wanted.entry.set !== undefined) return beginOutOfWhole(served, part);
+  try {
+    const payload = await openPart(supply, reader, reader.payloadRange(span));
+    payload.copy.stop();
+    const pieces = partsOf(reader.contentRange(span, payload), span.start, ranges, frame);
+    const begun = await pieces.next(); // what fails here is an answer of its own
+    served.opened?.();
+    return new ContentStream(startingWith(begun, pieces), { payload });
+  } catch (error) {
+    if (faultOf(error) === undefined) throw error;
+    memory?.forget();
+    supply.release();
+    return beginOutOfWhole(served, part);
+  }
 }
 
-/** Ranges one after the other, each with a payload of its own. */
-class Parts {
-  readonly #served: ServedDocument<Adapted>;
-  readonly #reader: DocumentReader;
-  /** Of the range that is being sent. */
-  payload: Payload | undefined;
-
-  constructor(served: ServedDocument<Adapted>, reader: DocumentReader) {
-    this.#served = served;
-    this.#reader = reader;
-  }
-
-  async *framed({ ranges, frame }: ContentRanges): AsyncGenerator<Uint8Array> {
-    for (const [index, range] of ranges.entries()) {
-      const pieces = this.one(range);
-      const begun = await pieces.next();
-      if (frame?.fronts[index]) yield frame.fronts[index];
-      yield* startingWith(begun, pieces);
-    }
-    if (frame) yield frame.end;
-  }
-
-  /** Where its blocks cannot be had by themselves, as in a page that holds the object as text, out of the whole. */
-  async *one(range: ByteRange): AsyncGenerator<Uint8Array> {
-    const { supply, wanted, context, memory } = this.#served;
-    const { start, end } = this.#reader.payloadRange(range);
-    let begun: IteratorResult<Uint8Array>;
-    let pieces: AsyncGenerator<Uint8Array>;
-    try {
-      const payload = await openPart(supply, this.#reader, { start, end });
-      payload.copy.stop();
-      this.payload = payload;
-      pieces = this.#reader.contentRange(range, payload);
-      begun = await pieces.next();
-    } catch {
-      memory?.forget();
-      supply.release();
-      const opened = await openWhole(supply, wanted, context);
-      opened.payload.copy.stop();
-      this.payload = opened.payload;
-      pieces = sliceOf(opened.content, range);
-      begun = await pieces.next();
-    }
-    yield* startingWith(begun, pieces);
-  }
+async function beginOutOfWhole(
+  { supply, wanted, context, opened: onOpened }: ServedDocument<Adapted>,
+  { ranges, frame }: ContentRanges,
+): Promise<ContentStream> {
+  const opened = await openWhole(supply, wanted, context);
+  onOpened?.();
+  opened.payload.copy.stop();
+  return new ContentStream(partsOf(opened.content, 0, ranges, frame), opened);
 }
 
 async function* startingWith(

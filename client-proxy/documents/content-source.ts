@@ -137,8 +137,10 @@ export class ContentSource {
     }
   }
 
-  /** Records that a host failed. @returns whether another one may succeed */
-  failed({ origin }: Pick<UpstreamHost, 'origin'>, error: unknown): boolean {
+  /** Records that a host failed, and ends what still comes from it. @returns whether another one may succeed */
+  failed(attempt: Pick<UpstreamHost, 'origin'>, error: unknown): boolean {
+    const { origin } = attempt;
+    for (const each of this.#attempts) if (each === attempt) each.end(NOT_WANTED);
     this.#recordFailure(origin, error);
     return mayAnotherHelp(error) && !this.#ended;
   }

@@ -50,7 +50,8 @@ const fetchFrom = z
     z.string().refine((text) => isOrigin(text, { allowHttp: true }), 'must be an origin, like http://127.0.0.1:8080'),
   )
   .meta({
-    description: 'Where the reading site fetches a site\'s content: `{ "news.example": "http://127.0.0.1:8080" }`.',
+    description:
+      'Where the reading site fetches a site\'s content, in place of all its content hosts: `{ "news.example": "http://127.0.0.1:8080" }`.',
   });
 
 const publication = z

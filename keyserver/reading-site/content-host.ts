@@ -3,15 +3,13 @@ import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request } from 'undici';
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
-import type { DocumentReader } from '../../core/object/document-reader.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
-import { askInOrder, FailedHosts } from '../../reading/content-hosts.ts';
+import { type EndableAttempt, FailedHosts, HostsInTurn } from '../../reading/content-hosts.ts';
 import { ReadingError } from '../../reading/errors.ts';
-import { faultOf } from '../../reading/host-faults.ts';
 import type { FetchFile, HostedFile } from '../../reading/hosted-source.ts';
 import type { HostAnswer } from '../../reading/open-at.ts';
-import { type DocumentSupply, type HostAttempt, Payload, type PayloadBytes } from '../../reading/payload.ts';
+import type { DocumentSupply } from '../../reading/payload.ts';
 
 /** Milliseconds. */
 const CONNECT_TIMEOUT = 5000;
@@ -48,8 +46,10 @@ export function createContentHosts(fetchFrom: Readonly<Record<string, string>>):
   const failedHosts = new FailedHosts(() => performance.now());
   return {
     supplyOf: (site, path, entry, signal) => {
-      const hosts = failedHosts.inOrder(targetsOf(site, fetchFrom), ({ origin }) => origin);
-      return new SiteSupply({ agent: documents, hosts, failedHosts, path, entry, signal });
+      const supply = new SiteSupply(documents, path, entry, targetsOf(site, fetchFrom), failedHosts);
+      if (signal.aborted) supply.end();
+      signal.addEventListener('abort', () => supply.end(), { once: true });
+      return supply;
     },
     targetsOf: (site) => targetsOf(site, fetchFrom),
     fetchFile: (target, wanted) => fetchFile(metadata, target, wanted),
@@ -57,50 +57,22 @@ export function createContentHosts(fetchFrom: Readonly<Record<string, string>>):
   };
 }
 
-interface SiteSupplyOptions extends Pick<DocumentSupply, 'entry' | 'path'> {
-  readonly agent: Agent;
-  readonly hosts: readonly ContentTarget[];
-  readonly failedHosts: FailedHosts;
-  readonly signal: AbortSignal;
-}
-
 /** One document's content hosts. Nothing is kept here. */
-class SiteSupply implements DocumentSupply {
-  readonly path: string;
-  readonly entry: DocumentEntry;
-  readonly #options: SiteSupplyOptions;
-  #ending = new AbortController();
+class SiteSupply extends HostsInTurn<ContentTarget> {
+  readonly #agent: Agent;
 
-  constructor(options: SiteSupplyOptions) {
-    this.#options = options;
-    this.path = options.path;
-    this.entry = options.entry;
+  constructor(agent: Agent, ...about: ConstructorParameters<typeof HostsInTurn<ContentTarget>>) {
+    super(...about);
+    this.#agent = agent;
   }
 
-  ask<Result>(work: (attempt: HostAttempt) => Promise<Result>, passedOver?: ReadonlySet<string>): Promise<Result> {
-    const { agent, hosts, failedHosts, signal } = this.#options;
-    const ending = AbortSignal.any([signal, this.#ending.signal]);
-    return askInOrder(
-      hosts.filter(({ origin }) => !passedOver?.has(origin)),
-      (target) => work({ origin: target.origin, fetch: (path, range) => ask(agent, target, path, ending, range) }),
-      ({ origin }) => signal.aborted || failedHosts.add(origin),
-    );
-  }
-
-  failed({ origin }: HostAttempt, error: unknown): boolean {
-    const { signal, failedHosts } = this.#options;
-    if (signal.aborted || faultOf(error) === undefined) return false;
-    failedHosts.add(origin);
-    return true;
-  }
-
-  payload(reader: DocumentReader, from: PayloadBytes, end?: number): Payload {
-    return new Payload(this, reader, from, end);
-  }
-
-  release(): void {
-    this.#ending.abort();
-    this.#ending = new AbortController();
+  protected attempt(target: ContentTarget): EndableAttempt {
+    const ending = new AbortController();
+    return {
+      origin: target.origin,
+      fetch: (path, range) => ask(this.#agent, target, path, ending.signal, range),
+      end: () => ending.abort(),
+    };
   }
 }
 

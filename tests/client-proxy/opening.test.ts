@@ -56,9 +56,11 @@ async function readOnce(path: string, content = CONTENT): Promise<{ file: string
 }
 
 /** Asks, and stops reading after the first bytes. */
-function askAndStop(path: string): Promise<IncomingMessage> {
+function askAndStop(path: string, range?: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const asked = httpGet({ host: '127.0.0.1', port: rig.proxy.port, path: rig.url(path), agent: false }, (answer) => {
+    const headers = range === undefined ? {} : { range };
+    const target = { host: '127.0.0.1', port: rig.proxy.port, path: rig.url(path), agent: false, headers };
+    const asked = httpGet(target, (answer) => {
       answer.on('error', () => undefined);
       answer.once('readable', () => resolve(answer));
     });
@@ -66,7 +68,8 @@ function askAndStop(path: string): Promise<IncomingMessage> {
   });
 }
 
-const crowdOf = (count: number, path: string) => Promise.all(Array.from({ length: count }, () => askAndStop(path)));
+const crowdOf = (count: number, path: string, range?: string) =>
+  Promise.all(Array.from({ length: count }, () => askAndStop(path, range)));
 
 const rest = (answer: IncomingMessage) => collect(answer as AsyncIterable<Uint8Array>);
 
@@ -139,7 +142,8 @@ describe('a large document', () => {
     expect((await get('/a.bin')).body.equals(content)).toBe(true);
     for (const answer of slow.splice(0, crowd - 8)) answer.destroy();
     for (const answer of slow) expect(Buffer.from(await rest(answer)).equals(content)).toBe(true);
-    for (const answer of await crowdOf(crowd, '/a.bin')) answer.destroy();
+    for (const range of [undefined, 'bytes=1000000-5999999,6500000-'])
+      for (const answer of await crowdOf(crowd, '/a.bin', range)) answer.destroy();
     let opened = 0;
     for (const thread of threads) thread.on('message', () => opened++);
     const onThreads = async () => {

@@ -46,7 +46,7 @@ export const LONG = randomBytes(2_000_000);
 /** What no case reads but the one that it is for. */
 const UNREAD: readonly TestDocument[] = [
   ...['/head.txt', '/block.txt', '/odd.txt', '/moved.txt', '/far.txt'].map((path) => ({ ...TEXT, path })),
-  ...['/cut.bin', '/changed.bin', '/cut-off.bin'].map((path) => ({ ...FILM, path })),
+  ...['/cut.bin', '/changed.bin', '/cut-off.bin', '/ranges.bin'].map((path) => ({ ...FILM, path })),
   ...['/left.bin', '/slow.bin'].map((path) => ({ ...FILM, path, content: LONG })),
 ];
 /** Of a set that the reader may not have. */

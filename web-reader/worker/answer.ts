@@ -7,7 +7,6 @@ import { documentHeaders } from '../../reading/document-headers.ts';
 import { type ContentStream, serveDocument } from '../../reading/serve-document.ts';
 import { WebReaderError } from '../errors.ts';
 import { WorkerSupply } from './documents.ts';
-import { inOrder } from './hosts.ts';
 import type { ReadSite } from './site.ts';
 
 /** Opened documents that are remembered, for ranges and conditions. */
@@ -37,7 +36,7 @@ const remembered = new Map<string, DocumentReader>();
  */
 export async function answerDocument(wish: DocumentWish): Promise<Response> {
   const { request, site, publisherKey, path, entry, status, context, confirmed } = wish;
-  const supply = new WorkerSupply(path, entry, inOrder(site.content));
+  const supply = new WorkerSupply(path, entry, site.content);
   try {
     const { headers, part, chosen, begin, ...answer } = await serveDocument({
       supply,

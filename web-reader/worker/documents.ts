@@ -1,31 +1,26 @@
 /** Where the worker has a document from: what the browser keeps, then the content hosts. */
-import type { DocumentReader } from '../../core/object/document-reader.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
-import { faultOf } from '../../reading/host-faults.ts';
-import {
-  type DocumentSupply,
-  type HostAttempt,
-  Payload,
-  type PayloadBytes,
-  type StoredCopy,
-} from '../../reading/payload.ts';
-import type { FetchingHost } from '../fetching.ts';
-import { askHosts, failedHosts } from './hosts.ts';
+import { type ContentHost, FailedHosts, HostsInTurn } from '../../reading/content-hosts.ts';
+import type { HostAttempt, StoredCopy } from '../../reading/payload.ts';
+import { FetchingHost } from '../fetching.ts';
 import { BrowserCopyWriter, dropKept, findKept } from './kept-objects.ts';
 
-export class WorkerSupply implements DocumentSupply {
-  readonly path: string;
-  readonly entry: DocumentEntry;
-  readonly asksForContent = true;
-  readonly #hosts: readonly string[];
-  readonly #attempts: FetchingHost[] = [];
-  #isOver = false;
+/** Milliseconds until a host must have what is wanted there: where there are others, and where it is the last. */
+const TIMEOUT = { withOthers: 10_000, last: 60_000 } as const;
 
-  /** @param hosts - origins of the content hosts, in the order in which they are asked */
+const failedHosts = new FailedHosts(() => Date.now());
+
+export class WorkerSupply extends HostsInTurn<ContentHost> {
+  readonly asksForContent = true;
+
+  /** @param hosts - origins of the content hosts, in the publisher's order */
   constructor(path: string, entry: DocumentEntry, hosts: readonly string[]) {
-    this.path = path;
-    this.entry = entry;
-    this.#hosts = hosts;
+    super(
+      path,
+      entry,
+      hosts.map((origin) => ({ origin })),
+      failedHosts,
+    );
   }
 
   find(): Promise<StoredCopy | undefined> {
@@ -40,32 +35,33 @@ export class WorkerSupply implements DocumentSupply {
     return BrowserCopyWriter.begin(this.path, this.entry, length);
   }
 
-  ask<Result>(work: (attempt: HostAttempt) => Promise<Result>, passedOver?: ReadonlySet<string>): Promise<Result> {
-    const hosts = this.#hosts.filter((origin) => !passedOver?.has(origin));
-    return askHosts(hosts, (attempt) => {
-      this.#attempts.push(attempt);
-      return work(attempt);
-    });
+  override async ask<Result>(
+    work: (attempt: HostAttempt) => Promise<Result>,
+    passedOver?: ReadonlySet<string>,
+  ): Promise<Result> {
+    return super.ask((attempt) => (attempt as TimedHost).within(() => work(attempt)), passedOver);
   }
 
-  failed({ origin }: HostAttempt, error: unknown): boolean {
-    if (this.#isOver || faultOf(error) === undefined) return false;
-    failedHosts.add(origin);
-    for (const attempt of this.#attempts) if (attempt.origin === origin) attempt.end();
-    return true;
+  protected attempt({ origin }: ContentHost, isLast: boolean): TimedHost {
+    return new TimedHost(origin, TIMEOUT[isLast ? 'last' : 'withOthers']);
+  }
+}
+
+/** A host that has a limited time until what is wanted there has begun. */
+class TimedHost extends FetchingHost {
+  readonly #milliseconds: number;
+
+  constructor(origin: string, milliseconds: number) {
+    super(origin);
+    this.#milliseconds = milliseconds;
   }
 
-  payload(reader: DocumentReader, from: PayloadBytes, end?: number): Payload {
-    return new Payload(this, reader, from, end);
-  }
-
-  release(): void {
-    for (const attempt of this.#attempts.splice(0)) attempt.end();
-  }
-
-  /** Nothing more is wanted. What comes of ending a host's answer is no fault of the host. */
-  end(): void {
-    this.#isOver = true;
-    this.release();
+  async within<Result>(work: () => Promise<Result>): Promise<Result> {
+    const timer = setTimeout(() => this.end(), this.#milliseconds);
+    try {
+      return await work();
+    } finally {
+      clearTimeout(timer);
+    }
   }
 }
