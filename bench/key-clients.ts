@@ -72,12 +72,7 @@ export interface Message {
 }
 
 /** @returns the lengths of the answers. @throws Error where one has another status */
-export async function post(
-  origin: string,
-  messages: readonly Message[],
-  status: number,
-  atATime: number,
-): Promise<number[]> {
+async function post(origin: string, messages: readonly Message[], status: number, atATime: number): Promise<number[]> {
   const pool = new Pool(origin, { connections: atATime });
   const lengths: number[] = [];
   const waiting = messages.values();

@@ -8,7 +8,6 @@ import { protect1gib, protect10k, protectMemory, republish100k } from './rows/pr
 import { passRows, proxyRows } from './rows/proxy.ts';
 import { memoryRows, ttfbRows } from './rows/proxy-cost.ts';
 import { publicationCheck } from './rows/publication.ts';
-import { signIn } from './rows/sign-in.ts';
 import { webReaderFirst, webReaderPage, webReaderRate, webReaderSize } from './rows/web-reader.ts';
 
 interface Measured {
@@ -25,10 +24,6 @@ const ROWS: Readonly<Record<string, Measured>> = {
   'key-requests': {
     what: 'requests for keys to a key server: SQLite, PostgreSQL, two of them, latency, a TLS connection each',
     run: keyRequests,
-  },
-  'sign-in': {
-    what: 'password sign-ins and bindings at one key server, 500 sign-ins at once, key requests beside them',
-    run: signIn,
   },
   'proxy-1k': { what: 'requests for 1 KiB through the proxy, beside others', run: () => proxyRows('proxy-1k') },
   'proxy-64k': { what: 'the same for 64 KiB', run: () => proxyRows('proxy-64k') },

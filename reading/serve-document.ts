@@ -10,6 +10,7 @@ import { describe, type OpenedHere, openPart, openWhole } from './open-document.
 import type { DocumentSupply, Payload } from './payload.ts';
 import type { Representation } from './representation.ts';
 import { headerOf, type RequestHeaders } from './request-headers.ts';
+import { startingWith } from './starting-with.ts';
 
 /** Bytes of a range's start that are skipped in a transfer that has begun; further ones are asked for by themselves. */
 const SKIPPED_IN_STREAM = 1_048_576;
@@ -173,15 +174,4 @@ async function beginOutOfWhole(
   onOpened?.();
   opened.payload.copy.stop();
   return new ContentStream(partsOf(opened.content, 0, ranges, frame), opened);
-}
-
-async function* startingWith(
-  begun: IteratorResult<Uint8Array>,
-  rest: AsyncGenerator<Uint8Array>,
-): AsyncGenerator<Uint8Array, undefined> {
-  try {
-    for (let piece = begun; !piece.done; piece = await rest.next()) yield piece.value;
-  } finally {
-    await rest.return(undefined);
-  }
 }

@@ -5,6 +5,7 @@ import { Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ContentCoding } from '../../core/object/metadata.ts';
 import { createDecoder } from '../../node-support/content-coding.ts';
+import { startingWith } from '../../reading/starting-with.ts';
 import type { HeaderFields } from '../network/answer-fields.ts';
 import { type ChangedDeliveries, cutOff } from './changed-deliveries.ts';
 
@@ -100,13 +101,6 @@ function changed(content: AsyncIterable<Uint8Array>, { undo, change }: Changes):
     },
     Readable.from(content, { objectMode: false }),
   );
-}
-
-async function* startingWith(
-  first: IteratorResult<Uint8Array>,
-  rest: AsyncIterator<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  for (let piece = first; !piece.done; piece = await rest.next()) yield piece.value;
 }
 
 /** `undefined` where there is room for more at once; otherwise resolves when the piece has left: whether the client is still there. */
