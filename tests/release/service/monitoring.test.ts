@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { temporaryFolder } from '../../support/keyserver-rig.ts';
 
-const METRICS = 'keyserver/metrics';
+const METRICS = 'keyserver/operations';
 const folder = temporaryFolder();
 copyFileSync(`${METRICS}/alerts.yml`, join(folder, 'alerts.yml'));
 
