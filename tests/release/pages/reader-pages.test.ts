@@ -28,10 +28,10 @@ describe('the first page', () => {
     await pages.open();
     const read = await page.locator('.log a').allTextContents();
     expect(read.sort()).toEqual(['Fog', 'Paper']); // by their titles, and without what pages load
-    reader.passTime(7200);
+    reader.passTime(7500);
     await pages.open();
     expect(await page.textContent('main')).toContain('Up to date 3 hours ago');
-    reader.passTime(-7200);
+    reader.passTime(-7500);
     await pages.look('home');
   });
 
