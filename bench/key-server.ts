@@ -29,7 +29,7 @@ import { findSubscriber } from '../keyserver/subscriptions/subscribers.ts';
 
 const DEVICES = 50;
 
-/** What clients ask, and as whom. */
+/** Requests of clients, and the clients' identity. */
 export interface MeasuredServer {
   readonly pid: number;
   readonly origin: string;

@@ -9,7 +9,7 @@ import { setFlagsFromString } from 'node:v8';
  */
 export const FRUGAL_FLAGS = ['--max-semi-space-size=4', '--heap-growing-percent=80', '--no-maglev'];
 
-/** One heap of the C library for all threads, so that memory that one thread frees serves another. */
+/** Limits the C library to one heap for all threads, so that memory that one thread frees serves another. */
 const ARENAS = 'MALLOC_ARENA_MAX';
 
 /**

@@ -9,7 +9,7 @@ const COLOURS = ['#8a8f98', '#c98a1b', '#7b5ea7', '#0b5d66', '#3aa6a0', '#a3301d
 /** One colour of a plot. */
 interface Series {
   readonly name: string;
-  /** One for each group. */
+  /** Value for each group. */
   readonly values: readonly number[];
 }
 

@@ -16,7 +16,7 @@ export interface Table {
   readonly rows: Readonly<Record<string, readonly Cell[]>>;
 }
 
-/** What an experiment returns. */
+/** Result of an experiment. */
 export interface Measurement {
   /** Number of runs, and whatever else was chosen. */
   readonly settings: Readonly<Record<string, number | string>>;

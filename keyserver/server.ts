@@ -121,7 +121,7 @@ async function serve(
   const limits = { ...DEFAULT_LIMITS, ...limitsOf(config), ...given };
   const isTrustedProxy = trustedProxies(config.trustedProxies);
 
-  // What the apps ask.
+  // Parts that the apps use.
   const { dispatcher } = config;
   const hashing = dispatcher
     ? await openDispatcher(dispatcher, await readSecret(opened, 'dispatcher'), log)
@@ -143,7 +143,7 @@ async function serve(
   const keeper = new TimestampKeeper({ state, log, targets, ...publication });
   const metrics = createMetrics(state, targets, publication);
 
-  // What answers.
+  // Apps.
   const common = (listener: keyof Listeners) => ({
     state,
     log,
@@ -196,7 +196,7 @@ async function serve(
   if (config.dev) await rememberDevOrigins(database, origins);
   else await forgetDevOrigins(database);
 
-  // From here on requests are answered.
+  // Requests are answered from here on.
   const all = listenersOf(listeners);
   parts.defer(await followTicketKey(state, log, (key) => all.forEach(({ setTicketKey }) => void setTicketKey(key))));
   listeners.api.serve(apps.api);

@@ -54,19 +54,3 @@ function joined(ranges: readonly ByteRange[]): ByteRange[] {
 function suffix(wanted: number, length: number): ByteRange | 'unsatisfiable' {
   return wanted > 0 && length > 0 ? { start: Math.max(0, length - wanted), end: length } : 'unsatisfiable';
 }
-
-/** A range of content that comes from its beginning. What lies before it is verified and dropped. */
-export async function* sliceOf(
-  content: AsyncIterable<Uint8Array>,
-  { start, end }: ByteRange,
-): AsyncGenerator<Uint8Array> {
-  let position = 0;
-  for await (const piece of content) {
-    const { length } = piece; // the consumer may give its memory back, and it is empty then
-    const from = Math.max(0, start - position);
-    const to = Math.min(length, end - position);
-    if (to > from) yield piece.subarray(from, to);
-    position += length;
-    if (position >= end) return;
-  }
-}

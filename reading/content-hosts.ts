@@ -37,18 +37,19 @@ export interface ContentHost {
   readonly origin: string;
 }
 
-/** An attempt that can be ended: everything that comes of it ends together. */
-export interface EndableAttempt extends HostAttempt {
-  end(): void;
+/** An attempt as an adapter begins it. */
+export interface BegunAttempt extends HostAttempt {
+  /** Called when work with it has succeeded: until then, the adapter may limit its time. */
+  opened?(): void;
 }
 
-/** One document's content hosts, asked one after the other. Adapters begin attempts, and add what they keep. */
+/** Asks the content hosts of one document one after the other. Adapters begin attempts, and add what they keep. */
 export abstract class HostsInTurn<Host extends ContentHost> implements DocumentSupply {
   readonly path: string;
   readonly entry: DocumentEntry;
   readonly #hosts: readonly Host[];
   readonly #failedHosts: FailedHosts;
-  readonly #attempts = new Set<EndableAttempt>();
+  readonly #attempts = new Set<HostAttempt>();
   #isOver = false;
 
   /** @param hosts - in the publisher's order */
@@ -60,7 +61,7 @@ export abstract class HostsInTurn<Host extends ContentHost> implements DocumentS
   }
 
   /** @param isLast - whether no other host is left to ask */
-  protected abstract attempt(host: Host, isLast: boolean): EndableAttempt;
+  protected abstract attempt(host: Host, isLast: boolean): BegunAttempt;
 
   async ask<Result>(
     work: (attempt: HostAttempt) => Promise<Result>,
@@ -73,7 +74,9 @@ export abstract class HostsInTurn<Host extends ContentHost> implements DocumentS
       const attempt = this.attempt(host, index === hosts.length - 1);
       this.#attempts.add(attempt);
       try {
-        return await work(attempt);
+        const result = await work(attempt);
+        attempt.opened?.();
+        return result;
       } catch (error) {
         if (!this.failed(attempt, error)) throw error;
         failure = index === 0 ? error : moreTelling(failure, error);
@@ -83,7 +86,7 @@ export abstract class HostsInTurn<Host extends ContentHost> implements DocumentS
   }
 
   failed(attempt: HostAttempt, error: unknown): boolean {
-    for (const each of this.#attempts) if (each === attempt) this.#end(each);
+    this.#end(attempt);
     if (this.#isOver || faultOf(error) === undefined) return false;
     this.#failedHosts.add(attempt.origin);
     return true;
@@ -103,7 +106,7 @@ export abstract class HostsInTurn<Host extends ContentHost> implements DocumentS
     this.release();
   }
 
-  #end(attempt: EndableAttempt): void {
+  #end(attempt: HostAttempt): void {
     this.#attempts.delete(attempt);
     attempt.end();
   }

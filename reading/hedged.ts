@@ -1,12 +1,12 @@
 /** Asks several for the same thing: one after the other, and where one is late, the next beside it. */
 import { atMost } from './at-most.ts';
 
-/** What came of asking one of them. */
+/** Outcome of asking one of them. */
 export interface Outcome<Candidate, Result> {
   readonly candidate: Candidate;
   readonly result?: Result;
   readonly error?: unknown;
-  /** Those that were asked before it, and have not answered yet. */
+  /** Candidates that were asked before it, and have not answered yet. */
   readonly late: readonly Candidate[];
 }
 
@@ -28,7 +28,7 @@ export async function* hedged<Candidate, Result>(
   start: (candidate: Candidate) => Promise<Result>,
   { hedgeAfter, isEnough = () => false }: HedgeOptions,
 ): AsyncGenerator<Outcome<Candidate, Result>, undefined> {
-  /** By the order in which they were asked. */
+  /** Requests by the order in which they were sent. */
   const running = new Map<number, Promise<Omit<Outcome<number, Result>, 'late'>>>();
   const hasNext = () => next < candidates.length && !isEnough();
   let next = 0;

@@ -37,7 +37,7 @@ export async function openWhole(
   });
 }
 
-/** What comes of the content is released after the head has passed. */
+/** Fetches the content beside the head; it is released after the head has passed. */
 function fetchFor({ path, entry, asksForContent }: DocumentSupply, { fetch }: HostAttempt): HostAttempt['fetch'] {
   if (!asksForContent || entry.content === undefined) return fetch;
   const url = payloadUrl(path, entry);

@@ -15,10 +15,12 @@ import { type FetchContentRange, payloadUrl, type WantedDocument } from './open-
 
 const SKIPPED_AT_ONCE = 65_536;
 
-/** One content host's part in a request. */
+/** Exchange with one content host for one document. */
 export interface HostAttempt {
   readonly origin: string;
   readonly fetch: FetchContentRange;
+  /** Closes everything that is still coming. */
+  end(): void;
 }
 
 /** An object that was kept whole: head, then payload. */
@@ -35,7 +37,7 @@ export interface CopyWriter {
   abandon(): void;
 }
 
-/** Where one document can be had: a port of each adapter, made for one request. */
+/** Sources of one document: a port of each adapter, made for one request. */
 export interface DocumentSupply {
   readonly path: string;
   readonly entry: DocumentEntry;
@@ -75,7 +77,7 @@ export class Payload implements BlockSource {
   readonly copy = new ObjectCopy();
   readonly #supply: DocumentSupply;
   #from: PayloadBytes;
-  /** Where the wanted part of the payload ends. */
+  /** End of the wanted part of the payload. */
   readonly #end: number;
   #failed: Set<string> | undefined;
 
@@ -89,10 +91,6 @@ export class Payload implements BlockSource {
   /** The copy that it is read out of; `undefined`: it comes from a content host. */
   get stored(): StoredCopy | undefined {
     return this.#from.stored;
-  }
-
-  get host(): HostAttempt | undefined {
-    return this.#from.host;
   }
 
   read(length: number): Promise<Uint8Array | undefined> {
@@ -134,7 +132,7 @@ export class Payload implements BlockSource {
   async recover(offset: number, error: unknown): Promise<void> {
     const { host } = this.#from;
     if (host === undefined) await this.#supply.drop?.();
-    // Where the object is too long, another host cannot help.
+    // Another host cannot help where the object is too long.
     else if (!this.#supply.failed(host, error) || isTooLong(error)) throw error;
     else this.#failed = new Set(this.#failed).add(host.origin);
     try {
@@ -150,6 +148,10 @@ class ObjectCopy {
   #writer: CopyWriter | undefined;
   #first: Uint8Array | undefined;
   #isDecided = false;
+
+  get writer(): CopyWriter | undefined {
+    return this.#writer;
+  }
 
   /** Whether it is known that the whole is kept, or nothing. */
   get isDecided(): boolean {

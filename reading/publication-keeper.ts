@@ -50,9 +50,11 @@ export class PublicationKeeper {
   #failure: unknown;
   #followFailure: unknown;
   #checking: Promise<void> | undefined;
-  /** Of the check that is under way: the descriptor's hash before it, whether only `follow` is left, whether a request waited for it in vain. */
+  /** Descriptor's hash before the check that is under way. */
   #before: string | undefined;
+  /** Whether that check has read the newest publication, so that only `follow` is left of it. */
   #hasNewest = false;
+  /** Whether a request has waited for that check in vain. */
   #isLate = false;
 
   constructor(options: KeeperOptions) {

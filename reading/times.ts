@@ -7,7 +7,7 @@ export const READING_TIMES = {
   checkIntervalUrgent: 1_000,
   /** How long a request waits for a newer publication while there is one to show. */
   staleWait: 3_000,
-  /** One file, from the first byte of the request to the last of the answer; a timestamp, or a file that may be missing; and one check with all its files. */
+  /** Limits for one file, from the first byte of the request to the last of the answer; a timestamp, or a file that may be missing; and one check with all its files. */
   metadataTimeout: 20_000,
   timestampTimeout: 5_000,
   checkTimeout: 60_000,

@@ -43,7 +43,7 @@ function bundle(entry: string) {
   });
 }
 
-/** What esbuild leaves long: functions that are used once, and names of each function's own. About 6 % of what readers load. */
+/** Shortens what esbuild leaves long: functions that are used once, and names of each function's own. About 6 % of what readers load. */
 async function shorten(script: string): Promise<Uint8Array> {
   const { code = '' } = await minify(script, { ecma: 2020, compress: { passes: 2 } });
   return Buffer.from(code);

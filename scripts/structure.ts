@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path/posix';
 
-/** What the files of a folder may import: other folders, packages (`*`: any), and `node:` (Node.js itself). */
+/** Imports that the files of a folder may have: other folders, packages (`*`: any), and `node:` (Node.js itself). */
 interface Layer {
   readonly folders: readonly string[];
   readonly packages: readonly string[];

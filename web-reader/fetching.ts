@@ -2,6 +2,8 @@
 import { ByteReader } from '../core/encoding/byte-reader.ts';
 import type { ByteRange } from '../core/object/geometry.ts';
 import { ReadingError } from '../reading/errors.ts';
+import type { HostAnswer } from '../reading/open-at.ts';
+import type { HostAttempt } from '../reading/payload.ts';
 
 /** Milliseconds. */
 export interface BodyTimes {
@@ -20,13 +22,8 @@ const SLOWEST = 1024;
 const HERE = { mode: 'same-origin', redirect: 'follow' } as const;
 const ELSEWHERE = { mode: 'cors', redirect: 'error' } as const;
 
-export interface HostAnswer {
-  readonly status: number;
-  readonly body: AsyncGenerator<Uint8Array, undefined>;
-}
-
-/** One content host's part in a request: everything that it sends ends together. */
-export class FetchingHost {
+/** Exchange with one content host: everything that it sends ends together. */
+export class FetchingHost implements HostAttempt {
   readonly origin: string;
   readonly #times: BodyTimes;
   readonly #ending = new AbortController();

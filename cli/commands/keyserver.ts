@@ -137,7 +137,7 @@ function sayRunning(server: RunningKeyServer, config: KeyServerConfig, { json }:
   }
 }
 
-/** Where a listener listens, and whether its origin leads there: without a proxy, readers come to the port of the origin. */
+/** Describes where a listener listens, and whether its origin leads there: without a proxy, readers come to the port of the origin. */
 function sayDoor(
   what: string,
   origin: string,

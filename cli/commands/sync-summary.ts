@@ -49,7 +49,7 @@ export function describeTrouble(summary: SyncSummary): string[] {
     .slice(0, NAMED)
     .map(({ path, code, message }) => `not fetched: ${printable(path)}: ${printable(message)} [${code}]`);
   const more = failed.length - documents.length;
-  // One cause usually affects the keys of all sets.
+  // Causes usually affect the keys of all sets.
   const keys = [...Map.groupBy([...refused.filter(isTrouble), ...withoutKey], ({ code }) => code).values()];
   const looks = [failedLook, failedDescriptor].filter((one) => one !== undefined);
   return [

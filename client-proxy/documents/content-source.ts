@@ -6,6 +6,7 @@ import type { ByteRange } from '../../core/object/geometry.ts';
 import { ReadingError } from '../../reading/errors.ts';
 import { hedged } from '../../reading/hedged.ts';
 import { faultOf, moreTelling } from '../../reading/host-faults.ts';
+import type { HostAttempt } from '../../reading/payload.ts';
 import type { Upstream } from '../network/upstream.ts';
 import { type BodyRequest, type BodyResponse, fetchBody, PAST_CACHES } from '../site/fetch-body.ts';
 import { type HostHealth, mayAnotherHelp } from '../site/host-health.ts';
@@ -14,7 +15,7 @@ import type { CachedObject } from './cache/stored-object.ts';
 type How = Pick<BodyRequest, 'bodyTimeout' | 'fields'>;
 
 /** One content host's part in a request. */
-export class UpstreamHost {
+export class UpstreamHost implements HostAttempt {
   readonly origin: string;
   readonly #upstream: Upstream;
   readonly #how: How;
@@ -36,7 +37,7 @@ export class UpstreamHost {
   };
 
   /** Closes everything that is still coming. */
-  end(reason: Error): void {
+  end(reason: Error = NOT_WANTED): void {
     this.#ending.abort(reason);
   }
 }
@@ -77,7 +78,7 @@ export class ContentSource {
 
   /** Abandons what is coming: something else will be fetched. */
   release(): void {
-    for (const attempt of this.#attempts) attempt.end(NOT_WANTED);
+    for (const attempt of this.#attempts) attempt.end();
   }
 
   /** Whether any content host was asked; otherwise the cache had all of it. */
@@ -138,10 +139,9 @@ export class ContentSource {
   }
 
   /** Records that a host failed, and ends what still comes from it. @returns whether another one may succeed */
-  failed(attempt: Pick<UpstreamHost, 'origin'>, error: unknown): boolean {
-    const { origin } = attempt;
-    for (const each of this.#attempts) if (each === attempt) each.end(NOT_WANTED);
-    this.#recordFailure(origin, error);
+  failed(attempt: HostAttempt, error: unknown): boolean {
+    attempt.end();
+    this.#recordFailure(attempt.origin, error);
     return mayAnotherHelp(error) && !this.#ended;
   }
 

@@ -32,7 +32,7 @@ export interface ReaderDocument extends Pick<ContentAccess, 'cache' | 'opener'> 
   readonly synced?: boolean;
 }
 
-/** Where the Reader has a document from: its cache, then the content hosts. */
+/** Sources of a document in the Reader: its cache, then the content hosts. */
 export class ReaderSupply implements DocumentSupply {
   readonly path: string;
   readonly entry: DocumentEntry;
@@ -78,11 +78,6 @@ export class ReaderSupply implements DocumentSupply {
     return new ReaderPayload(this, this.#document.opener, reader, from, end);
   }
 
-  /** Of the copy that is kept now. */
-  get writer(): CacheWriter | undefined {
-    return this.#writer;
-  }
-
   /** Resolves when nothing is being written any more: whether the whole is there. */
   async kept(): Promise<boolean> {
     return (await this.#writer?.settled()) ?? false;
@@ -90,30 +85,28 @@ export class ReaderSupply implements DocumentSupply {
 }
 
 class ReaderPayload extends Payload {
-  readonly #supply: ReaderSupply;
   readonly #opener: BlockOpener;
   /** Made for large documents only. */
   #threaded: ThreadedBlocks | undefined;
 
   constructor(
-    supply: ReaderSupply,
+    supply: DocumentSupply,
     opener: BlockOpener,
     reader: DocumentReader,
     from: PayloadBytes,
     end: number | undefined,
   ) {
     super(supply, reader, from, end);
-    this.#supply = supply;
     this.#opener = opener;
   }
 
   openBlocks(first: number, end: number): OpenedRuns | undefined {
     if (first === end) return undefined;
-    this.#threaded ??= new ThreadedBlocks(this, this.#opener, this.#supply);
+    this.#threaded ??= new ThreadedBlocks(this, this.#opener);
     return this.#threaded.open(first, end);
   }
 
-  /** What was opened here is alone in its memory; a signed document's pieces are blocks, which others may hold. */
+  /** Pieces that were opened here are alone in their memory; those of a signed document are blocks, which others may hold. */
   override spend({ buffer }: Uint8Array): void {
     if (this.#threaded?.spend(buffer)) return;
     if (isEncrypted(this.reader.head.header)) releaseMemory(buffer);

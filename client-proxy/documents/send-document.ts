@@ -39,7 +39,7 @@ export interface SiteHttpExchange {
 export interface DocumentRequest extends SiteHttpExchange {
   /** The document's path. */
   readonly path: string;
-  /** What the publication says of it. */
+  /** Entry of the publication. */
   readonly entry: DocumentEntry;
   /** 404: it stands for one that does not exist, and is sent whole. */
   readonly status: 200 | 404;

@@ -1,4 +1,4 @@
-/** What the answers of this program have in common, as a proxy and as a gateway. */
+/** Header fields of all answers of this program, as a proxy and as a gateway. */
 
 /** Header fields of an answer of this program's own, by name. */
 export type HeaderFields = Record<string, string | string[]>;

@@ -4,7 +4,7 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
-import { sliceOf } from '../../reading/byte-range.ts';
+import { partsOf } from '../../reading/multipart.ts';
 import { rangeApplies } from '../../reading/validators.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
@@ -44,7 +44,7 @@ export function isForAnother(ifRange: string | undefined, { headers }: Head): bo
 export async function cutRange(whole: FetchedDocument, range: RequestedRange): Promise<FetchedDocument> {
   const length = Number(whole.headers['content-length'] ?? Number.NaN);
   const { start, end } = positionsOf(range, length);
-  const { pieces, bytes, isAll, rest } = await peek(sliceOf(whole.content, { start, end }));
+  const { pieces, bytes, isAll, rest } = await peek(partsOf(whole.content, 0, [{ start, end }]));
   if (bytes === 0) throw new ReaderError('condition-unmet', 'it is shorter than where the range begins');
   const last = isAll ? start + bytes : Math.min(end, length);
   const known = Number.isNaN(last) ? undefined : { start, last, total: Number.isNaN(length) ? '*' : `${length}` };

@@ -48,7 +48,7 @@ interface Ticket {
   readonly exchange: ChannelKeys;
 }
 
-/** What one Reader knows of one endpoint. */
+/** State of one Reader for one endpoint. */
 export class HttpcryptChannel {
   readonly #options: HttpcryptClientOptions;
   #server: Promise<ServerKey> | undefined;

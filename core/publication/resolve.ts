@@ -1,4 +1,4 @@
-/** What a URL names in a publication: docs/spec/publication.md, "Site settings". The same for every reader. */
+/** Resolves a URL in a publication: docs/spec/publication.md, "Site settings". The same for every reader. */
 import { documentPathOf, isDocumentPath, urlPathOf } from '../site/path.ts';
 import type { DocumentEntry } from './document-entry.ts';
 import type { Redirect, RedirectStatus, SiteSettings } from './settings.ts';

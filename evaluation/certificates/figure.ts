@@ -21,7 +21,7 @@ const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
 const KINDS = [LOOPBACK, TCDL, CELL, INMARSAT, MILSTAR, IRIDIUM];
 const KEY_KINDS: readonly KeyKind[] = ['rsa', 'ecdsa'];
 const RUNS = IS_QUICK ? 1 : 3;
-/** Where a run takes minutes. */
+/** Links on which a run takes minutes. */
 const RUNS_WHERE_SLOW = 1;
 
 /** McVeety, listing A.4: seconds of a server-only handshake without and with the proxies. */

@@ -1,4 +1,4 @@
-/** What a byte and a document cost each part of the system, in nanoseconds and cycles of a core, beside ciphers, signatures and TLS alone. */
+/** Cost of a byte and of a document at each part of the system, in nanoseconds and cycles of a core, beside ciphers, signatures and TLS alone. */
 import { type Measurement, type Table, table } from '../results.ts';
 import { browser } from './browser.ts';
 import { clock } from './cycles.ts';

@@ -1,9 +1,9 @@
-/** What a publisher of the largest kind costs, from what was measured on a smaller one. */
+/** Cost of a publisher of the largest kind, computed from measurements of a smaller one. */
 import { binBitsFor } from '../../core/publication/bins.ts';
 import { type Table, table } from '../results.ts';
 import type { LargestSnapshot } from './largest.ts';
 
-/** What is assumed, and was not measured. */
+/** Assumptions, which were not measured. */
 export const ASSUMED = {
   readers: 1e7,
   documentsADay: 1e6,
@@ -20,7 +20,7 @@ export const ASSUMED = {
   rush: 3600,
 } as const;
 
-/** What was measured, of one each. */
+/** Measurements, of one each. */
 export interface Inputs {
   /** Milliseconds of a core for a key request: of a key server, of PostgreSQL beside it, and bytes that go to its disk. */
   readonly keyServer: number;

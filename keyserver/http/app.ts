@@ -1,4 +1,4 @@
-/** What the listeners of the key server, the API, the reading site and its documents, have in common. */
+/** Parts that API, reading site and its documents have in common. */
 import express, { type Express, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';

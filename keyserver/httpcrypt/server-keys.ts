@@ -9,7 +9,7 @@ import { type ServerKey, serverKey, signRecord } from '../../core/httpcrypt/reco
 const MAXIMUM_TICKETS = 50_000;
 
 export interface ServerKeysOptions {
-  /** Of the endpoint. */
+  /** Address of the endpoint. */
   readonly url: string;
   /** The channel key. */
   readonly signer: KeyPair;

@@ -60,7 +60,7 @@ export function isWithdrawn({ snapshot }: Publication): boolean {
   return parseSnapshot(openEnvelope(snapshot, 'snapshot').signed()).closed;
 }
 
-/** What readers ask for by name: the timestamp, a root, the current snapshot. @param file - such as `7.snapshot.json` */
+/** Reads a file that readers ask for by name: the timestamp, a root, the current snapshot. @param file - such as `7.snapshot.json` */
 export async function readMetadata(database: Database, file: string): Promise<Uint8Array | undefined> {
   if (file === TIMESTAMP_FILE)
     return (await database.first<{ timestamp: Uint8Array }>('SELECT timestamp FROM publication'))?.timestamp;

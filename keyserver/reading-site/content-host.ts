@@ -5,11 +5,11 @@ import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
-import { type EndableAttempt, FailedHosts, HostsInTurn } from '../../reading/content-hosts.ts';
+import { FailedHosts, HostsInTurn } from '../../reading/content-hosts.ts';
 import { ReadingError } from '../../reading/errors.ts';
 import type { FetchFile, HostedFile } from '../../reading/hosted-source.ts';
 import type { HostAnswer } from '../../reading/open-at.ts';
-import type { DocumentSupply } from '../../reading/payload.ts';
+import type { DocumentSupply, HostAttempt } from '../../reading/payload.ts';
 
 /** Milliseconds. */
 const CONNECT_TIMEOUT = 5000;
@@ -30,7 +30,7 @@ export interface ContentTarget {
 }
 
 export interface ContentHosts {
-  /** Where one document can be had; `signal` ends every transfer for it. */
+  /** Sources of one document; `signal` ends every transfer for it. */
   readonly supplyOf: (site: SiteDescription, path: string, entry: DocumentEntry, signal: AbortSignal) => DocumentSupply;
   /** Where a site is carried, in the publisher's order. */
   readonly targetsOf: (site: SiteDescription) => ContentTarget[];
@@ -57,7 +57,7 @@ export function createContentHosts(fetchFrom: Readonly<Record<string, string>>):
   };
 }
 
-/** One document's content hosts. Nothing is kept here. */
+/** Fetches one document from its content hosts. Nothing is kept here. */
 class SiteSupply extends HostsInTurn<ContentTarget> {
   readonly #agent: Agent;
 
@@ -66,7 +66,7 @@ class SiteSupply extends HostsInTurn<ContentTarget> {
     this.#agent = agent;
   }
 
-  protected attempt(target: ContentTarget): EndableAttempt {
+  protected attempt(target: ContentTarget): HostAttempt {
     const ending = new AbortController();
     return {
       origin: target.origin,

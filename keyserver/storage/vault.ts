@@ -16,7 +16,7 @@ import type { MasterKeys } from './master-key.ts';
 const NONCE_LENGTH = 12;
 const MINIMUM_LENGTH = 4 + NONCE_LENGTH + 16;
 const DECOY_VERSION = 0;
-/** As long as the reference to a device. */
+/** Reference as long as that to a device. */
 const DECOY_ROW: RowRef = { table: 'devices', row: '-'.repeat(43), keyId: '-'.repeat(43) };
 
 /** Row that a sealed value belongs to. */

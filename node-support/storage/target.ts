@@ -17,7 +17,7 @@ export interface StoredFile {
   readonly modified: number;
   /** Changes when the file does. */
   readonly tag: string;
-  /** What the target says of the content without being read; for {@link Target.matches}. */
+  /** Statement of the target on the content, without reading it; for {@link Target.matches}. */
   readonly digest: string | undefined;
 }
 

@@ -10,7 +10,7 @@ import type { PublicationRoles } from './roles.ts';
 import type { RunKeys } from './run-keys.ts';
 import type { RunSections } from './sections.ts';
 
-/** What is there: keys, earlier output, and how documents are to come out. */
+/** State of the workspace: keys, earlier output, and how documents are to come out. */
 export interface Inspected {
   readonly location: SiteLocation;
   readonly index: PublisherIndex;
@@ -27,7 +27,7 @@ export interface Inspected {
   readonly recipient: Uint8Array | undefined;
 }
 
-/** What is to be done; the tasks themselves are in the index. */
+/** Decisions of a run; the tasks themselves are in the index. */
 export interface Planned {
   readonly plan: Plan;
   readonly settings: SiteSettings;

@@ -85,7 +85,7 @@ const LOST = { missing: 'knows of no finished run', damaged: 'is damaged' } as c
   string
 >;
 
-/** What was found to be missing or older, and what was done about it. */
+/** Describes what was missing or older, and how the run dealt with it. */
 function recoveredFrom(
   { location: { workspace }, index: { lost }, output, areKeysOlder }: Inspected,
   known: number,

@@ -26,7 +26,7 @@ const RENEWAL = 90 * 86_400;
 /** Bits of the numbers by which the index finds the documents of a bin. */
 const INDEX_BITS = 16;
 
-/** What a publication is made of. */
+/** Parts of a publication. */
 export interface Signing extends Pick<Inspected, 'index' | 'keys' | 'output' | 'roles' | 'sections'> {
   /** The output directory. */
   readonly out: string;

@@ -11,7 +11,7 @@ import type { ChangeReasons } from './summary.ts';
 import type { Placement, WriteTask, WrittenDocument } from './writers/jobs.ts';
 import { CALLS_IN_FLIGHT, type DocumentWriters } from './writers/writers.ts';
 
-/** What writing documents takes. */
+/** Parts of a run that writing documents uses. */
 type Writing = Pick<Inspected, 'appearance' | 'index' | 'keys' | 'output' | 'sections'>;
 
 export interface TasksDone {

@@ -29,7 +29,7 @@ export interface WriteOptions {
   readonly checkNotStopped: () => void;
 }
 
-/** What was done. */
+/** Result of the phase. */
 export interface Done {
   readonly secured: SecuredKeys;
   readonly tasks: TasksDone;

@@ -1,4 +1,4 @@
-/** What the keys of a site have signed at a source: its roots, snapshots whether or not a timestamp names them yet, what it shows. */
+/** Metadata that the keys of a site have signed at a source: its roots, snapshots whether or not a timestamp names them yet, what it shows. */
 
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';

@@ -101,7 +101,7 @@ it('attack 30: a timestamp that has expired for good is not taken, whatever its 
   expect(site.freshness(late).confirmed).toBe(late - HOUR);
 });
 
-it('what is longer than allowed is refused before its signatures are checked, by every verifier', async () => {
+it('every verifier refuses an over-long file before it checks signatures', async () => {
   const publication = await TestPublication.create(NOW);
   const { signers } = publication.roles.root;
   const first = signedOf(publication.firstRoot);

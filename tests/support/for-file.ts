@@ -1,4 +1,4 @@
-/** What tests need, made in a hook and closed in another. The hooks are those of the place of the call: the file, or a `describe`. */
+/** Makes what tests need in a hook, and closes it in another. The hooks are those of the place of the call: the file, or a `describe`. */
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 
 interface Closable {

@@ -34,7 +34,7 @@ export interface Fragment {
   readonly sets: readonly KeyId[];
 }
 
-/** What is stored of an invitation, without its secret. */
+/** Stored part of an invitation, without its secret. */
 export interface StoredInvitation {
   /** Of its key file. */
   readonly name: string;

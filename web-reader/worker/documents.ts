@@ -1,7 +1,7 @@
-/** Where the worker has a document from: what the browser keeps, then the content hosts. */
+/** Sources of a document in the worker: the browser's copies, then the content hosts. */
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { type ContentHost, FailedHosts, HostsInTurn } from '../../reading/content-hosts.ts';
-import type { HostAttempt, StoredCopy } from '../../reading/payload.ts';
+import type { StoredCopy } from '../../reading/payload.ts';
 import { FetchingHost } from '../fetching.ts';
 import { BrowserCopyWriter, dropKept, findKept } from './kept-objects.ts';
 
@@ -35,33 +35,26 @@ export class WorkerSupply extends HostsInTurn<ContentHost> {
     return BrowserCopyWriter.begin(this.path, this.entry, length);
   }
 
-  override async ask<Result>(
-    work: (attempt: HostAttempt) => Promise<Result>,
-    passedOver?: ReadonlySet<string>,
-  ): Promise<Result> {
-    return super.ask((attempt) => (attempt as TimedHost).within(() => work(attempt)), passedOver);
-  }
-
   protected attempt({ origin }: ContentHost, isLast: boolean): TimedHost {
     return new TimedHost(origin, TIMEOUT[isLast ? 'last' : 'withOthers']);
   }
 }
 
-/** A host that has a limited time until what is wanted there has begun. */
+/** Limits the time until what is wanted at a host has begun. */
 class TimedHost extends FetchingHost {
-  readonly #milliseconds: number;
+  readonly #timer: ReturnType<typeof setTimeout>;
 
   constructor(origin: string, milliseconds: number) {
     super(origin);
-    this.#milliseconds = milliseconds;
+    this.#timer = setTimeout(() => super.end(), milliseconds);
   }
 
-  async within<Result>(work: () => Promise<Result>): Promise<Result> {
-    const timer = setTimeout(() => this.end(), this.#milliseconds);
-    try {
-      return await work();
-    } finally {
-      clearTimeout(timer);
-    }
+  opened(): void {
+    clearTimeout(this.#timer);
+  }
+
+  override end(): void {
+    this.opened();
+    super.end();
   }
 }

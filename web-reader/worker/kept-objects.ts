@@ -5,6 +5,7 @@
  */
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { headTargetOf, targetUrlPath } from '../../core/publication/names.ts';
+import type { StoredCopy } from '../../reading/payload.ts';
 
 const CACHE = 'wispr-objects';
 const ISSUE = 'wispr-issue ';
@@ -19,24 +20,17 @@ let writes = 0;
 /** Writes under way, by name: whether they came to a good end. */
 const writing = new Map<string, Promise<boolean>>();
 
-/** A whole object: head, then payload. */
-export interface KeptObject {
-  readonly length: number;
-  /** From a byte on, up to another. */
-  from(start: number, end?: number): AsyncGenerator<Uint8Array, undefined>;
-}
-
 /** Under which an object is kept. */
 export function nameOf(path: string, { head }: DocumentEntry): string {
   return targetUrlPath(headTargetOf(path), head);
 }
 
 /** `undefined` where it is not kept, or the browser does not say. */
-export async function findKept(path: string, entry: DocumentEntry): Promise<KeptObject | undefined> {
+export async function findKept(path: string, entry: DocumentEntry): Promise<StoredCopy | undefined> {
   try {
     const found = await caches.match(nameOf(path, entry));
     const blob = await found?.blob();
-    return blob && { length: blob.size, from: (start, end = blob.size) => piecesOf(blob.slice(start, end)) };
+    return blob && { from: (start, end = blob.size) => piecesOf(blob.slice(start, end)) };
   } catch {
     return undefined;
   }

@@ -9,7 +9,7 @@ import { READING_TIMES } from '../../reading/times.ts';
 import { fetchSmall } from '../fetching.ts';
 import { scope } from './scope.ts';
 
-/** Where this origin has what the key server knows, and all of it in one, whose longest length is in bytes. */
+/** Paths of this origin with the files of the key server, and with all of them in one, whose longest length is in bytes. */
 const OWN_PATH = '/-/publication/';
 const BUNDLE = 'current';
 const BUNDLE_LENGTH = 1_048_576;
@@ -17,7 +17,7 @@ const BUNDLE_LENGTH = 1_048_576;
 const FIRST_ROOT = METADATA_PATH + FIRST_ROOT_FILE;
 const TIMESTAMP = METADATA_PATH + TIMESTAMP_FILE;
 
-/** By URL path. */
+/** Files by URL path. */
 type Files = ReadonlyMap<string, Uint8Array>;
 
 /** @param hosts - origins of the content hosts, as they are known now */

@@ -3,7 +3,7 @@ import type { DocumentReader } from '../../../core/object/document-reader.ts';
 import { ObjectError } from '../../../core/object/errors.ts';
 import type { Payload } from '../../../reading/payload.ts';
 import { LIMITS } from '../../limits.ts';
-import type { CacheWriter } from '../cache/object-writer.ts';
+import { CacheWriter } from '../cache/object-writer.ts';
 import { CachedObject } from '../cache/stored-object.ts';
 import type { BlockOpener } from './block-opener.ts';
 import { type FileInUse, OpenedRuns, type RunSupply } from './opened-runs.ts';
@@ -12,17 +12,14 @@ export class ThreadedBlocks implements RunSupply {
   readonly reader: DocumentReader;
   readonly #payload: Payload;
   readonly #opener: BlockOpener;
-  readonly #copy: { readonly writer: CacheWriter | undefined };
   /** Whether blocks were taken out of the file of a stored object that the payload does not know of. */
   #isElsewhere = false;
   #runs: OpenedRuns | undefined;
 
-  /** @param copy - has the writer of the copy that is kept meanwhile */
-  constructor(payload: Payload, opener: BlockOpener, copy: { readonly writer: CacheWriter | undefined }) {
+  constructor(payload: Payload, opener: BlockOpener) {
     this.reader = payload.reader;
     this.#payload = payload;
     this.#opener = opener;
-    this.#copy = copy;
   }
 
   /** Large payloads are opened on threads, once it is known whether they are kept. */
@@ -65,15 +62,21 @@ export class ThreadedBlocks implements RunSupply {
   }
 
   get isKeeping(): boolean {
-    return this.#copy.writer?.isOver === false;
+    return this.#writer?.isOver === false;
   }
 
   keepRun(blocks: Uint8Array, spent: () => void): Promise<void> | undefined {
-    return this.#copy.writer?.keep(blocks, spent);
+    return this.#writer?.keep(blocks, spent);
   }
 
   recover(offset: number, error: unknown): Promise<void> {
     return this.#payload.recover(offset, error);
+  }
+
+  /** Writer of the copy that is kept meanwhile. */
+  get #writer(): CacheWriter | undefined {
+    const { writer } = this.#payload.copy;
+    return writer instanceof CacheWriter ? writer : undefined;
   }
 
   get #stored(): CachedObject | undefined {
