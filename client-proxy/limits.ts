@@ -7,6 +7,8 @@ export const DEFAULT_LIMITS = Object.freeze({
   ...READING_TIMES,
   /** Connections of clients; beyond, the one that has been idle longest is closed. */
   clientConnections: 2_048,
+  /** Requests that wait on one connection for those before them: what two reads of a socket may hold, after which it waits. */
+  pipelined: 4_096,
   /** Documents that are decoded or changed at a time, 16 MiB each for Brotli; further ones wait. As many as browsers have connections to one proxy. */
   changedDeliveries: 32,
   /** How long a client must have read nothing before its document is ended for others: a steady one can seem to stop for seconds. And how long others wait. */
@@ -53,10 +55,6 @@ export function limitsOf({ limits = DEFAULT_LIMITS }: { readonly limits?: Limits
 
 /** Bounds that are the same for every caller. */
 export const LIMITS = Object.freeze({
-  /** Pipelined requests on one connection that wait for those before them. */
-  pipelined: 32,
-  /** What is read and dropped of a request that was answered early, to keep its connection. */
-  droppedOfRequest: 16_777_216,
   /** How often a message may pass a program like this one before it counts as a loop. */
   passages: 8,
   /** Header fields of a request or an answer together. */

@@ -91,7 +91,8 @@ export interface RunningKeyServer {
 export async function startKeyServer(config: KeyServerConfig, options: StartOptions = {}): Promise<RunningKeyServer> {
   checkBeforeStart(config);
   const { log = pino({ base: null }, destination(2)) } = options;
-  const { state, listeners } = await openStateAndListeners(config, log, options);
+  const limits = { ...DEFAULT_LIMITS, ...limitsOf(config), ...options.limits };
+  const { state, listeners } = await openStateAndListeners(config, log, limits, options);
   /** Parts that work for requests: they end in reverse order, once no request runs any more. */
   const parts = new AsyncDisposableStack();
   parts.defer(() => state.database.close());
@@ -100,7 +101,7 @@ export async function startKeyServer(config: KeyServerConfig, options: StartOpti
     await parts.disposeAsync();
   };
   try {
-    const running = await serve(config, state, listeners, parts, { ...options, log });
+    const running = await serve(config, state, listeners, parts, { ...options, log, limits });
     return { ...running, close: () => close().then(() => log.info('stopped')) };
   } catch (error) {
     await close();
@@ -113,12 +114,16 @@ async function serve(
   opened: KeyServerState,
   listeners: Listeners,
   parts: AsyncDisposableStack,
-  { log, limits: given, webReader: folder, renewalInterval }: StartOptions & { readonly log: Logger },
+  {
+    log,
+    limits,
+    webReader: folder,
+    renewalInterval,
+  }: StartOptions & { readonly log: Logger; readonly limits: RequestLimits },
 ): Promise<Omit<RunningKeyServer, 'close'>> {
   const { database } = opened;
   const origins = { keyServer: listeners.api.origin, reading: listeners.reading.origin };
   const documents = listeners.documents.origin;
-  const limits = { ...DEFAULT_LIMITS, ...limitsOf(config), ...given };
   const isTrustedProxy = trustedProxies(config.trustedProxies);
 
   // Parts that the apps use.

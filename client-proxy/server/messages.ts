@@ -1,9 +1,9 @@
 /**
  * Header fields of messages that pass through, as Node.js gives them: a flat list, names and values alternating, one character a byte, so that
- * order, case, repetition and every byte stay as they were (RFC 9110 section 7.6). And what is refused though Node.js's parser (llhttp, strict)
- * accepts it, because two programs could read it in two ways: RFC 9112 sections 2.3, 3.2, 6.1; RFC 9110 section 7.2.
+ * order, case, repetition and every byte stay as they were (RFC 9110 section 7.6). And what is refused because two programs could read it in two ways.
  */
 import type { IncomingMessage } from 'node:http';
+import { requestFault } from '../../node-support/http-requests.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { VIA_NAME } from '../network/answer-fields.ts';
@@ -77,23 +77,10 @@ function namedByConnection(fields: readonly string[]): Set<string> | undefined {
   return named;
 }
 
-/** What may stand in `Host`: nothing that ends it, and nothing of a URL besides host and port. RFC 9110 section 7.2 */
-const HOST = /^[\w.:[\]%~!$&'()*+,;=-]*$/;
-
 /** @throws ReaderError `bad-request`; the connection must not be used after the refusal */
-export function checkRequest({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
-  if (httpVersion !== '1.1' && httpVersion !== '1.0')
-    throw new ReaderError('bad-request', `HTTP/${httpVersion} is not spoken here`);
-  const coding = headers['transfer-encoding'];
-  if (coding !== undefined) {
-    if (httpVersion === '1.0') throw new ReaderError('bad-request', 'HTTP/1.0 has no Transfer-Encoding');
-    if (coding.toLowerCase() !== 'chunked')
-      throw new ReaderError('bad-request', 'no other transfer coding than chunked is known here');
-  }
-  if (headers.host === undefined && httpVersion === '1.1')
-    throw new ReaderError('bad-request', 'there is no Host field');
-  if (countOf('host', rawHeaders) > 1) throw new ReaderError('bad-request', 'there is more than one Host field');
-  if (!HOST.test(headers.host ?? '')) throw new ReaderError('bad-request', 'the Host field is malformed');
+export function checkRequest(request: IncomingMessage): void {
+  const fault = requestFault(request);
+  if (fault !== undefined) throw new ReaderError('bad-request', fault);
 }
 
 /**
@@ -116,11 +103,4 @@ export function checkAnswer({ httpVersion, statusCode = 0, headers }: IncomingMe
 /** Whether a body comes with a request. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-}
-
-function countOf(wanted: string, fields: readonly string[]): number {
-  let count = 0;
-  for (let index = 0; index < fields.length; index += 2)
-    if (fields[index]?.length === wanted.length && fields[index]?.toLowerCase() === wanted) count++;
-  return count;
 }

@@ -22,7 +22,7 @@ import { HostHealth, type HostReport } from '../site/host-health.ts';
 import { cacheDirectoryFor, type StorageOptions, storeOptions } from '../store/locations.ts';
 import { chooseSettings, type SettingName, SettingsKeeper, settingText } from '../store/settings.ts';
 import { ReaderStore } from '../store/store.ts';
-import { attachRouter, serverOptions } from './server.ts';
+import { attachRouter, readerServerOptions } from './server.ts';
 
 const ignore = () => undefined;
 
@@ -92,7 +92,7 @@ export interface OpenReader extends AsyncDisposable {
  */
 export async function openReader(
   options: ProxyOptions = {},
-  server: Server = createServer(serverOptions(limitsOf(options))),
+  server: Server = createServer(readerServerOptions(limitsOf(options))),
 ): Promise<OpenReader> {
   await using opened = new AsyncDisposableStack();
   const store = opened.use(await ReaderStore.open({ ...storeOptions(options), mayWait: options.mayStartLocked }));
@@ -123,7 +123,7 @@ export async function openReader(
   const shared = { ...common, pages, ownPort };
   const stopServing = attachRouter(server, { ...shared, refused });
   const openConnector = (onRefusal: (error: CodedError) => void): InProcessConnector => {
-    const own = createServer(serverOptions(limits));
+    const own = createServer(readerServerOptions(limits));
     const close = attachRouter(own, { ...shared, refused: onRefusal });
     return { connect: () => connectTo(own), close };
   };

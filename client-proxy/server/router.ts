@@ -6,6 +6,7 @@ import type { CodedError } from '../../core/errors.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { documentPathOf } from '../../core/site/path.ts';
+import { meetExpectation } from '../../node-support/http-requests.ts';
 import { asksForNewest, confirmedAt } from '../../reading/confirmation.ts';
 import { ReadingError } from '../../reading/errors.ts';
 import { isWindow, senderOf } from '../../reading/navigation.ts';
@@ -172,7 +173,7 @@ export class Router {
     const label = labelOf(host.host) ?? '';
     const site = this.#options.sites.nameOf(label);
     call.address = addressOf(site === undefined ? { ...host, path } : { host: site, port: 80, path });
-    if (call.request.headers.expect !== undefined && hasBody(call.request)) call.response.writeContinue();
+    if (!meetExpectation(call.request, call.response)) return void call.response.writeHead(417).end();
     welcome(call, `http://${host.host}:${host.port}`);
     const { pages } = this.#options;
     if (pages.guard.isOwn(host)) {

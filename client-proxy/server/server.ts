@@ -1,21 +1,14 @@
 /** The HTTP server in front of proxy and gateway: what it accepts, how long it waits, and what ends it. */
-import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { ClientConnections, serverOptions } from '../../node-support/client-connections.ts';
 import { LIMITS, type Limits } from '../limits.ts';
-import { ClientConnections } from './connections.ts';
 import { Router, type RouterOptions } from './router.ts';
 import { openTunnel, type TunnelOptions } from './tunnel.ts';
 
-/** Options of every server of the Reader. */
-export const serverOptions = (limits: Limits): ServerOptions => ({
-  maxHeaderSize: LIMITS.headerFields,
-  headersTimeout: limits.requestHead,
-  requestTimeout: 0, // an upload may take what it takes
-  keepAliveTimeout: limits.clientIdle,
-  optimizeEmptyRequests: true,
-  requireHostHeader: false, // checkRequest does, and lets nothing that comes behind be looked at
-  insecureHTTPParser: false, // whatever the command line of Node.js says
-});
+/** The options of every server of the Reader. An upload may take what it takes. */
+export const readerServerOptions = (limits: Limits): ServerOptions =>
+  serverOptions(limits, { maxHeaderSize: LIMITS.headerFields, requestTimeout: 0 });
 
 /** Attaches proxy and gateway to a server. @returns closes everything, after a short time for pending answers */
 export function attachRouter(
@@ -24,7 +17,6 @@ export function attachRouter(
 ): () => Promise<void> {
   const router = new Router(options);
   const connections = new ClientConnections(options.limits);
-  server.maxHeadersCount = 0; // Node.js would leave out what is beyond; the bound is in bytes
   server.timeout = options.limits.clientSilence;
   // An option of `createServer`, which Node.js keeps as a property of this name; only now is the router there.
   Object.assign(server, {
@@ -41,17 +33,9 @@ export function attachRouter(
     raw.add(socket);
     socket.once('close', () => raw.delete(socket));
   };
-  const answer = (request: IncomingMessage, response: ServerResponse) =>
-    contain(request.socket, () =>
-      connections.enqueue(
-        request,
-        response,
-        () => void contain(request.socket, () => router.handle(request, response)),
-      ),
-    );
-  connections.watch(server);
-  server.on('request', answer).on('checkContinue', answer).on('checkExpectation', answer);
-  server.on('clientError', (error, socket) => contain(socket, () => connections.fail(error, socket)));
+  connections.serve(server, (request, response) => {
+    void contain(request.socket, () => router.handle(request, response));
+  });
   server.on('connect', (request, socket, head) =>
     contain(adopt(socket), () => {
       if (connections.isBusy(socket)) return void socket.destroy(); // its answer would come before that of an earlier request

@@ -11,7 +11,7 @@ import { ownConnections } from '../server/connection-owner.ts';
 import { listen } from '../server/listen.ts';
 import { LoopbackServer } from '../server/loopback-server.ts';
 import { type OpenReader, openReader, type ProxyOptions } from '../server/open-reader.ts';
-import { serverOptions } from '../server/server.ts';
+import { readerServerOptions } from '../server/server.ts';
 import { storeOptions } from '../store/locations.ts';
 import type { KeyLocation } from '../store/protection.ts';
 import { serveCommands } from './serve-commands.ts';
@@ -55,7 +55,10 @@ export interface RunningProxy extends Pick<OpenReader, 'cache' | 'health' | 'loc
 export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
   const { otherUsers = false, onRefusal: refused = ignore } = options;
   const { directory, limits } = storeOptions(options);
-  const server = new LoopbackServer(serverOptions(limitsOf(options)), await ownConnections({ otherUsers, refused }));
+  const server = new LoopbackServer(
+    readerServerOptions(limitsOf(options)),
+    await ownConnections({ otherUsers, refused }),
+  );
   const open = () => openReader(options, server);
   const reader = await inReader<OpenReader | ReaderStatus>({ directory, limits, name: 'status' }, open);
   if ('process' in reader) throw alreadyRunning(reader);

@@ -42,6 +42,14 @@ export interface RequestLimits {
   readonly subscriptionsPerAddress: number;
   /** Requests for timestamp and roots a minute of one address. */
   readonly metadataPerAddress: number;
+  /** Connections to one listener at a time: of one address, unless it is a trusted proxy, and of all; the one longest without a request makes room. */
+  readonly clientConnectionsPerAddress: number;
+  readonly clientConnections: number;
+  /** Requests that wait on one connection for those before them. */
+  readonly pipelined: number;
+  /** Milliseconds: until a request has arrived whole, and between two on a connection. */
+  readonly requestHead: number;
+  readonly clientIdle: number;
   /** Readers of one subscriber, and as many browsers: `limits.devices` of the configuration. */
   readonly devicesPerSubscriber: number;
 }
@@ -66,6 +74,11 @@ export const DEFAULT_LIMITS: RequestLimits = {
   publishingPerAddress: 60,
   subscriptionsPerAddress: 1200,
   metadataPerAddress: 1200,
+  clientConnectionsPerAddress: 512,
+  clientConnections: 4096,
+  pipelined: 64,
+  requestHead: 30_000,
+  clientIdle: 5000,
   devicesPerSubscriber: 20,
 };
 

@@ -2,26 +2,32 @@
 import { createHash } from 'node:crypto';
 import type { RequestListener, Server } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
+import type { AddressInfo, Socket } from 'node:net';
+import { ipKeyGenerator } from 'express-rate-limit';
 import { isLoopback } from '../../core/site/site.ts';
+import {
+  ClientConnections,
+  type ConnectionLimits,
+  type Explain,
+  serverOptions,
+} from '../../node-support/client-connections.ts';
 import { createServer as createHttpServer } from '../../node-support/http.ts';
+import { meetExpectation, readAbsoluteForm, requestFault } from '../../node-support/http-requests.ts';
 import type { KeyServerConfig, ListenerConfig } from '../config/config.ts';
 import { listenAt } from '../config/listen-at.ts';
 import { KeyServerError } from '../errors.ts';
 import type { IsTrustedProxy } from './client-address.ts';
-import { rememberConnections } from './cut.ts';
 import { TICKET_KEY_LIFETIME } from './ticket-keys.ts';
 import { readTls } from './tls.ts';
 
-/** Milliseconds within which a request must have arrived whole. */
-const REQUEST_TIMEOUT = 30_000;
 /** Bytes of a head. Less than one record of TLS, so that what arrives with the byte too many is the head from its beginning on. */
 const LONGEST_HEAD = 12 * 1024;
 /** Bytes: a path or a `Referer` that a foreign page makes stays out of a judgement on cookies, and cookies of this site are shorter. */
 const LONG = 4096;
 /** Milliseconds that running requests get when the server stops. */
 const CLOSE_TIMEOUT = 5000;
+/** Milliseconds without a byte in either direction, after which a connection is closed. */
+const SILENCE = 120_000;
 
 /** A listener; it answers 503 until it is given an app. */
 export interface Listener {
@@ -85,20 +91,29 @@ export async function listenFor(
     | 'httpcrypt.listen'
     | 'metrics.listen',
   isTrustedProxy: IsTrustedProxy,
+  limits: ConnectionLimits,
 ): Promise<Listener> {
   let app: RequestListener = (_request, response) => void response.writeHead(503).end();
-  const listener: RequestListener = (request, response) => app(request, response);
   const secure = settings.tls && resumable(originOf(settings));
+  const options = serverOptions(limits, { maxHeaderSize: LONGEST_HEAD, requestTimeout: limits.requestHead });
   const server = settings.tls
-    ? createHttpsServer(
-        { ...readTls(settings.tls, originOf(settings)), ...secure, maxHeaderSize: LONGEST_HEAD },
-        listener,
-      )
-    : createHttpServer({ maxHeaderSize: LONGEST_HEAD }, listener);
+    ? createHttpsServer({
+        ...readTls(settings.tls, originOf(settings)),
+        ...secure,
+        ...options,
+        handshakeTimeout: limits.requestHead,
+      })
+    : createHttpServer(options);
   let ticketKey: Buffer | undefined;
-  server.requestTimeout = REQUEST_TIMEOUT;
-  server.on('clientError', answerClientError);
-  rememberConnections(server);
+  server.timeout = SILENCE;
+  const addressOf = ({ remoteAddress = '' }: Socket) =>
+    isTrustedProxy(remoteAddress, 0) ? undefined : ipKeyGenerator(remoteAddress);
+  new ClientConnections(limits, { addressOf, explain }).serve(server, (request, response) => {
+    if (requestFault(request) !== undefined) return void response.writeHead(400, { Connection: 'close' }).end();
+    if (!meetExpectation(request, response)) return void response.writeHead(417).end();
+    readAbsoluteForm(request);
+    app(request, response);
+  });
   if (!settings.tls && settings.origin?.startsWith('https:'))
     server.on('connection', (socket) => isTrustedProxy(socket.remoteAddress ?? '', 0) || socket.destroy());
   await listenAt(server, settings.listen, member);
@@ -131,24 +146,14 @@ function resumable(origin: string) {
 
 const TOO_LARGE =
   'Your browser sent more cookies than this site takes, and was told to remove them. Open the page again.\n';
-const FORGET = `Clear-Site-Data: "cache", "cookies", "storage"\r\nContent-Type: text/plain\r\nContent-Length: ${TOO_LARGE.length}\r\n`;
+const FORGET = `Clear-Site-Data: "cache", "cookies", "storage"\r\nContent-Type: text/plain\r\n`;
 
 /**
- * Answers what is no request, as Node.js does by itself; but a browser that sends too many cookies is told to forget them: a published script
- * could otherwise shut its reader out of this host, or keep a sign-out from removing keys, by cookies for the whole domain. The keys go too,
- * because the page that removes them at a sign-out was not reached.
+ * Tells a browser that sends too many cookies to forget them: a published script could otherwise shut its reader out of this host, or keep a
+ * sign-out from removing keys, by cookies for the whole domain. The keys go too, because the page that removes them at a sign-out was not reached.
  */
-function answerClientError(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Duplex): void {
-  const { code, rawPacket } = error;
-  if (!socket.writable || code === 'ECONNRESET') return void socket.destroy();
-  const end = 'Connection: close\r\n';
-  if (code === 'HPE_HEADER_OVERFLOW') {
-    const [fields, text] = hasLongCookies(rawPacket) ? [FORGET, TOO_LARGE] : ['', ''];
-    return void socket.end(`HTTP/1.1 431 Request Header Fields Too Large\r\n${fields}${end}\r\n${text}`);
-  }
-  const status = code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request';
-  socket.end(`HTTP/1.1 ${status}\r\n${end}\r\n`);
-}
+const explain: Explain = (status, { rawPacket }: NodeJS.ErrnoException & { rawPacket?: Buffer }) =>
+  status === 431 && hasLongCookies(rawPacket) ? { fields: FORGET, text: TOO_LARGE } : { fields: '', text: '' };
 
 /**
  * Whether cookies make a head too long. Any page can request a long path here, by a picture or a link; it can lengthen no cookies of

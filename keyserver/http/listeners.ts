@@ -1,4 +1,5 @@
 /** The listeners of a running key server: what listens, and for whom. */
+import type { ConnectionLimits } from '../../node-support/client-connections.ts';
 import type { KeyServerConfig, ListenerConfig } from '../config/config.ts';
 import { trustedProxies } from './client-address.ts';
 import { type Listener, listenFor } from './listen.ts';
@@ -18,12 +19,12 @@ export interface Listeners {
  *
  * @throws KeyServerError `configuration-invalid`, `certificate-…`, `listen-failed`
  */
-export async function openListeners(config: KeyServerConfig): Promise<Listeners> {
+export async function openListeners(config: KeyServerConfig, limits: ConnectionLimits): Promise<Listeners> {
   const isTrustedProxy = trustedProxies(config.trustedProxies);
   const { reading, httpcrypt, metrics, admin } = config;
   const opened: Listener[] = [];
   const open = async (settings: ListenerConfig, member: Parameters<typeof listenFor>[1]) => {
-    const listener = await listenFor(settings, member, isTrustedProxy);
+    const listener = await listenFor(settings, member, isTrustedProxy, limits);
     opened.push(listener);
     return listener;
   };

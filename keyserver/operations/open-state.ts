@@ -2,6 +2,7 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { ConnectionLimits } from '../../node-support/client-connections.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
 import { closeListeners, type Listeners, openListeners } from '../http/listeners.ts';
@@ -32,12 +33,13 @@ export interface DatabaseWait {
 export async function openStateAndListeners(
   config: KeyServerConfig,
   log: Logger,
+  limits: ConnectionLimits,
   start: DatabaseWait,
 ): Promise<StateAndListeners> {
   const state = await openState(config, start.now).catch(unlessAway);
-  if (state instanceof KeyServerError) return waitForState(config, log, state, start);
+  if (state instanceof KeyServerError) return waitForState(config, log, limits, state, start);
   try {
-    return { state, listeners: await openListeners(config) };
+    return { state, listeners: await openListeners(config, limits) };
   } catch (error) {
     await state.database.close();
     throw error;
@@ -47,10 +49,11 @@ export async function openStateAndListeners(
 async function waitForState(
   config: KeyServerConfig,
   log: Logger,
+  limits: ConnectionLimits,
   { code, message }: KeyServerError,
   { now, signal }: DatabaseWait,
 ): Promise<StateAndListeners> {
-  const listeners = await openListeners(config);
+  const listeners = await openListeners(config, limits);
   listeners.api.serve(answerHealth);
   log.warn({ code, reason: message }, 'the database is away: waiting for it');
   try {

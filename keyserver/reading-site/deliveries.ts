@@ -3,7 +3,7 @@
  * nothing would hold them for as long as they like. So one address has a few at a time, and a delivery below a least rate is cut.
  */
 import type { Request, RequestHandler, Response } from 'express';
-import { cutConnection } from '../http/cut.ts';
+import { cutConnection } from '../../node-support/plain-sockets.ts';
 import { addressOf, type RequestLimits } from '../http/limits.ts';
 
 type DeliveryLimits = Pick<RequestLimits, 'openDocumentsPerAddress' | 'documentWait' | 'readerSilence'>;

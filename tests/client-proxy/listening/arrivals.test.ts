@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../client-proxy/limits.ts';
-import { ClientConnections } from '../../../client-proxy/server/connections.ts';
 import { type Admit, LoopbackServer } from '../../../client-proxy/server/loopback-server.ts';
-import { serverOptions } from '../../../client-proxy/server/server.ts';
+import { readerServerOptions } from '../../../client-proxy/server/server.ts';
+import { ClientConnections } from '../../../node-support/client-connections.ts';
 
 const BOUND = 20;
 const limits = { ...DEFAULT_LIMITS, clientConnections: BOUND };
@@ -13,9 +13,9 @@ const limits = { ...DEFAULT_LIMITS, clientConnections: BOUND };
 const isOpen = (socket: Socket) => !socket.destroyed && !socket.readableEnded;
 
 async function withServer(admit: Admit, test: (open: () => Promise<Socket>) => Promise<void>): Promise<void> {
-  const server = new LoopbackServer(serverOptions(limits), admit);
+  const server = new LoopbackServer(readerServerOptions(limits), admit);
   const connections = new ClientConnections(limits);
-  connections.watch(server);
+  connections.serve(server, () => undefined);
   const sockets: Socket[] = [];
   server.on('arrival', (socket: Socket) => sockets.push(socket));
   try {

@@ -1,9 +1,10 @@
 /**
- * Cuts connections by a TCP reset. An ordinary close says, over TLS and in HTTP/1.0 alike, that all was sent; a reset cannot be taken for it.
- * Node resets plain sockets only, so for TLS the plain one beneath has to be known.
+ * The plain TCP connections beneath the TLS connections of servers: what limits count, and what a reset cuts. An ordinary close says, over TLS and
+ * in HTTP/1.0 alike, that all was sent; a reset cannot be taken for it, and Node.js resets plain sockets only.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 /** Open plain connections of all listeners, by their two ends. */
 const connections = new Map<string, Socket>();
@@ -17,10 +18,15 @@ export function rememberConnections(server: Server): void {
   });
 }
 
-/** Cuts the connection at once, visibly. @param socket - of a request to a server given to {@link rememberConnections} */
+/** The TCP connection of a request to a server given to {@link rememberConnections}; of another server, its own. */
+export function plainSocketOf(socket: Duplex): Duplex {
+  return 'encrypted' in socket ? (connections.get(endsOf(socket as Duplex as Socket)) ?? socket) : socket;
+}
+
+/** Cuts the connection at once, visibly. */
 export function cutConnection(socket: Socket | null): void {
   if (!socket || socket.destroyed) return;
-  (connections.get(endsOf(socket)) ?? socket).resetAndDestroy();
+  (plainSocketOf(socket) as Socket).resetAndDestroy();
 }
 
 function endsOf({ localAddress, localPort, remoteAddress, remotePort }: Socket): string {
