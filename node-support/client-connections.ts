@@ -152,13 +152,9 @@ export class ClientConnections {
       if (request.headers['transfer-encoding']?.toLowerCase() !== 'chunked') answer();
       else process.nextTick(() => void (connection.isOver || socket.destroyed || answer()));
     };
-    if (connection.response === undefined) return begin();
-    if (connection.queue.push(begin) > this.#limits.pipelined) return void socket.destroy();
-    if (connection.queue.length < PIPELINED) return;
-    socket.pause();
-    // Reading the end of the request under way, Node.js resumes the connection.
-    if (!connection.isPaused) socket.on('resume', () => connection.queue.length >= PIPELINED && socket.pause());
-    connection.isPaused = true;
+    if (connection.response === undefined) begin();
+    else if (connection.queue.push(begin) > this.#limits.pipelined) socket.destroy();
+    else if (connection.queue.length >= PIPELINED) holdBack(connection, socket);
   }
 
   /** Whether a request is under way: then a connection cannot become a tunnel. */
@@ -214,6 +210,13 @@ export class ClientConnections {
     this.#waiting.delete(socket);
     this.#leaving.delete(socket);
   }
+}
+
+/** Has further requests wait in the socket. Reading the end of the request under way, Node.js would resume it. */
+function holdBack(connection: Connection, socket: Socket): void {
+  socket.pause();
+  if (!connection.isPaused) socket.on('resume', () => connection.queue.length >= PIPELINED && socket.pause());
+  connection.isPaused = true;
 }
 
 /** Says a last word, and ends the connection whether or not its client does. */

@@ -7,10 +7,10 @@ import { connect, type TLSSocket } from 'node:tls';
 import { pino } from 'pino';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
-import { cutConnection, rememberConnections } from '../../node-support/plain-sockets.ts';
 import { currentTicketKey, followTicketKey, TICKET_KEY_LIFETIME } from '../../keyserver/http/ticket-keys.ts';
 import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
+import { cutConnection, rememberConnections } from '../../node-support/plain-sockets.ts';
 import { makeSelfSigned } from '../support/certificates.ts';
 import { configIn, logged, temporaryFolder } from '../support/keyserver-rig.ts';
 
