@@ -38,14 +38,13 @@ const STATUS_OF: Record<string, number> = {
 /** The options of every HTTP server, whatever the command line of Node.js says. */
 export function serverOptions(
   { requestHead, clientIdle }: ConnectionLimits,
-  more: { readonly maxHeaderSize: number; readonly requestTimeout: number },
+  more: ServerOptions & { readonly maxHeaderSize: number; readonly requestTimeout: number },
 ): ServerOptions {
   return {
     ...more,
     headersTimeout: requestHead,
     connectionsCheckingInterval: Math.min(requestHead / 2, 30_000),
     keepAliveTimeout: clientIdle,
-    optimizeEmptyRequests: true,
     requireHostHeader: false, // requestFault does, and lets nothing that comes behind be looked at
     insecureHTTPParser: false,
   };

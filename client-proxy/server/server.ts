@@ -8,7 +8,7 @@ import { openTunnel, type TunnelOptions } from './tunnel.ts';
 
 /** The options of every server of the Reader. An upload may take what it takes. */
 export const readerServerOptions = (limits: Limits): ServerOptions =>
-  serverOptions(limits, { maxHeaderSize: LIMITS.headerFields, requestTimeout: 0 });
+  serverOptions(limits, { maxHeaderSize: LIMITS.headerFields, requestTimeout: 0, optimizeEmptyRequests: true });
 
 /** Attaches proxy and gateway to a server. @returns closes everything, after a short time for pending answers */
 export function attachRouter(
