@@ -27,7 +27,7 @@ export const KEY_FILES_PATH = '/-/keys/';
 export const ROOT_WORKER = '/wispr-worker.js';
 
 /** Where a browser at the documents' origin is led after signing out. */
-export const LEFT_PAGE = '/-/left';
+export const LEAVE_PAGE = '/-/leave';
 
 const MAXIMUM_PATH_BYTES = 2048;
 const INDEX_DOCUMENT = 'index.html';

@@ -155,10 +155,10 @@ async function acceptForgetting(pages: AccountPages, request: Request, response:
     await removeDevice(asReader(pages.state, subscriber.name), subscriber.id, device);
   await endSessionOf(pages, request);
   pages.knownBrowser.clear(response);
-  leave(pages, response, '"cache", "storage"');
+  await leave(pages, response, '"cache", "storage"');
 }
 
 async function acceptSignOut(pages: AccountPages, request: Request, response: Response): Promise<void> {
   await endSessionOf(pages, request);
-  leave(pages, response);
+  await leave(pages, response);
 }

@@ -9,6 +9,7 @@ import { endSession, findSession, type NewSession } from '../sign-in/accounts.ts
 import type { OpenIdSignIn } from '../sign-in/openid-configuration.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import type { OwnPages } from './own-pages.ts';
+import { leavingPage } from './pages.ts';
 import type { ProgramVersion } from './program.ts';
 import type { ReadingCookie } from './session-cookie.ts';
 import { rememberBrowser, type SignInLimits } from './sign-in-limits.ts';
@@ -53,10 +54,12 @@ export async function subscriberOf(
   return token === undefined ? undefined : findSession(state, token);
 }
 
-/** Takes the session out of the browser, and leads to where the documents' origin does the same. */
-export function leave({ cookie, documents }: AccountPages, response: Response, data = '"cache"'): void {
-  cookie.clear(response);
-  response.set('Clear-Site-Data', data).redirect(303, `${documents}/-/leave`);
+/** Takes the session out of the browser, and answers with a form by which the documents' origin does the same. */
+export async function leave(pages: AccountPages, response: Response, data = '"cache"'): Promise<void> {
+  pages.cookie.clear(response);
+  // The form has to say where it comes from.
+  response.set({ 'Clear-Site-Data': data, 'Referrer-Policy': 'strict-origin' });
+  response.type('html').send(leavingPage(await pages.masthead(), pages.documents));
 }
 
 /** The token is always new; a session that the browser had ends. From now on the browser is known. */

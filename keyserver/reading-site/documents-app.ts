@@ -4,7 +4,7 @@
  */
 import type { Express, Request, Response } from 'express';
 import type { Freshness } from '../../core/publication/site-publication.ts';
-import { LEFT_PAGE, READING_SITE_PAGES } from '../../core/site/path.ts';
+import { READING_SITE_PAGES } from '../../core/site/path.ts';
 import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import { noticePage } from '../../reading/refusal-page.ts';
 import type { AppOptions } from '../http/app.ts';
@@ -14,7 +14,14 @@ import type { KeyServerState } from '../storage/state.ts';
 import type { ContentHosts } from './content-host.ts';
 import { takeTurns } from './deliveries.ts';
 import { addEntrance, begin, type Entrance, hasBegun, readerOf } from './entrance.ts';
-import { addInBrowser, type InBrowser, onlyOwnWorker, startInBrowser } from './in-browser.ts';
+import {
+  addInBrowser,
+  type InBrowser,
+  isReadInBrowser,
+  onlyOwnWorker,
+  sendLeaving,
+  startInBrowser,
+} from './in-browser.ts';
 import {
   createReadingApp,
   documentLimit,
@@ -53,7 +60,8 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     state,
     origin,
     account,
-    left: options.webReader === undefined ? `${account}/-/sign-in?left=1` : LEFT_PAGE,
+    isInBrowser: () => isReadInBrowser(inBrowser),
+    sendLeaving: (response) => sendLeaving(inBrowser, response),
     session: sessionCookie(origin),
     secret: entryCookie(origin),
   };

@@ -4,14 +4,16 @@
  * challenge, so a code from another browser opens nothing.
  */
 import type { Express, Request, RequestHandler, Response } from 'express';
+import { LEAVE_PAGE } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
+import { senderOf } from '../../reading/navigation.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/app.ts';
 import { queryOf } from '../http/forms.ts';
 import { challengeOf, createEntrySecret, enterWithCode, findDocumentSession } from '../sign-in/document-sessions.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
-import { openedOnly, unrecorded } from './own-pages.ts';
+import { accountOnly, openedOnly, unrecorded } from './own-pages.ts';
 import type { ReadingCookie } from './session-cookie.ts';
 
 /** At the documents' origin. */
@@ -21,8 +23,10 @@ export interface Entrance {
   readonly origin: string;
   /** Where people sign in. */
   readonly account: string;
-  /** Where a browser goes that has signed out. */
-  readonly left: string;
+  /** Whether documents are decrypted in browsers, of which a foreign page makes none read what is decrypted here. */
+  readonly isInBrowser: () => Promise<boolean>;
+  /** Answers a browser that has signed out. */
+  readonly sendLeaving: (response: Response) => Promise<void>;
   readonly session: ReadingCookie;
   readonly secret: ReadingCookie;
 }
@@ -31,19 +35,20 @@ export interface Entrance {
 export function addEntrance(app: Express, entrance: Entrance, limit: RequestHandler): void {
   app.get('/-/begin', unrecorded, openedOnly, limit, async (request, response) => {
     const to = queryOf(request, 'to');
-    if (!(await readerOf(entrance, request))) begin(entrance, request, response, to);
+    const isLed = senderOf(request.headers) === 'elsewhere' && (await entrance.isInBrowser());
+    if (!isLed && !(await readerOf(entrance, request))) begin(entrance, request, response, to);
     else response.redirect(303, documentTarget(to, entrance.origin));
   });
   app.get('/-/plain', unrecorded, openedOnly, limit, (request, response) => {
-    keepSecret(entrance, request, response);
+    if (senderOf(request.headers) !== 'elsewhere') keepSecret(entrance, request, response);
     response.set('Cache-Control', 'no-store').redirect(303, documentTarget(queryOf(request, 'to'), entrance.origin));
   });
   app.get('/-/enter', unrecorded, openedOnly, limit, (request, response) => enter(entrance, request, response));
-  app.get('/-/leave', noStore, openedOnly, limit, (_request, response) => {
+  app.post(LEAVE_PAGE, noStore, accountOnly(entrance.account), limit, async (_request, response) => {
     for (const cookie of [entrance.session, entrance.secret]) cookie.clear(response);
     // Neither decrypted pages nor keys, kept documents and the worker stay for the next person at this browser. Not "cookies": browsers would
     // clear those of the whole domain, with everything that belongs to the publisher's other hosts.
-    response.set('Clear-Site-Data', '"cache", "storage"').redirect(303, entrance.left);
+    await entrance.sendLeaving(response.set('Clear-Site-Data', '"cache", "storage"'));
   });
 }
 

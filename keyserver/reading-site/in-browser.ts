@@ -5,7 +5,7 @@
 import type { Express, Request, RequestHandler, Response } from 'express';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
-import { KEYS_PAGE, LEFT_PAGE } from '../../core/site/path.ts';
+import { KEYS_PAGE } from '../../core/site/path.ts';
 import { isLoopback } from '../../core/site/site.ts';
 import {
   addressOf,
@@ -23,7 +23,7 @@ import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import { type Provider, type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import { readMetadata } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { type OwnPages, openedOnly, refuseTooMany } from './own-pages.ts';
+import { accountOnly, type OwnPages, openedOnly, refuseTooMany } from './own-pages.ts';
 import { type StartPage, startPage } from './pages.ts';
 import { versionHere } from './program.ts';
 import type { ReadPublications } from './publications.ts';
@@ -75,13 +75,8 @@ export const onlyOwnWorker: RequestHandler = ({ headers, path }, _response, next
 
 /** Characters of the form that brings sealed keys: base64url of 128 KiB, and an address. */
 const ARRIVAL_LENGTH = 200_000;
+/** In the body of a form: an address would stay in the window's history where this answer fails. */
 const arrival = formOf(ARRIVAL_LENGTH, 2);
-
-/** Keys come in the body of a form, and from the vault only: an address would stay in the window's history where this answer fails. */
-function vaultOnly(vault: string): RequestHandler {
-  return ({ headers }, _response, next) =>
-    next(headers.origin === vault ? undefined : new KeyServerError('cross-site', 'keys did not come from the vault'));
-}
 
 /** Adds the routes below `/-/`. */
 export function addInBrowser(app: Express, reader: InBrowser): void {
@@ -104,10 +99,7 @@ export function addInBrowser(app: Express, reader: InBrowser): void {
     sendMetadata(state, String(request.params.file), response),
   );
   app.get(KEYS_PAGE, noStore, openedOnly, (_request, response) => sendStart(reader, response, '/'));
-  app.get(LEFT_PAGE, noStore, openedOnly, (_request, response) =>
-    sendStart(reader, response, '/', { isLeaving: true }),
-  );
-  app.post(KEYS_PAGE, noStore, vaultOnly(reader.account), arrival, (request, response) => {
+  app.post(KEYS_PAGE, noStore, accountOnly(reader.account), arrival, (request, response) => {
     const { sealed = '', to = '' } = (request.body ?? {}) as Record<string, unknown>;
     return sendStart(reader, response, '/', { arrived: { sealed: String(sealed), to: String(to) } });
   });
@@ -143,7 +135,13 @@ function isPage({ method, headers }: Request): boolean {
   return method === 'GET' && openerOf(headers) === 'window';
 }
 
-/** @param to - path and query of the document, for those who read what is decrypted here */
+/** Removes what the origin keeps in the browser, and leads to the sign-in. */
+export async function sendLeaving(reader: InBrowser, response: Response): Promise<void> {
+  if (reader.webReader) return sendStart(reader, response, '/', { isLeaving: true });
+  response.redirect(303, `${reader.account}/-/sign-in?left=1`);
+}
+
+/** @param to - path and query of the document, for readers who read what is decrypted here */
 async function sendStart(
   { account, provider, webReader, pages }: InBrowser,
   response: Response,

@@ -30,7 +30,7 @@ export function addOwnAccountPages(app: Express, pages: AccountPages): void {
   const post = (path: string, work: Work) => app.post(path, noStore, sameOriginOnly(origin), form, signedIn(work));
   post('/-/sign-out-everywhere', async (_request, response, subscriber) => {
     await endSessions(state, subscriber);
-    leave(pages, response);
+    await leave(pages, response);
   });
   post('/-/new-password', (request, response, subscriber) => acceptNewPassword(pages, request, response, subscriber));
   post('/-/connect-reader', (request, response, subscriber) => connectReader(pages, request, response, subscriber));
@@ -50,7 +50,7 @@ export function addOwnAccountPages(app: Express, pages: AccountPages): void {
     if (subscriber.revoked !== null) return response.redirect(303, '/-/account');
     await deleteSubscriber(state, subscriber);
     pages.knownBrowser.clear(response);
-    leave(pages, response, '"cache", "storage"');
+    await leave(pages, response, '"cache", "storage"');
   });
 }
 

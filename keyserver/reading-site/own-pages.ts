@@ -146,6 +146,16 @@ export function refuseForeign(pages: OwnPages, isOwn: (request: Request) => bool
 export const openedOnly: RequestHandler = (request, _response, next) =>
   next(isOpened(request) ? undefined : new KeyServerError('cross-site', 'a page tried to sign in by itself'));
 
+/**
+ * Lets a form of the account pass, which the documents' origin has none of.
+ *
+ * @throws KeyServerError `cross-site`, to the error handler
+ */
+export function accountOnly(account: string): RequestHandler {
+  return ({ headers }, _response, next) =>
+    next(headers.origin === account ? undefined : new KeyServerError('cross-site', 'no page of the account sent this'));
+}
+
 /** In logs, documents have no names. */
 export const named: RequestHandler = (_request, response, next) => {
   response.locals.route = 'document';

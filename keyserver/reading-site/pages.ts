@@ -16,7 +16,18 @@ import type { CodedRefusal } from './refusals.ts';
 import { stateOf, useOf, wordsOf } from './words.ts';
 
 const eta = new Eta({ autoEscape: true });
-for (const name of ['layout', 'sign-in', 'join', 'account', 'keys', 'start', 'mail-code', 'sign-up', 'delete']) {
+for (const name of [
+  'layout',
+  'sign-in',
+  'join',
+  'account',
+  'keys',
+  'start',
+  'mail-code',
+  'sign-up',
+  'delete',
+  'leaving',
+]) {
   eta.loadTemplate(`@${name}`, readProgramFile(`pages/${name}.eta`, import.meta.url).toString());
 }
 
@@ -28,6 +39,7 @@ const REFUSAL_STYLE_SHEET = '/-/refusal.css';
 export const SCRIPTS: Readonly<Record<string, Buffer>> = {
   '/-/join.js': readProgramFile('assets/join.js', import.meta.url),
   '/-/sign-in.js': readProgramFile('assets/sign-in.js', import.meta.url),
+  '/-/leaving.js': readProgramFile('assets/leaving.js', import.meta.url),
   '/-/reader.js': readProgramFile('assets/reader.js', import.meta.url),
 };
 
@@ -200,6 +212,11 @@ export function signUpPage(masthead: Masthead, page: SignUpPage): string {
 /** Asks before all data of a subscriber go. */
 export function deletePage(masthead: Masthead, page: { readonly name: string }): string {
   return eta.render('@delete', { masthead, page });
+}
+
+/** Signs out at the documents' origin too: its script presses the button. @param documents - that origin */
+export function leavingPage(masthead: Masthead, documents: string): string {
+  return eta.render('@leaving', { masthead, page: { documents } });
 }
 
 export interface StartPage {

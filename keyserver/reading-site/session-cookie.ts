@@ -55,10 +55,16 @@ function cookieOf(origin: string, purpose: string, more: CookieOptions = {}): Re
   const name = secure ? `__Host-wispr${purpose}` : `wispr${purpose}-${port}`;
   const options: CookieOptions = { path: '/', httpOnly: true, secure, sameSite: 'lax' };
   return {
-    read: (request) => parseCookie(request.headers.cookie ?? '')[name],
+    read: (request) => valueIn(request.headers.cookie ?? '', name),
     set: (response, token) => void response.cookie(name, token, { ...options, ...more }),
     clear: (response) => void response.clearCookie(name, options),
   };
+}
+
+/** Of two cookies of one name, another host may have set either, by a `Path` or `Domain` of its own: neither is taken. */
+function valueIn(header: string, name: string): string | undefined {
+  const [value, another] = header.split(';').flatMap((pair) => parseCookie(pair)[name] ?? []);
+  return another === undefined ? value : undefined;
 }
 
 /**

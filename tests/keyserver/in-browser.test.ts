@@ -17,6 +17,8 @@ import type { ContentHost } from '../support/content-host.ts';
 import { configIn, logged, rigForFile, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { publish, SITE, sealBundle } from '../support/publisher-with-sets.ts';
 import { createReader, createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
+import { routesOf } from '../support/routes.ts';
+import { everyRow } from '../support/store.ts';
 import { TEST_SETTINGS } from '../support/test-publication.ts';
 
 const LETTER = { path: '/letter.html', content: '<h1>Letter</h1>', mediaType: 'text/html', set: 'day-1' };
@@ -235,14 +237,42 @@ describe('below /-/', () => {
   });
 
   it('is the way out, which leaves nothing of the origin in the browser', async () => {
-    const { headers } = await documents.get('/-/leave', OPENED);
+    const leave = (origin: string) => documents.post('/-/leave', {}, { origin });
+    const { status, headers, text } = await leave(rig.server.readingUrl);
     expect(headers['clear-site-data']).toBe('"cache", "storage"');
     expect(headers['set-cookie']).toHaveLength(2);
-    // Not every browser obeys: a page does the rest.
-    expect(headers.location).toBe('/-/left');
-    const page = await documents.get('/-/left', OPENED);
-    expect([page.status, page.text.includes(BEGINNING)]).toEqual([200, true]);
+    // Not every browser obeys: the page does the rest.
+    expect([status, text.includes(' data-leaving>'), text.includes(BEGINNING)]).toEqual([200, true, true]);
+    for (const origin of [rig.server.documentsUrl, 'https://evil.example', 'null']) {
+      const refused = await leave(origin);
+      expect([refused.status, refused.headers['clear-site-data'] ?? refused.headers['set-cookie']]).toEqual([
+        403,
+        undefined,
+      ]);
+    }
   });
+});
+
+it('attack 129: whatever address of both origins a foreign page leads a reader to, nothing is deleted, ended, joined or changed', async () => {
+  const { apps, state } = rig.server;
+  const [reader, code] = [await rig.join('carla'), await rig.codeFor('evil')];
+  reader.documents.cookies.clear(); // who reads in the browser has none
+  const led = { ...OPENED, 'sec-fetch-site': 'cross-site', referer: 'https://evil.example/' };
+  const before = await everyRow(state.database);
+  const visited: string[] = [];
+  const query = `?${new URLSearchParams({ to: '/letter.html', code, mail: '1', challenge: 'A'.repeat(43), left: '1' })}`;
+  for (const [app, visitor] of [
+    [apps.reading, reader],
+    [apps.documents, reader.documents],
+  ] as const)
+    for (const { method, path } of [...routesOf(app), { method: 'GET', path: '/letter.html' }]) {
+      if (method !== 'GET') continue;
+      const { headers } = await visitor.get(`${path}${query}`, led);
+      expect([path, headers['set-cookie'], headers['clear-site-data']]).toEqual([path, undefined, undefined]);
+      visited.push(path);
+    }
+  expect(visited.length).toBeGreaterThan(25);
+  expect(await everyRow(state.database)).toEqual(before);
 });
 
 it('links lead to the document, where the reader asks for keys itself', async () => {

@@ -199,8 +199,8 @@ describe('signing in', () => {
     const [out, aged, revoked] = [await join('hanna'), await join('ida'), await join('jens')];
     const left = await out.post('/-/sign-out', {});
     const { documentsUrl, readingUrl } = rig.server;
-    expect([left.status, left.headers.location]).toEqual([303, `${documentsUrl}/-/leave`]);
-    const gone = await out.documents.get('/-/leave');
+    expect([left.status, left.text.includes(`action="${documentsUrl}/-/leave"`)]).toEqual([200, true]);
+    const gone = await out.documents.post('/-/leave', {}, { origin: readingUrl });
     expect([gone.status, gone.headers.location]).toEqual([303, `${readingUrl}/-/sign-in?left=1`]);
     expect((await out.get('/-/sign-in?left=1')).text).toContain('You are signed out.');
     expect((await out.get('/-/sign-in')).text).not.toContain('You are signed out.');
@@ -343,7 +343,7 @@ describe('forms', () => {
 
   it('from this origin pass by Sec-Fetch-Site alone', async () => {
     const headers = { 'sec-fetch-site': 'same-origin' };
-    expect((await browser().post('/-/sign-out', {}, headers)).status).toBe(303);
+    expect((await browser().post('/-/sign-out', {}, headers)).status).toBe(200);
   });
 
   const HOSTILE = [

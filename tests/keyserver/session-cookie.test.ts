@@ -18,10 +18,25 @@ it('finds the session among other cookies', () => {
     expect(read(header), header).toBeUndefined();
 });
 
-it('takes no name for the session that is another one to a browser: "__Host-" would not protect it', () => {
+it('attack 126: takes no name for the session that is another one to a browser: "__Host-" would not protect it', () => {
   const strange = [...Array(0x100).keys(), 0xfeff, 0x2003].filter(
     (code) => !'\t ;'.includes(String.fromCodePoint(code)),
   );
   for (const before of strange)
     expect(read(`${String.fromCodePoint(before)}__Host-wispr=EVIL`), before.toString(16)).toBeUndefined();
+});
+
+it('attack 126: takes neither of two sessions of one name, and none that browsers see under another', () => {
+  for (const [before, after] of [
+    ['', ''],
+    [' ', ''],
+    ['', ' '],
+    ['\t', '\t'],
+  ])
+    for (const pairs of [
+      ['own', 'EVIL'],
+      ['EVIL', 'own'],
+      ['own', 'own'],
+    ])
+      expect(read(pairs.map((value) => `${before}__Host-wispr${after}=${value}`).join('; '))).toBeUndefined();
 });

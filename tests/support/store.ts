@@ -47,3 +47,16 @@ export async function everythingStored(database: Database, { data }: Pick<KeySer
 export function danglingRows(database: Database, { data }: Pick<KeyServerConfig, 'data'>): Promise<unknown[]> {
   return data === undefined ? Promise.resolve([]) : database.all('PRAGMA foreign_key_check');
 }
+
+/** Every row of every table, as text; codes that end within a minute are left out. */
+export async function everyRow(database: Database): Promise<string[]> {
+  const tables = await database
+    .all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    .catch(() => database.all<{ name: string }>("SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'"));
+  const rows = tables
+    .filter(({ name }) => name !== 'entries')
+    .map(async ({ name }) =>
+      (await database.all(`SELECT * FROM ${name}`)).map((row) => `${name} ${JSON.stringify(row)}`),
+    );
+  return (await Promise.all(rows)).flat().sort();
+}

@@ -4,7 +4,7 @@
  * decrypts it.
  */
 
-import { KEYS_PAGE, LEFT_PAGE } from '../../core/site/path.ts';
+import { KEYS_PAGE } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
 import { openStore } from '../store.ts';
 import { acceptKeys } from './arrival.ts';
@@ -21,7 +21,7 @@ const PATIENCE = 45_000;
 const HOST_PATIENCE = 10_000;
 
 const { pathname, search, hash, origin } = location;
-const { sealed, to: onTheWayTo, reading } = document.documentElement.dataset;
+const { sealed, to: onTheWayTo, reading, leaving } = document.documentElement.dataset;
 
 /** Path, query and fragment of the document that the reader is on the way to. */
 const wanted = pathname === KEYS_PAGE ? documentTarget(onTheWayTo ?? '', origin) : pathname + search + hash;
@@ -33,7 +33,7 @@ start().catch((error: unknown) => {
 });
 
 async function start(): Promise<void> {
-  if (pathname === LEFT_PAGE) {
+  if (leaving !== undefined) {
     await removeEverything();
     return location.replace(`${reading}/-/sign-in?left=1`);
   }
