@@ -2,6 +2,7 @@
 import type { Express } from 'express';
 import { destination, type Logger, pino } from 'pino';
 import { readWebReader, type WebReaderFiles } from '../node-support/web-reader-files.ts';
+import { adminOrigin } from './admin-site/address.ts';
 import { createAdminSite } from './admin-site/app.ts';
 import { createApiApp } from './api/app.ts';
 import type { KeyServerConfig } from './config/config.ts';
@@ -186,7 +187,7 @@ async function serve(
       webReader,
     }),
   };
-  const adminUrl = listeners.admin && namedLoopback(listeners.admin.origin);
+  const adminUrl = config.admin && listeners.admin && (await adminOrigin(opened, config.admin, listeners.admin.port));
   const admin =
     adminUrl &&
     createAdminSite({
@@ -247,11 +248,6 @@ async function warmUp(provider: ProviderReader, publications: ReadPublications, 
   const known = await provider.read();
   const site = known && siteReadAt(known.descriptor, reading);
   if (site) publications.settingsOf(known, site);
-}
-
-/** Passkeys belong to a name, and an address is none. */
-function namedLoopback(origin: string): string {
-  return origin.replace(/^http:\/\/(?:127\.0\.0\.1|\[::1\])(?=:|$)/, 'http://localhost');
 }
 
 /** Those limits that the configuration sets. */

@@ -1,5 +1,6 @@
 /** `wispr admin operator`: who may open the operators' pages. */
 import type { Command } from 'commander';
+import { adminOrigin } from '../../keyserver/admin-site/address.ts';
 import {
   inviteOperator,
   listOperators,
@@ -44,7 +45,7 @@ async function run(name: string | undefined, { config: file, json, list, remove 
     const { admin } = config;
     if (!admin) throw new UsageError("the operators' pages are off", `set "admin" in ${file}`);
     const { code, expires } = await inviteOperator(state, name);
-    const link = `${admin.origin ?? `http://localhost:${admin.listen.port}`}/join#${code}`;
+    const link = `${await adminOrigin(state, admin, admin.listen.port)}/join#${code}`;
     if (json) return print(JSON.stringify({ operator: name, link, expires }));
     say(`open this link on the device of ${name}; it registers one passkey, until ${utcMinute(expires)}`);
     print(link);

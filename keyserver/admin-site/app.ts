@@ -15,7 +15,7 @@ import { addPersonPages } from './person.ts';
 import { addPlanPages } from './plans.ts';
 import { addRequestsPage } from './requests.ts';
 import { addSetsPage } from './sets.ts';
-import { addSignIn } from './sign-in.ts';
+import { addSignIn, demandPasskey } from './sign-in.ts';
 import { addSubscriberPages } from './subscribers.ts';
 
 /** Bytes of a form. */
@@ -40,7 +40,7 @@ export function createAdminSite(options: AdminSiteOptions): Express {
   addSignIn(app, pages);
   app.use(demandOperator(pages));
   addImportPages(app, pages);
-  app.use(formOf(FORM_LENGTH, 20));
+  app.use(formOf(FORM_LENGTH, 20), demandPasskey(pages));
   addOverviewPage(app, pages);
   addSubscriberPages(app, pages);
   addPersonPages(app, pages);

@@ -3,6 +3,7 @@ import type { Express } from 'express';
 import { field, formOf } from '../http/forms.ts';
 import { importSubscribers, ListRefused } from '../readers/import-subscribers.ts';
 import { type AdminPages, operatorState, sendPage } from './pages.ts';
+import { demandPasskey } from './sign-in.ts';
 
 /** Bytes of the form, in which a browser writes up to three for one: longer lists are imported by the command. */
 const MAXIMUM_LENGTH = 4_194_304;
@@ -15,7 +16,7 @@ export function addImportPages(app: Express, pages: AdminPages): void {
   app.get('/import', async (_request, response) =>
     sendPage(pages, response, 'import', { ...page, list: '', problems: [] }),
   );
-  app.post('/import', form, async (request, response) => {
+  app.post('/import', form, demandPasskey(pages), async (request, response) => {
     const list = field(request, 'list');
     const dryRun = field(request, 'step') !== 'take';
     try {

@@ -15,6 +15,16 @@ const SECRET_LENGTH = 32;
 export interface Operator {
   readonly id: number;
   readonly name: string;
+  /** When the session, or the link, ends. */
+  readonly expires: number;
+}
+
+/** Seconds for which a passkey counts for whatever changes something. */
+const CONFIRMED_FOR = 600;
+
+/** Whether an operator's session was begun by a passkey just now. */
+export function isConfirmed({ expires }: Operator, now: number): boolean {
+  return now - (expires - OPERATOR_SESSION_LIFETIME) < CONFIRMED_FOR;
 }
 
 /** Times in seconds since 1970. */
@@ -106,7 +116,7 @@ async function findBySecret(
 ): Promise<Operator | undefined> {
   const hash = hashOf(label, secret);
   if (!hash) return undefined;
-  const sql = `SELECT operators.id, name FROM ${table} JOIN operators ON operators.id = operator WHERE ${column} = ? AND expires >= ?`;
+  const sql = `SELECT operators.id, name, expires FROM ${table} JOIN operators ON operators.id = operator WHERE ${column} = ? AND expires >= ?`;
   return database.first<Operator>(sql, hash, now());
 }
 

@@ -1,5 +1,5 @@
 /** How operators get in: a link registers a passkey, and a passkey signs in. */
-import type { Express, Request, Response } from 'express';
+import type { Express, Request, RequestHandler, Response } from 'express';
 import { KeyServerError } from '../errors.ts';
 import { field, formOf } from '../http/forms.ts';
 import { limitFailures } from '../http/limits.ts';
@@ -17,6 +17,7 @@ import {
   beginOperatorSession,
   endOperatorSession,
   findOperatorLink,
+  isConfirmed,
   type Operator,
   useOperatorLink,
 } from './operators.ts';
@@ -27,7 +28,7 @@ const JOINING = 600;
 
 export function addSignIn(app: Express, pages: AdminPages): void {
   const { state, origin, limits } = pages;
-  const passkeys: Passkeys = { state, table: 'operator_passkeys', origin, userVerification: 'required' };
+  const passkeys = passkeysOf(pages);
   // Holds the code of the link, which is used up with the passkey.
   const link = operatorCookie(origin, 'operator-link', JOINING);
   const form = formOf(ANSWER_FORM_LENGTH, 5);
@@ -41,8 +42,7 @@ export function addSignIn(app: Express, pages: AdminPages): void {
     throw badLink();
   };
   const enter = async (request: Request, response: Response, operator: number): Promise<void> => {
-    await endOperatorSession(state, pages.cookie.read(request) ?? '');
-    pages.cookie.set(response, await beginOperatorSession(state, operator));
+    await begin(pages, request, response, operator);
     response.redirect(303, '/');
   };
   app.get('/sign-in', (_request, response) =>
@@ -87,6 +87,37 @@ export function addSignIn(app: Express, pages: AdminPages): void {
     pages.cookie.clear(response);
     response.set('Clear-Site-Data', '"cache", "storage"').redirect(303, '/sign-in');
   });
+}
+
+/**
+ * Lets a form pass whose operator has signed with the passkey in the last ten minutes; else asks for the passkey once more, and is sent the form
+ * again with its answer. So a copied cookie changes nothing. Stands behind the form.
+ */
+export function demandPasskey(pages: AdminPages): RequestHandler {
+  return async (request, response, next) => {
+    const operator: Operator = response.locals.operator;
+    if (request.method !== 'POST') return next();
+    const { answer, ...fields } = request.body as Record<string, string>;
+    if (answer !== undefined) {
+      if ((await ownerOfPasskey(passkeysOf(pages), field(request, 'answer'))) !== operator.id)
+        throw new KeyServerError('passkey-refused', 'the passkey is of another operator');
+      await begin(pages, request, response, operator.id);
+    } else if (!isConfirmed(operator, pages.state.now())) {
+      const page = { title: 'Confirm with your passkey', section: '', script: '/passkeys.js' };
+      return sendPage(pages, response, 'confirm', { ...page, action: request.originalUrl, fields });
+    }
+    next();
+  };
+}
+
+function passkeysOf({ state, origin }: AdminPages): Passkeys {
+  return { state, table: 'operator_passkeys', origin, userVerification: 'required' };
+}
+
+/** A session always begins anew; the one that the browser had ends. */
+async function begin(pages: AdminPages, request: Request, response: Response, operator: number): Promise<void> {
+  await endOperatorSession(pages.state, pages.cookie.read(request) ?? '');
+  pages.cookie.set(response, await beginOperatorSession(pages.state, operator));
 }
 
 function badLink(): KeyServerError {

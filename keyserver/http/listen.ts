@@ -53,16 +53,15 @@ export function checkListener(settings: ListenerConfig, { dev, trustedProxies }:
 }
 
 /**
- * The same for the operators' pages: passkeys need a name, so plain HTTP is for `http://localhost:PORT`, listened for on loopback.
+ * The same for the operators' pages: plain HTTP is for loopback, where they get a name of their own.
  *
  * @throws KeyServerError `configuration-invalid`
  */
 export function checkAdminListener(settings: ListenerConfig | undefined, config: KeyServerConfig): void {
   if (!settings) return;
   const { origin, listen, tls } = settings;
-  if (origin?.startsWith('http:') && new URL(origin).hostname !== 'localhost')
-    throw invalid(`"admin.origin" has to be an https origin, or http://localhost:${listen.port}`);
-  if (origin?.startsWith('http:') && isLoopback(bracketed(listen.host)) && !tls) return;
+  if (origin?.startsWith('http:')) throw invalid('"admin.origin" has to be an https origin, or left out on loopback');
+  if (origin === undefined && isLoopback(bracketed(listen.host)) && !tls) return;
   checkListener(settings, config);
 }
 

@@ -1,5 +1,7 @@
 /** The operators' pages, over the real server: in Chromium with a virtual authenticator, and by requests that no page sends. */
 import { mkdirSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -188,6 +190,33 @@ describe('an operator', () => {
     await page.getByRole('button', { name: 'Import it' }).click();
     await page.getByText('Made 1 new').waitFor();
     expect(await idOf('clara')).toBeGreaterThan(0);
+  });
+
+  it('attack 132: sends no session to other ports of the computer, and confirms with the passkey what a copied one cannot change', async () => {
+    const seen: (string | undefined)[] = [];
+    const other = createServer(({ headers }, response) => response.end(void seen.push(headers.cookie)));
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as AddressInfo;
+    const elsewhere = await page.context().newPage();
+    for (const host of ['localhost', 'wispr-admin.localhost', '127.0.0.1'])
+      await elsewhere.goto(`http://${host}:${port}/`);
+    await elsewhere.close();
+    expect(seen.filter((cookie) => cookie !== undefined)).toEqual([]);
+    expect(seen.length).toBeGreaterThanOrEqual(3);
+    await new Promise((resolve) => other.close(resolve));
+    const thief = await operator();
+    rig.passTime(601);
+    for (const path of ['/invite', '/plans', '/import', `/subscribers/${await idOf('ada@example.org')}/revoke`])
+      expect((await thief.post(path, { name: 'eve', plan: 'daily' })).text).toContain('Confirm with your passkey');
+    expect((await thief.post('/invite', { name: 'eve', answer: '{}' })).status).toBe(403);
+    expect(await idOf('eve')).toBe(undefined);
+    await page.goto(`${origin}/invite`);
+    await page.getByLabel('Name, or mail address').fill('erna');
+    await page.getByRole('button', { name: 'Invite' }).click();
+    await shoot('confirm');
+    await page.getByRole('button', { name: 'Confirm with your passkey' }).click();
+    expect(await page.getByLabel('Link').inputValue()).toMatch(/#[0-9A-Z-]{19}\./);
+    expect(await idOf('erna')).toBeGreaterThan(0);
   });
 
   it('sees what a plan covers before it is saved, and the audit trail', async () => {

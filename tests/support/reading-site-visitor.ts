@@ -1,6 +1,6 @@
 /** Readers' browsers without a screen: each keeps cookies, sends what browsers send, decodes nothing, and follows nothing by itself but the way into the documents. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Dispatcher, getGlobalDispatcher } from 'undici';
+import { Agent, type Dispatcher, getGlobalDispatcher } from 'undici';
 
 export interface Page {
   readonly status: number;
@@ -32,9 +32,15 @@ function forms(post: Visitor['post']): Pick<Visitor, 'post' | 'join' | 'signIn'>
   };
 }
 
+/** Names below `localhost` are resolved by browsers, and not by every system. */
+const loopback = new Agent({
+  connect: { lookup: (_host, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]) },
+});
+
 /** @param dispatcher - the way to the origin, where it is not that of this process */
 export function createVisitor(origin: string, dispatcher?: Dispatcher): Visitor {
   const cookies = new Map<string, string>();
+  const way = dispatcher ?? (new URL(origin).hostname.endsWith('.localhost') ? loopback : getGlobalDispatcher());
   const send = async (
     path: string,
     options: { method: 'GET' | 'HEAD' | 'POST'; headers: Record<string, string>; body?: string },
@@ -42,7 +48,7 @@ export function createVisitor(origin: string, dispatcher?: Dispatcher): Visitor 
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const headers = { ...(cookie && { cookie }), ...options.headers };
     // The path as it is: a URL would tidy it up.
-    const response = await (dispatcher ?? getGlobalDispatcher()).request({ origin, path, ...options, headers });
+    const response = await way.request({ origin, path, ...options, headers });
     for (const line of [response.headers['set-cookie'] ?? []].flat()) keep(cookies, line);
     const body = Buffer.from(await response.body.arrayBuffer());
     return { status: response.statusCode, headers: response.headers, body, text: body.toString() };
