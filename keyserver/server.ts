@@ -198,6 +198,8 @@ async function serve(
       dev: adminUrl.startsWith('http:'),
     });
   warnOfDescriptor(await provider.read(), origins, state.now(), log);
+  if (new URL(documents).hostname.endsWith(`.${new URL(origins.reading).hostname}`))
+    log.warn({ documents }, 'published scripts can ask for passkeys of the account, below whose host they run');
   await warnOfUnknownPlans(config, state, log);
   if (config.dev) await rememberDevOrigins(database, origins);
   else await forgetDevOrigins(database);

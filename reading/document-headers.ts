@@ -1,6 +1,12 @@
 /** The headers with which a reading site shows a document in a browser, at an origin where nothing else is. */
 
 /**
+ * What no page at an origin of documents may do, whatever is signed: a passkey of the account could be asked for, or overwritten, from a host below
+ * the account's.
+ */
+export const NO_PASSKEYS = 'publickey-credentials-get=(), publickey-credentials-create=()';
+
+/**
  * The signed headers, and what holds if the publisher has signed nothing else. The documents are the reader's own: no cache may share them, and
  * pages of other origins may not load or frame them.
  *
@@ -8,7 +14,7 @@
  * @returns with one policy for each element: browsers enforce all of them, so a second one can only narrow the first
  */
 export function documentHeaders(headers: Readonly<Record<string, string>>): Record<string, string | string[]> {
-  const { 'content-security-policy': policy, ...signed } = headers;
+  const { 'content-security-policy': policy, 'permissions-policy': features, ...signed } = headers;
   return {
     'cache-control': 'private, no-cache',
     'cross-origin-resource-policy': 'same-origin',
@@ -16,6 +22,8 @@ export function documentHeaders(headers: Readonly<Record<string, string>>): Reco
     'referrer-policy': 'same-origin',
     'x-frame-options': 'SAMEORIGIN',
     ...signed,
+    // Of two values for one feature the later counts.
+    'permissions-policy': [...(features === undefined ? [] : [features]), NO_PASSKEYS],
     'content-security-policy': [
       ...(policy === undefined ? [] : [policy]),
       "frame-ancestors 'self'",

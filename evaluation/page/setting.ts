@@ -7,7 +7,7 @@ export const HTTP2_PORT = 8443;
 export const CDN = 'cdn.news.example';
 export const KEYS = 'keys.news.example';
 export const READ = 'read.news.example';
-export const PAGES = 'pages.read.news.example';
+export const PAGES = 'pages.news.example';
 /** Where the far side serves the protected site to caches. */
 export const PROTECTED_PORT = 8081;
 

@@ -60,7 +60,7 @@ const PRODUCTION = `// The key server of wispr. Paths are relative to this file.
     "listen": { "host": "0.0.0.0", "port": 8444 },
     "tls": { "certificate": "read.crt", "key": "read.key" },
     "documents": {
-      "origin": "https://pages.read.news.example",
+      "origin": "https://pages.news.example",
       "listen": { "host": "0.0.0.0", "port": 8445 },
       "tls": { "certificate": "pages.crt", "key": "pages.key" },
     },

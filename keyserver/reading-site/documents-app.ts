@@ -2,10 +2,11 @@
  * The origin that shows the documents of the site, each at its own path. It has no sign-in, no account and no form. Its own few addresses
  * stand below `/-/`, where no document is.
  */
-import type { Express, Request, Response } from 'express';
+import type { Express, Request, RequestHandler, Response } from 'express';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { READING_SITE_PAGES } from '../../core/site/path.ts';
 import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
+import { NO_PASSKEYS } from '../../reading/document-headers.ts';
 import { noticePage } from '../../reading/refusal-page.ts';
 import type { AppOptions } from '../http/app.ts';
 import type { RequestLimits } from '../http/limits.ts';
@@ -73,7 +74,7 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
   };
   const site: SiteService = { ...options, sendNotice: (...visit) => sendNotice(state, pages, ...visit) };
   const inBrowser: InBrowser = { ...options, pages, readsHere: (request) => hasBegun(entrance, request) };
-  const app = createReadingApp(options, pages, [], onlyOwnWorker);
+  const app = createReadingApp(options, pages, [], onlyOwnWorker, noPasskeys);
   addInBrowser(app, inBrowser);
   addEntrance(app, entrance, documentLimit(limits));
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
@@ -93,6 +94,12 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
   app.use(handleError(options, pages, ({ code }, request, response) => signInFirst(entrance, code, request, response)));
   return app;
 }
+
+/** Pages of this origin too: a published script can reach into each of their windows. */
+const noPasskeys: RequestHandler = (_request, response, next) => {
+  response.set('Permissions-Policy', NO_PASSKEYS);
+  next();
+};
 
 /** Leads to the sign-in, where a document that needs it is opened in a window of its own. @returns whether it did */
 async function signInFirst(entrance: Entrance, code: string, request: Request, response: Response): Promise<boolean> {

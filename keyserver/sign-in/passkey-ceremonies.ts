@@ -13,10 +13,13 @@ import {
   verifyRegistrationResponse,
 } from '@simplewebauthn/server';
 import { decodeAttestationObject, decodeClientDataJSON, isoBase64URL } from '@simplewebauthn/server/helpers';
+import { hmacSha256 } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
+import { utf8 } from '../../core/encoding/bytes.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import { digest } from '../storage/digest.ts';
+import { readSecret } from '../storage/secrets.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { CHALLENGE_LIFETIME, createChallenge, useChallenge } from './passkey-challenges.ts';
 import { addPasskey, findPasskey, type PasskeyTable, passkeysOf, recordPasskeyUse } from './passkeys.ts';
@@ -31,7 +34,7 @@ const TIMEOUT = CHALLENGE_LIFETIME * 1000;
 
 /** The passkeys of one kind of people at one origin. */
 export interface Passkeys {
-  readonly state: Pick<KeyServerState, 'actor' | 'database' | 'now'>;
+  readonly state: Pick<KeyServerState, 'actor' | 'database' | 'now' | 'vault'>;
   readonly table: PasskeyTable;
   /** Exactly the one at which the ceremonies take place. Its host is the RP id. */
   readonly origin: string;
@@ -57,7 +60,7 @@ export async function registrationOptions(
   return generateRegistrationOptions({
     rpName: title,
     rpID: rpIdOf(passkeys),
-    userID: userHandleOf(passkeys, owner.id),
+    userID: await userHandleOf(passkeys, owner.id),
     userName: owner.name,
     userDisplayName: owner.name,
     challenge: await createChallenge(state, registration(table, owner.id)),
@@ -125,7 +128,8 @@ export async function ownerOfPasskey(passkeys: Passkeys, answer: string): Promis
   if (!passkey) throw refused();
   const { owner, publicKey, counter } = passkey;
   // Section 7.2, step 6: the person whom the authenticator names is the owner.
-  if (response.response?.userHandle !== toBase64url(userHandleOf(passkeys, owner))) throw refused();
+  const handles = [await userHandleOf(passkeys, owner), earlierHandleOf(passkeys, owner)].map(toBase64url);
+  if (!handles.includes(response.response?.userHandle ?? '')) throw refused();
   const credential = { id, publicKey: Uint8Array.from(publicKey), counter };
   const { verified, authenticationInfo } = await checked(() =>
     verifyAuthenticationResponse({ response, credential, ...expected(passkeys, challenge) }),
@@ -189,8 +193,14 @@ function refused(cause?: unknown): KeyServerError {
 const authentication = (table: PasskeyTable) => `${table} authentication`;
 const registration = (table: PasskeyTable, owner: number) => `${table} registration ${owner}`;
 
-/** Section 5.4.3: the same for all passkeys of a person, and nothing personal. */
-function userHandleOf(passkeys: Passkeys, owner: number): Uint8Array<ArrayBuffer> {
+/** Section 14.6.1: the same for all passkeys of a person, and to everybody else as good as random: nobody can overwrite a passkey by it. */
+async function userHandleOf({ state, table, origin }: Passkeys, owner: number): Promise<Uint8Array<ArrayBuffer>> {
+  const secret = await readSecret(state, 'passkeys');
+  return Uint8Array.from(await hmacSha256(secret, utf8(`${new URL(origin).hostname}\n${table}\n${owner}`)));
+}
+
+/** Handles of passkeys that version 0.1.0 made. */
+function earlierHandleOf(passkeys: Passkeys, owner: number): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(digest('passkey user', rpIdOf(passkeys), passkeys.table, String(owner)));
 }
 

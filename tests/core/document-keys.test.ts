@@ -9,7 +9,7 @@ import { type DocumentKeys, openDocumentKeys, sealDocumentKeys } from '../../cor
 import { hpkeSeal } from '../../core/keys/hpke.ts';
 import { x25519KeyPair, x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
 
-const ORIGIN = 'https://pages.read.news.example';
+const ORIGIN = 'https://pages.news.example';
 const REFUSED = { code: 'hand-over-refused' };
 
 const pair = await x25519KeyPair(false);

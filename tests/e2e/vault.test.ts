@@ -42,6 +42,22 @@ it('an invitation leads from its link to the first article in two taps, with not
   expect(await vault.devicesOf('anna')).toHaveLength(1);
 });
 
+it('attack 136: no page at the documents’ origin may ask for passkeys, or make them; the account’s may', async () => {
+  const page = await vault.newPage();
+  await vault.joinAs(page, 'petra');
+  const allowed = () =>
+    page.evaluate<boolean[]>(
+      `['get', 'create'].map((use) => document.featurePolicy.allowsFeature('publickey-credentials-' + use))`,
+    );
+  await read(page, '/letter.html', 'Letter');
+  for (const path of ['/letter.html', '/-/library', '/-/style.css', '/-/site.json']) {
+    if (path.startsWith('/-/')) await page.goto(`${CONTENT}${path}`);
+    expect([path, await allowed()]).toEqual([path, [false, false]]);
+  }
+  await page.goto(`${VAULT}/-/account`);
+  expect(await allowed()).toEqual([true, true]);
+});
+
 inRelease(() => {
   describe('a device', () => {
     it('attack 47: gets no keys once the operator has ended the subscription', async () => {

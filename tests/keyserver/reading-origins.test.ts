@@ -15,7 +15,7 @@ import { signOnto } from '../support/signed-publication.ts';
 import { TEST_SETTINGS } from '../support/test-publication.ts';
 import { inRelease } from '../support/tier.ts';
 
-const [KEYS, READ, PAGES] = ['keys.news.example', 'read.news.example', 'pages.read.news.example'];
+const [KEYS, READ, PAGES] = ['keys.news.example', 'read.news.example', 'pages.news.example'];
 const [ACCOUNT, DOCUMENTS] = [`https://${READ}`, `https://${PAGES}`];
 const PASSWORD = 'correct horse battery';
 

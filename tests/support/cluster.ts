@@ -25,7 +25,7 @@ import {
 } from './publisher-with-sets.ts';
 import { startWispr } from './wispr.ts';
 
-const HOSTS = { keys: 'keys.news.example', read: 'read.news.example', pages: 'pages.read.news.example' } as const;
+const HOSTS = { keys: 'keys.news.example', read: 'read.news.example', pages: 'pages.news.example' } as const;
 export const ORIGINS = {
   keyServer: `https://${HOSTS.keys}`,
   readingUrl: `https://${HOSTS.read}`,

@@ -13,7 +13,7 @@ import { type ContentHost, startContentHost } from './content-host.ts';
 import { type Rig, startRig, temporaryFolder } from './keyserver-rig.ts';
 import { setOf } from './publisher-with-sets.ts';
 
-const [KEYS, READ, PAGES] = ['keys.news.example', 'read.news.example', 'pages.read.news.example'];
+const [KEYS, READ, PAGES] = ['keys.news.example', 'read.news.example', 'pages.news.example'];
 
 export interface WebReaderRig extends WebReaderServers {
   readonly browser: Browser;

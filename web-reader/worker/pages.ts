@@ -1,6 +1,8 @@
 /** The worker's own pages, in place of a document. They need nothing from anywhere. */
+
 import { type CodedError, reasonOf } from '../../core/errors.ts';
 import { ACCOUNT_PAGE } from '../../core/site/path.ts';
+import { NO_PASSKEYS } from '../../reading/document-headers.ts';
 import { buttonOf, type RefusalLook, type RefusalPage, refusalPage, refusalStyle } from '../../reading/refusal-page.ts';
 import { DAMAGED, FOREIGN, NOT_LOADED, type Refusal, refusalOf } from '../../reading/refusals.ts';
 import { scope } from './scope.ts';
@@ -55,4 +57,8 @@ export function shellFor(title: string, head: string): Response {
 const LIBRARY = '/-/library';
 const HTML = 'text/html; charset=utf-8';
 /** Header fields of all answers that the worker makes itself. */
-export const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+export const HEADERS = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'permissions-policy': NO_PASSKEYS,
+};

@@ -3,7 +3,7 @@
 folder=$1 wispr=$2 units=$3
 set -e
 ip link set lo up
-echo 127.0.0.1 localhost news.example keys.news.example read.news.example pages.read.news.example > "$folder/hosts"
+echo 127.0.0.1 localhost news.example keys.news.example read.news.example pages.news.example > "$folder/hosts"
 mount --bind "$folder/hosts" /etc/hosts
 { grep -v '^wispr:' /etc/passwd; echo wispr:x:997:997::/var/lib/wispr:/usr/sbin/nologin; } > "$folder/passwd"
 mount --bind "$folder/passwd" /etc/passwd

@@ -10,7 +10,7 @@ import { startWebReaderRig, type WebReaderRig } from '../web-reader-rig.ts';
 
 export const KEYS = 'https://keys.news.example';
 export const VAULT = 'https://read.news.example';
-export const CONTENT = 'https://pages.read.news.example';
+export const CONTENT = 'https://pages.news.example';
 const HTML = 'text/html; charset=utf-8';
 const LETTER = '<title>Letter</title><h1>Letter</h1><p style="height: 3000px"></p><h2 id="end">End</h2>';
 
