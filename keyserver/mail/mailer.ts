@@ -11,7 +11,7 @@ import { readSecretFile } from '../config/secret-file.ts';
 import { KeyServerError } from '../errors.ts';
 import { requireMailAddress } from './address.ts';
 
-const KINDS = ['invitation', 'sign-in', 'sign-up', 'move', 'moved'] as const;
+const KINDS = ['invitation', 'sign-in', 'sign-up', 'move', 'moved', 'added'] as const;
 export type MailKind = (typeof KINDS)[number];
 
 /** What a template is given. */
@@ -19,6 +19,8 @@ export interface MailFields {
   readonly publisher: string;
   readonly site: string;
   readonly name?: string;
+  /** What was added to an account. */
+  readonly what?: string;
   readonly link?: string;
   /** `undefined`: the link alone. */
   readonly code?: string | undefined;

@@ -1,5 +1,5 @@
 /** The pages below `/-/`: signing in and out, and the account. */
-import type { Express, Request, Response } from 'express';
+import type { Express, Request, RequestHandler, Response } from 'express';
 import { documentTarget, localTarget } from '../../reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/app.ts';
@@ -14,7 +14,7 @@ import { isProven } from '../sign-in/own-account.ts';
 import { MAXIMUM_PASSKEYS, passkeysOf } from '../sign-in/passkeys.ts';
 import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../sign-in/passwords.ts';
 import { asReader } from '../storage/audit.ts';
-import { grantsOf } from '../subscriptions/subscribers.ts';
+import { grantsOf, type Subscriber } from '../subscriptions/subscribers.ts';
 import { plansOf } from '../subscriptions/subscriptions.ts';
 import {
   type AccountPages,
@@ -45,7 +45,13 @@ export function addAccountPages(app: Express, pages: AccountPages): void {
   app.post('/-/sign-in', ...ownForm, form, ...limitSignIns(pages, refuseTooMany), async (request, response) =>
     acceptSignIn(pages, request, response),
   );
-  app.post('/-/password', ...ownForm, form, async (request, response) => acceptPassword(pages, request, response));
+  app.get('/-/confirm', noStore, async (request, response) => {
+    const name = (await subscriberOf(pages, request))?.name ?? '';
+    await sendSignIn(pages, response, 200, { to: '/-/account', name, failed: false, again: name !== '' });
+  });
+  app.post('/-/password', ...ownForm, form, provenOnly(pages), async (request, response) =>
+    acceptPassword(pages, request, response),
+  );
   app.post('/-/remove-device', ...ownForm, form, async (request, response) => acceptRemoval(pages, request, response));
   app.post('/-/forget', ...ownForm, (request, response) => acceptForgetting(pages, request, response));
   app.post('/-/sign-out', ...ownForm, (request, response) => acceptSignOut(pages, request, response));
@@ -71,6 +77,26 @@ export async function sendSignIn(
         signsUp: pages.mail?.signUp !== undefined,
       }),
     );
+}
+
+/**
+ * Lets a session pass that was begun just now: a copied one adds nothing that outlives it. Others are asked to sign in once more, and then begin
+ * again at the account. Who is not signed in is led there.
+ */
+export function provenOnly(pages: AccountPages): RequestHandler {
+  return async (request, response, next) => {
+    const subscriber = await subscriberOf(pages, request);
+    if (!subscriber) return response.redirect(303, '/-/account');
+    if (await isProven(pages.state, pages.cookie.read(request) ?? '')) return next();
+    await sendSignIn(pages, response, 403, { to: '/-/account', name: subscriber.name, failed: false, again: true });
+  };
+}
+
+/** Mails a subscriber what was added to the account, in case somebody else has done it. */
+export async function tellAdded({ mail, masthead }: AccountPages, { name }: Subscriber, what: string): Promise<void> {
+  if (!mail || !isMailAddress(name)) return;
+  const { publisher, site } = await masthead();
+  mail.mailer.sendLater(name, 'added', { publisher, site, what });
 }
 
 /** Sends a browser back to the documents with a code, or lets the person sign in first. */
@@ -135,7 +161,7 @@ async function acceptPassword(pages: AccountPages, request: Request, response: R
   if (subscriber && !isAcceptablePassword(password)) return showAccount(pages, request, response.status(400), true);
   const [token, address] = [pages.cookie.read(request) ?? '', addressOf(request)];
   if (subscriber && (await setFirstPassword(pages.state, token, { password, address })))
-    await rememberBrowser(pages, response, subscriber);
+    await Promise.all([rememberBrowser(pages, response, subscriber), tellAdded(pages, subscriber, 'A password')]);
   response.redirect(303, '/-/account');
 }
 

@@ -11,13 +11,15 @@ import { readProviderRow } from '../publication/provider.ts';
 import { createSession, type NewSession } from '../sign-in/accounts.ts';
 import {
   createMailCode,
+  createMailLink,
   findMailCode,
   type MailPurpose,
   type OpenMailCode,
   useMailCode,
 } from '../sign-in/mail-codes.ts';
-import { isProven, moveSubscriber, signUp } from '../sign-in/own-account.ts';
+import { moveSubscriber, signUp } from '../sign-in/own-account.ts';
 import { findSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
+import { provenOnly } from './account-pages.ts';
 import { type AccountPages, beginSession, form, type ReadingMail, subscriberOf, wantedBy } from './account-session.ts';
 import { refuseTooMany } from './own-pages.ts';
 import { mailCodePage, signUpPage } from './pages.ts';
@@ -42,7 +44,7 @@ export function addMailPages(app: Express, pages: AccountPages): void {
   app.post('/-/mail-code', ...ownForm, codeLimit, async (request, response) =>
     acceptCode(pages, mail, request, response),
   );
-  app.post('/-/move', ...ownForm, ...mailLimits, async (request, response) =>
+  app.post('/-/move', ...ownForm, provenOnly(pages), ...mailLimits, async (request, response) =>
     askForCode(pages, mail, request, response, 'move'),
   );
   if (!mail.signUp) return;
@@ -88,17 +90,18 @@ async function askForCode(
 ): Promise<void> {
   const name = nameField(request);
   const present = wish === 'move' ? await subscriberOf(pages, request) : undefined;
-  // What a stolen session may not do: the new address could replace the password.
-  const mayMove = present?.revoked === null && (await isProven(pages.state, pages.cookie.read(request) ?? ''));
-  if (wish === 'move' && !mayMove) return response.redirect(303, '/-/account');
+  if (wish === 'move' && present?.revoked !== null) return response.redirect(303, '/-/account');
   const target = wish === 'move' ? '/-/account' : localTarget(field(request, 'to'), pages.origin);
   const found = await findSubscriber(pages.state.database, name);
   const addressee = addresseeOf(wish, name, found, present);
   const { purpose, subscriber } = addressee ?? { purpose: wish, subscriber: undefined };
-  const { secret, code, link } = await createMailCode(pages.state, { purpose, name, subscriber, target });
+  const { secret, code } = await createMailCode(pages.state, { purpose, name, subscriber, target });
   mail.cookie.set(response, secret);
   response.redirect(303, '/-/mail');
-  if (!addressee || (code === undefined && link === undefined)) return;
+  if (!addressee) return;
+  const signsIn = purpose === 'sign-in' && subscriber !== undefined;
+  const link = signsIn ? await createMailLink(pages.state, secret, subscriber) : undefined;
+  if (code === undefined && link === undefined) return;
   const { publisher, site } = await pages.masthead();
   const address = link === undefined ? undefined : await linkFor(pages, link, target);
   mail.mailer.sendLater(addressee.address, addressee.kind, {
@@ -180,5 +183,5 @@ async function useCode(
     return { target, ...(isMailAddress(present.name) && { moved: present.name }) };
   }
   const id = purpose === 'sign-up' && offer ? await signUp(state, name, offer) : subscriber;
-  return id === null ? 'over' : { target, session: await createSession(state, id, true) };
+  return id === null ? 'over' : { target, session: await createSession(state, id) };
 }

@@ -7,9 +7,16 @@ import { readProviderRow } from '../publication/provider.ts';
 import { createCode, invitationLink } from '../readers/invitations.ts';
 import { replacePassword } from '../sign-in/accounts.ts';
 import { MAIL_CODE_LIFETIME } from '../sign-in/mail-codes.ts';
-import { deleteSubscriber, endSessions, exportSubscriber, isProven, removePassword } from '../sign-in/own-account.ts';
+import {
+  deleteSubscriber,
+  endSessions,
+  exportSubscriber,
+  removeCredentials,
+  removePassword,
+} from '../sign-in/own-account.ts';
 import { isAcceptablePassword } from '../sign-in/passwords.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
+import { provenOnly, tellAdded } from './account-pages.ts';
 import { type AccountPages, form, leave, subscriberOf } from './account-session.ts';
 import { deletePage } from './pages.ts';
 import { sameOriginOnly } from './session-cookie.ts';
@@ -27,11 +34,20 @@ export function addOwnAccountPages(app: Express, pages: AccountPages): void {
       if (subscriber) await work(request, response, subscriber);
       else response.redirect(303, '/-/account');
     };
-  const post = (path: string, work: Work) => app.post(path, noStore, sameOriginOnly(origin), form, signedIn(work));
-  post('/-/sign-out-everywhere', async (_request, response, subscriber) => {
+  const ownForm = [noStore, sameOriginOnly(origin), form];
+  const proven = provenOnly(pages);
+  const post = (path: string, work: Work) => app.post(path, ...ownForm, proven, signedIn(work));
+  const everywhere = signedIn(async (request, response, subscriber) => {
+    if (field(request, 'credentials') !== '') await removeCredentials(state, subscriber);
     await endSessions(state, subscriber);
     await leave(pages, response);
   });
+  app.post(
+    '/-/sign-out-everywhere',
+    ...ownForm,
+    (request, response, next) => (field(request, 'credentials') === '' ? next() : proven(request, response, next)),
+    everywhere,
+  );
   post('/-/new-password', (request, response, subscriber) => acceptNewPassword(pages, request, response, subscriber));
   post('/-/connect-reader', (request, response, subscriber) => connectReader(pages, request, response, subscriber));
   post('/-/my-data', async (_request, response, { id }) => {
@@ -41,6 +57,7 @@ export function addOwnAccountPages(app: Express, pages: AccountPages): void {
   app.get(
     '/-/delete',
     noStore,
+    proven,
     signedIn(async (_request, response, { name }) => {
       response.type('html').send(deletePage(await pages.masthead(), { name }));
     }),
@@ -54,7 +71,7 @@ export function addOwnAccountPages(app: Express, pages: AccountPages): void {
   });
 }
 
-/** Replaces or, with `remove`, removes the password, in a session that was just begun by mail. Other sessions end. */
+/** Replaces or, with `remove`, removes the password. Other sessions end. */
 async function acceptNewPassword(
   pages: AccountPages,
   request: Request,
@@ -65,25 +82,29 @@ async function acceptNewPassword(
   const token = cookie.read(request) ?? '';
   const [password, remove] = [field(request, 'password'), field(request, 'remove') !== ''];
   const isRight = remove || isAcceptablePassword(password);
-  if (!isRight || !(await isProven(state, token))) return response.redirect(303, '/-/account?problem=password');
+  if (!isRight) return response.redirect(303, '/-/account?problem=password');
   if (remove) await removePassword(state, subscriber);
   else if (!(await replacePassword(state, token, { password, address: addressOf(request) })))
     return response.redirect(303, '/-/account');
   await endSessions(state, subscriber, token);
+  if (!remove) await tellAdded(pages, subscriber, 'A password');
   await rememberBrowser(pages, response, subscriber);
   response.redirect(303, '/-/account');
 }
 
 /** Makes a code: for the script of the account page, or for the page of invitations (docs/keyserver.md, "Invitations"), which offers it as a link. */
 async function connectReader(
-  { state, origin, keyServer }: AccountPages,
+  pages: AccountPages,
   request: Request,
   response: Response,
-  { id, revoked }: Subscriber,
+  subscriber: Subscriber,
 ): Promise<void> {
+  const { state, origin, keyServer } = pages;
+  const { id, revoked } = subscriber;
   if (revoked !== null) return response.redirect(303, '/-/account');
   const code = await createCode(state.database, id, state.now() + MAIL_CODE_LIFETIME, 'own');
   const root = (await readProviderRow(state.database))?.root;
+  await tellAdded(pages, subscriber, 'A link that connects a Reader');
   if (field(request, 'as') === 'json') response.json({ link: invitationLink({ code }, keyServer, root) });
   else response.redirect(303, invitationLink({ code }, `${origin}/-/join?reader=1`, root));
 }

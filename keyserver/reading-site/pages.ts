@@ -78,6 +78,8 @@ export interface SignInPage {
   readonly name: string;
   /** Whether name and password were tried, and did not fit. */
   readonly failed: boolean;
+  /** Whether the reader is signed in, and proves it once more. */
+  readonly again?: boolean;
   /** Why signing in another way has failed. */
   readonly refused?: RefusedSignIn;
   /** What the way to sign in elsewhere is called, if there is one. */

@@ -18,7 +18,7 @@ import { PASSKEY_SCRIPT } from '../sign-in/passkey-script.ts';
 import { removePasskey } from '../sign-in/passkeys.ts';
 import { asReader, audit } from '../storage/audit.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
-import { sendSignIn } from './account-pages.ts';
+import { provenOnly, sendSignIn, tellAdded } from './account-pages.ts';
 import { type AccountPages, beginSession, subscriberOf } from './account-session.ts';
 import { documentLimit, refuseTooMany } from './own-pages.ts';
 import { sameOriginOnly } from './session-cookie.ts';
@@ -40,11 +40,15 @@ export function addPasskeyPages(app: Express, pages: AccountPages): void {
   app.post('/-/passkey/options', ...asked, async (_request, response) => {
     response.json(await authenticationOptions(passkeysOf(pages)));
   });
-  app.post('/-/passkey/new', ...asked, async (request, response) => sendNew(pages, request, response));
+  app.post('/-/passkey/new', ...asked, provenOnly(pages), async (request, response) =>
+    sendNew(pages, request, response),
+  );
   app.post('/-/passkey/sign-in', ...asked, failures, form, async (request, response) =>
     acceptSignIn(pages, request, response),
   );
-  app.post('/-/passkey/add', ...asked, form, async (request, response) => acceptNew(pages, request, response));
+  app.post('/-/passkey/add', ...asked, form, provenOnly(pages), async (request, response) =>
+    acceptNew(pages, request, response),
+  );
   app.post('/-/passkey/remove', ...asked, form, async (request, response) => {
     const subscriber = await subscriberOf(pages, request);
     if (subscriber) await removeOwn(pages, subscriber, field(request, 'passkey'));
@@ -68,6 +72,7 @@ async function acceptNew(pages: AccountPages, request: Request, response: Respon
   if (subscriber) {
     const own = { ...passkeysOf(pages), state: asReader(pages.state, subscriber.name) };
     await addNewPasskey(own, subscriber, field(request, 'answer'), field(request, 'label'));
+    await tellAdded(pages, subscriber, 'A passkey');
   }
   response.redirect(303, '/-/account');
 }

@@ -65,7 +65,7 @@ export async function joinWithPassword(
     const subscriber = await useInvitation(state, await provingInvitation(state, code), BROWSER_USER, undefined);
     await database.run('DELETE FROM sessions WHERE subscriber = ?', subscriber);
     await storePassword(state, subscriber, stored);
-    return createSession(state, subscriber, true);
+    return createSession(state, subscriber);
   });
 }
 
@@ -179,12 +179,12 @@ export async function findAccount(database: Database, subscriber: number = -1): 
 /**
  * Begins a session.
  *
- * @param isProven - by an invitation or by mail: for a while, it may replace the password
+ * @param isProven - by the person: for a while, it may add credentials. Not so by a code that a session has made
  */
 export async function createSession(
   { database, now, counts }: KeyServerState,
   subscriber: number,
-  isProven = false,
+  isProven = true,
 ): Promise<NewSession> {
   const { token, hash } = newSessionToken();
   await database.run('DELETE FROM sessions WHERE expires < ?', now());

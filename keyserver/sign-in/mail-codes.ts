@@ -39,8 +39,6 @@ export interface NewMailCode {
   readonly secret: string;
   /** `undefined`: too many wrong ones were tried for this name. */
   readonly code: string | undefined;
-  /** Of an invitation, as invitations have it: the code of the link. `undefined` where there is no subscriber to sign in. */
-  readonly link: string | undefined;
 }
 
 /** A code that a browser can type. */
@@ -48,7 +46,7 @@ export interface OpenMailCode extends Omit<MailCodeRequest, 'subscriber'> {
   readonly subscriber: number | null;
 }
 
-/** Makes a code, and for a subscriber who signs in also a link, which is an invitation that lasts as long as the code. */
+/** Makes a code. The work is the same for every name. */
 export async function createMailCode(
   state: KeyServerState,
   { purpose, name, subscriber, target }: MailCodeRequest,
@@ -60,22 +58,36 @@ export async function createMailCode(
   return database.transaction(async () => {
     await database.run('DELETE FROM mail_codes WHERE expires < ?', now());
     await database.run('DELETE FROM wrong_mail_codes WHERE expires < ?', now());
-    const signsIn = purpose === 'sign-in' && subscriber !== undefined;
-    const link = signsIn ? await createCode(database, subscriber, expires) : undefined;
     await database.run(
-      'INSERT INTO mail_codes (browser_hash, code_hash, purpose, name, subscriber, invitation, target, tries, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO mail_codes (browser_hash, code_hash, purpose, name, subscriber, target, tries, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
       browserHash(secret),
       codeHash(secret, code),
       purpose,
       name,
       subscriber ?? null,
-      link === undefined ? null : hashOfCode(link.replaceAll('-', '')),
       target.length > MAXIMUM_TARGET_LENGTH ? '/' : target,
       TRIES,
       expires,
     );
     const isTried = (await wrongCodes(state, name)) >= WRONG_CODES;
-    return { secret: toBase64url(secret), code: isTried ? undefined : code, link };
+    return { secret: toBase64url(secret), code: isTried ? undefined : code };
+  });
+}
+
+/**
+ * Makes the link of the same mail, an invitation that lasts as long as the code. Whether there is one is known to the mailbox alone: this comes
+ * after the answer to the browser.
+ *
+ * @returns the code of the invitation
+ */
+export async function createMailLink(state: KeyServerState, secret: string, subscriber: number): Promise<string> {
+  const { database, now } = state;
+  return database.transaction(async () => {
+    const link = await createCode(database, subscriber, now() + MAIL_CODE_LIFETIME);
+    const sql = 'UPDATE mail_codes SET invitation = ? WHERE browser_hash = ?';
+    const bytes = fromBase64url(secret, SECRET_LENGTH) ?? new Uint8Array();
+    await database.run(sql, hashOfCode(link.replaceAll('-', '')), browserHash(bytes));
+    return link;
   });
 }
 

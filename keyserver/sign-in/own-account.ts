@@ -1,6 +1,6 @@
 /** What subscribers do with their own accounts. */
 
-import { devicesOf } from '../readers/devices.ts';
+import { devicesOf, removeDevice } from '../readers/devices.ts';
 import { createSubscriber } from '../readers/invitations.ts';
 import { sessionHashOf } from '../readers/session-tokens.ts';
 import { asReader, audit } from '../storage/audit.ts';
@@ -16,12 +16,12 @@ import {
 import { plansOf, subscribe } from '../subscriptions/subscriptions.ts';
 import { findAccount } from './accounts.ts';
 import { nameHash } from './mail-codes.ts';
-import { passkeysOf } from './passkeys.ts';
+import { passkeysOf, removePasskey } from './passkeys.ts';
 
-/** Seconds after signing in by mail or invitation, in which a password can be replaced. */
+/** Seconds after signing in, in which credentials, devices and addresses can be added, and the account deleted. */
 const PROVEN_FOR = 900;
 
-/** Whether the session was begun by mail or by an invitation, and just now. */
+/** Whether the session was begun just now, and not by a code that another session has made. */
 export async function isProven({ database, now }: KeyServerState, token: string): Promise<boolean> {
   const hash = sessionHashOf(token);
   const sql = 'SELECT proven FROM sessions WHERE token_hash = ? AND proven >= ?';
@@ -53,6 +53,21 @@ export async function removePassword(
   await database.transaction(async () => {
     if ((await database.run('DELETE FROM accounts WHERE subscriber = ?', id)) === 0) return;
     await audit(asReader(state, name), 'password-removed', name);
+  });
+}
+
+/** Takes away all that signs a subscriber in, or holds keys: what somebody else may have added. */
+export async function removeCredentials(
+  state: KeyServerState,
+  subscriber: Pick<Subscriber, 'id' | 'name'>,
+): Promise<void> {
+  const { database } = state;
+  await database.transaction(async () => {
+    await removePassword(state, subscriber);
+    for (const { id } of await passkeysOf(database, 'reader_passkeys', subscriber.id))
+      await removePasskey(database, 'reader_passkeys', subscriber.id, id);
+    for (const { id } of await devicesOf(database, subscriber.id))
+      await removeDevice(asReader(state, subscriber.name), subscriber.id, id);
   });
 }
 

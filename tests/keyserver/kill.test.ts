@@ -29,7 +29,14 @@ import { runWispr, runWisprProgram } from '../support/wispr.ts';
 const SETS = 501;
 const FILES = ['keyserver.json', 'keyserver.db', 'master.key', 'keyserver.pub', 'copy.db'];
 const PRELOAD = pathToFileURL(join(ROOT, 'tests/support/kill-at-step.mjs'));
-const SECRETS = ['secrets dispatcher', 'secrets failures', 'secrets httpcrypt', 'secrets known-browsers'];
+const SECRETS = [
+  'secrets dispatcher',
+  'secrets failures',
+  'secrets httpcrypt',
+  'secrets known-browsers',
+  'secrets operators',
+  'secrets passkeys',
+];
 
 let origin: string;
 let publisher: PublisherWithSets;

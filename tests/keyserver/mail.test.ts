@@ -1,7 +1,7 @@
 /** Mail of the reading site, at a real mail server on loopback. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { isMailAddress } from '../../keyserver/mail/address.ts';
 import { createMailer } from '../../keyserver/mail/mailer.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
@@ -204,37 +204,82 @@ it('signs up once, moves, downloads and deletes', async () => {
   expect(data).toMatchObject({ name: 'gerda@example.org', hasPassword: false, subscriptions: [{ plan: 'daily' }] });
   const reader = await visitor.post('/-/connect-reader', {});
   expect(reader.headers.location).toMatch(/\/-\/join\?reader=1#[A-Z0-9-]{19}\./);
-  expect((await visitor.post('/-/delete', {})).status).toBe(303);
+  expect((await visitor.post('/-/delete', {})).status).toBe(200);
   const again = browser();
   await again.post('/-/sign-up', { name: 'gerd@example.org', to: '/' });
   await again.post('/-/mail-code', { code: codeIn(await mailTo('gerd@example.org')) });
   expect(JSON.parse((await again.post('/-/my-data', {})).text).subscriptions).toEqual([]);
 });
 
-it('attack 47: a stolen session gets no proof, no password, no new address, and no code that outlives it', async () => {
-  const code = await rig.codeFor('ida@example.org');
-  await browser().join(code, 'the owners password');
-  const stolen = browser();
-  await stolen.signIn('ida@example.org', 'the owners password');
+it('attack 47, attack 133: a copied session adds no credential, connects no Reader, deletes nothing, and ends with “Sign out everywhere”', async () => {
+  const name = 'ida@example.org';
+  await browser().join(await rig.codeFor(name), 'the owners password');
+  const [copied, joined] = [browser(), browser()];
+  await copied.signIn(name, 'the owners password');
   const ownCode = async () => {
-    const { text } = await stolen.post('/-/connect-reader', { as: 'json' });
+    const { text } = await copied.post('/-/connect-reader', { as: 'json' });
+    expect(await mailTo(name)).toContain('A link that connects a Reader was added');
     return JSON.parse(text).link.split('#')[1].split('.')[0];
   };
-  const signIn = (password: string) => browser().signIn('ida@example.org', password);
   const [first, second] = [await ownCode(), await ownCode()];
   expect((await browser().join(first, 'a thiefs password')).status).toBe(403);
-  const joined = browser();
-  expect((await joined.join(first)).status).toBe(303); // in another browser it reads
-  await joined.post('/-/new-password', { password: 'a thiefs password' });
-  expect((await joined.post('/-/move', { name: 'eve@example.org' })).headers.location).toBe('/-/account');
-  expect((await joined.get('/-/account')).text).toContain('id="prove-to-move"');
-  await stolen.post('/-/sign-out-everywhere', {});
+  expect((await joined.join(first)).status).toBe(303); // reads, and proves nothing
+  rig.passTime(1000);
+  const password = 'a thiefs password';
+  for (const thief of [copied, joined]) {
+    const paths = [
+      'new-password',
+      'password',
+      'move',
+      'connect-reader',
+      'my-data',
+      'delete',
+      'passkey/new',
+      'passkey/add',
+    ];
+    for (const path of paths) {
+      const { status, text } = await thief.post(`/-/${path}`, { password, name: 'eve@example.org', as: 'json' });
+      expect([path, status, text.includes('Confirm that it is you')]).toEqual([path, 403, true]);
+    }
+    expect((await thief.get('/-/delete')).status).toBe(403);
+    expect((await thief.post('/-/sign-out-everywhere', { credentials: '1' })).status).toBe(403);
+    expect((await thief.get('/-/account')).text).toMatch(/id="confirm"/);
+  }
+  const owner = browser();
+  expect((await owner.signIn(name, 'the owners password')).status).toBe(303);
+  await owner.post('/-/new-password', { password: 'another of the owner' });
+  expect(await mailTo(name)).toContain('A password was added');
+  expect((await owner.post('/-/sign-out-everywhere', { credentials: '1' })).status).toBe(200);
+  for (const ended of [owner, copied, joined]) expect((await ended.get('/-/account')).status).toBe(401);
   expect((await browser().join(second)).status).toBe(403);
-  expect((await signIn('a thiefs password')).status).toBe(403);
-  expect((await signIn('the owners password')).status).toBe(303);
+  expect((await browser().signIn(name, 'another of the owner')).status).toBe(403);
 });
 
-it('changes and removes the password after signing in by mail, and not otherwise', async () => {
+it('attack 140: asks the database the same for a name that is known and one that is not, until the answer is out', async () => {
+  const { database } = rig.server.state;
+  const asked = async (path: string, name: string) => {
+    const statements: string[] = [];
+    const spies = (['all', 'first', 'run'] as const).map((method) => {
+      const original = database[method].bind(database) as (sql: string, ...values: never[]) => Promise<never>;
+      return vi.spyOn(database, method).mockImplementation((sql: string, ...values) => {
+        statements.push(sql);
+        return original(sql, ...(values as never[]));
+      });
+    });
+    await browser().post(path, { name, to: '/', password: 'not the one of anybody' });
+    for (const spy of spies) spy.mockRestore();
+    return statements;
+  };
+  await rig.invite({ name: 'karl@example.org' });
+  for (const path of ['/-/mail', '/-/sign-in']) {
+    const [unknown, known] = [await asked(path, 'karx@example.org'), await asked(path, 'karl@example.org')];
+    expect(unknown.length).toBeGreaterThan(2);
+    expect(known.slice(0, unknown.length)).toEqual(unknown);
+  }
+  await mailTo('karl@example.org');
+});
+
+it('changes and removes the password after signing in, and not otherwise', async () => {
   const visitor = browser();
   await visitor.join(await rig.codeFor('hans@example.org'), 'correct horse');
   rig.passTime(1000);
