@@ -7,7 +7,7 @@ import {
   type KeyServerConfig,
   readConfig,
 } from '../../keyserver/config/config.ts';
-import { isFetchFrom, isPostgresUrl } from '../../keyserver/config/schema.ts';
+import { isFetchFrom, postgresUrlFault } from '../../keyserver/config/schema.ts';
 import { writeConfig } from '../../keyserver/config/template.ts';
 import type { RunningKeyServer } from '../../keyserver/server.ts';
 import { nameOfSource } from '../../keyserver/storage/master-key.ts';
@@ -43,15 +43,11 @@ export function addKeyServerCommand(program: Command): void {
     .action(run);
 }
 
-/** It is not repeated: it may have a password in it. */
-const NO_POSTGRES_URL =
-  '--database is no address of a PostgreSQL database, or has a password: PGPASSWORD or ~/.pgpass hold it';
-
 async function run(options: Options): Promise<void> {
   const file = resolve(currentIo().cwd, options.config);
   const { database } = options;
-  if (database !== undefined && !isPostgresUrl(database))
-    throw new UsageError(NO_POSTGRES_URL, 'write it like postgres://user@host/name');
+  const fault = database === undefined ? undefined : postgresUrlFault(database);
+  if (fault) throw new UsageError(`--database ${fault}`); // it is not repeated: it may have a password in it
   const fetchFrom = parseFetchFrom(options.fetchFrom);
   const written = writeConfig(file, { dev: options.dev === true, database, fetchFrom });
   const configured = readConfig(file);

@@ -23,6 +23,7 @@ const file = (description: string) => z.string().min(1).meta({ description });
 const database = z
   .string()
   .refine(isPostgresUrl, 'must be like postgres://user@host/name, without a password: PGPASSWORD or ~/.pgpass hold it')
+  .refine(isSafeWay, 'must end in ?sslmode=verify-full: the database is on another machine')
   .meta({
     description:
       'Instead of `data`: `postgres://USER@HOST/NAME?sslmode=verify-full`, a database at a PostgreSQL server. The password is in `PGPASSWORD` or `~/.pgpass`.',
@@ -238,11 +239,24 @@ export type DispatcherConfig = z.infer<typeof dispatcher>;
 
 export const DEFAULT_PUBLICATION: PublicationConfig = publication.parse({});
 
-/** Whether `text` is the address of a PostgreSQL database, without a password. */
-export function isPostgresUrl(text: string): boolean {
+/** @returns what the address of a PostgreSQL database must be and `text` is not; `undefined` if it can be used */
+export function postgresUrlFault(text: string): string | undefined {
+  return database.safeParse(text).error?.issues[0]?.message;
+}
+
+function isPostgresUrl(text: string): boolean {
   if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) return false;
   const { password, searchParams, hash } = new URL(text);
   return password === '' && !searchParams.has('password') && hash === '';
+}
+
+/** Accepts a socket, loopback, and TLS that knows the server. As node-postgres reads an address: of two parameters the last, and `PGHOST` where there is no host. */
+function isSafeWay(text: string): boolean {
+  if (!isPostgresUrl(text)) return true;
+  const { hostname, searchParams } = new URL(text);
+  const { host, sslmode } = Object.fromEntries(searchParams);
+  const place = host || decodeURIComponent(hostname).replace(/^\[(.+)\]$/, '$1') || process.env.PGHOST || '/';
+  return place.startsWith('/') || place === '::1' || isLoopback(place) || sslmode === 'verify-full';
 }
 
 /** Whether `text` is a host or an address, and a port. */

@@ -8,7 +8,7 @@ import { KeyServerError } from '../errors.ts';
 /** What a new configuration can differ in. */
 export interface NewConfig {
   readonly dev: boolean;
-  /** As `isPostgresUrl` has found it to be; `undefined`: an SQLite file. */
+  /** As `postgresUrlFault` has found it to be; `undefined`: an SQLite file. */
   readonly database?: string | undefined;
   /** Origins by site, as `isFetchFrom` has found them to be. */
   readonly fetchFrom?: Readonly<Record<string, string>>;

@@ -2,10 +2,10 @@
 import { chmodSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { freePort } from '../../cache-config/child.ts';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
-import { isPostgresUrl } from '../../keyserver/config/schema.ts';
+import { postgresUrlFault } from '../../keyserver/config/schema.ts';
 import { overview } from '../../keyserver/operations/overview.ts';
 import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
@@ -72,9 +72,9 @@ describe('a password', () => {
   const withPassword = () => url.replace('postgres:///', 'postgres://guarded:secret@localhost/');
 
   it('in the address is refused, and not repeated', async () => {
-    expect(isPostgresUrl(url)).toBe(true);
+    expect(postgresUrlFault(url)).toBeUndefined();
     for (const bad of [withPassword(), `${url}&password=secret`, 'mysql://host/name', 'postgres:name', `${url}#x`])
-      expect(isPostgresUrl(bad)).toBe(false);
+      expect(postgresUrlFault(bad)).toContain('without a password');
     const typed = await runWispr(['keyserver', '--database', withPassword()], { cwd: folder });
     const { data: _, ...paths } = config;
     writeFileSync(
@@ -192,6 +192,26 @@ describe('while no PostgreSQL is there', () => {
     await server.close();
     expect(text().match(/database-away/g)).toHaveLength(1);
   });
+});
+
+it('refuses another machine without verified TLS, however the address names it (attack 143)', async () => {
+  const far = (...queries: string[]) => queries.map((query) => `postgres://wispr@db.news.example/wispr${query}`);
+  const local = ['localhost', '127.0.0.1', '[::1]', '%2Frun%2Fpostgresql', 'db.news.example'].map(
+    (host, index, { length }) => `postgres://${host}/wispr${index === length - 1 ? '?host=/run/postgresql' : ''}`,
+  );
+  const refused = [
+    ...far('', '?sslmode=require', '?sslmode=verify-full&sslmode=disable', '?sslmode=verify-ca&uselibpqcompat=true'),
+    'postgres:///wispr?host=db.news.example',
+    'postgres://localhost/wispr?host=10.0.0.7',
+    'postgres:///wispr?host=/run/postgresql&host=db.news.example',
+  ];
+  for (const url of [...local, ...far('?sslmode=verify-full')]) expect(postgresUrlFault(url)).toBeUndefined();
+  for (const url of refused) expect(postgresUrlFault(url), url).toContain('sslmode=verify-full');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  vi.stubEnv('PGHOST', 'db.news.example');
+  expect(postgresUrlFault('postgres:///wispr')).toContain('sslmode=verify-full');
+  const run = await runWispr(['keyserver', '--database', refused[0] as string], { cwd: folder });
+  expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('sslmode=verify-full')]);
 });
 
 it('TLS is as the address says: verify-full takes no other authority and no other name', async () => {
