@@ -9,20 +9,20 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const wants = new Set(process.argv.slice(2));
 
-/** Debian packages by what they are needed for, each with the file that shows it is there. */
+/** Debian packages by what they are needed for, each with the file that shows it is there, and the service that it would start with the machine. */
 const DEBIAN = {
   '--tests': [
-    ['squid', '/usr/sbin/squid'],
-    ['varnish', '/usr/sbin/varnishd'],
-    ['nginx-light', '/usr/sbin/nginx'],
-    ['apache2-bin', '/usr/sbin/apache2'], // the program without the service
-    ['caddy', '/usr/bin/caddy'],
-    ['haproxy', '/usr/sbin/haproxy'],
-    ['lighttpd', '/usr/sbin/lighttpd'],
-    ['trafficserver', '/usr/bin/traffic_server'],
-    ['nsd', '/usr/sbin/nsd'],
+    ['squid', '/usr/sbin/squid', 'squid.service'],
+    ['varnish', '/usr/sbin/varnishd', 'varnish.service'],
+    ['nginx-light', '/usr/sbin/nginx', 'nginx.service'],
+    ['apache2-bin', '/usr/sbin/apache2'],
+    ['caddy', '/usr/bin/caddy', 'caddy.service'],
+    ['haproxy', '/usr/sbin/haproxy', 'haproxy.service'],
+    ['lighttpd', '/usr/sbin/lighttpd', 'lighttpd.service'],
+    ['trafficserver', '/usr/bin/traffic_server', 'trafficserver.service'],
+    ['nsd', '/usr/sbin/nsd', 'nsd.service'],
     ['chromium', '/usr/bin/chromium'],
-    ['postgresql-15', '/usr/lib/postgresql/15/bin/postgres'],
+    ['postgresql-15', '/usr/lib/postgresql/15/bin/postgres', 'postgresql.service'],
     ['openssl', '/usr/bin/openssl'],
     ['curl', '/usr/bin/curl'],
     ['rsync', '/usr/bin/rsync'],
@@ -38,7 +38,7 @@ const DEBIAN = {
     ['xvfb', '/usr/bin/Xvfb'],
     ['openssl', '/usr/bin/openssl'],
   ],
-  '--monitoring': [['prometheus', '/usr/bin/promtool']],
+  '--monitoring': [['prometheus', '/usr/bin/promtool', 'prometheus.service']],
   '--generators': [
     ['hugo', '/usr/bin/hugo'],
     ['jekyll', '/usr/bin/jekyll'],
@@ -51,25 +51,31 @@ const DEBIAN = {
   '--bench': [
     ['sqlite3-doc', '/usr/share/doc/sqlite3/index.html'],
     ['age', '/usr/bin/age'],
-    ['nginx-light', '/usr/sbin/nginx'],
+    ['nginx-light', '/usr/sbin/nginx', 'nginx.service'],
     ['wrk', '/usr/bin/wrk'],
-    ['postgresql-15', '/usr/lib/postgresql/15/bin/postgres'],
+    ['postgresql-15', '/usr/lib/postgresql/15/bin/postgres', 'postgresql.service'],
   ],
 };
 
 /**
- * Run by root. Meanwhile a policy keeps packages from starting their services: no port is taken, and none that is taken matters.
+ * Run by root. Services that are new to the machine are masked for good. Meanwhile a policy keeps packages from starting theirs: no port is taken, and none
+ * that is taken matters. Its mark shows a policy that an earlier run has left behind, which was killed.
  * Documentation is unpacked also where the system leaves it out. A package that this system does not have stops no other, and
  * none is removed for another.
  */
 const APT_SCRIPT = `
   export DEBIAN_FRONTEND=noninteractive
   policy=/usr/sbin/policy-rc.d
-  if [ ! -e $policy ]; then
+  if [ ! -e $policy ] || grep -q 'wispr set-up' $policy; then
     trap 'rm -f $policy' EXIT
     trap 'exit 1' INT TERM
-    printf '#!/bin/sh\\nexit 101\\n' > $policy && chmod 755 $policy
+    printf '#!/bin/sh\\n# wispr set-up\\nexit 101\\n' > $policy && chmod 755 $policy
   fi
+  mkdir -p /etc/systemd/system
+  for unit in $1; do
+    [ -e /lib/systemd/system/$unit ] || ln -sn /dev/null /etc/systemd/system/$unit 2>/dev/null
+  done
+  shift
   install() {
     apt-get install -qq -y --no-install-recommends --no-remove --reinstall -o DPkg::Lock::Timeout=300 \\
       -o DPkg::Options::=--path-include='/usr/share/doc/*' "$@"
@@ -141,9 +147,9 @@ function buildWebReader() {
 }
 
 function installDebianPackages(packages) {
-  const absent = () => packages.filter(([, file]) => !existsSync(file)).map(([name]) => name);
-  if (absent().length > 0) apt(absent());
-  const left = absent();
+  const absent = packages.filter(([, file]) => !existsSync(file));
+  if (absent.length > 0) apt(absent);
+  const left = absent.filter(([, file]) => !existsSync(file)).map(([name]) => name);
   if (left.length === 0) return;
   say(`could not install ${left.join(' ')}: the tests that need them will fail, and say so`);
   say(`hint: sudo apt-get install ${left.join(' ')}`);
@@ -151,11 +157,13 @@ function installDebianPackages(packages) {
 
 function apt(packages) {
   if (!existsSync('/usr/bin/apt-get')) return;
-  say(`installing Debian packages: ${packages.join(' ')}`);
+  const names = packages.map(([name]) => name);
+  const services = packages.flatMap(([, , service]) => service ?? []).join(' ');
+  say(`installing Debian packages: ${names.join(' ')}`);
+  if (services !== '') say(`masking what is new of ${services}: to use one, sudo systemctl unmask NAME`);
   const asRoot = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
-  const [command, ...args] = [...asRoot, 'sh', '-c', APT_SCRIPT, 'sh', ...packages];
+  const [command, ...args] = [...asRoot, 'sh', '-c', APT_SCRIPT, 'sh', services, ...names];
   run(command, args);
-  if (existsSync('/run/systemd/system')) say('installed services do not run now, but will when the machine starts');
 }
 
 /** What is Python, each in an environment of its own with its own libraries. */
@@ -177,7 +185,7 @@ function installPythonPackages([what, requirements, folder]) {
   if (!existsSync(join(ROOT, requirements))) return;
   once(folder, 'bin/python3', requirements, () => {
     say(`installing the Python packages of ${what}`);
-    if (findPython() === undefined) apt(['python3-venv']);
+    if (findPython() === undefined) apt([['python3-venv']]);
     const python = findPython();
     if (python === undefined) fail('no python3 here can make virtual environments: install python3-venv');
     if (!run(python, ['-m', 'venv', '--clear', folder])) fail('python3 -m venv failed: see above');
