@@ -58,22 +58,28 @@ async function backUpOnce(config: KeyServerConfig, file: string): Promise<DailyB
 }
 
 export function addRestoreCommand(command: Command): void {
-  command.action(async (file: string, { config: configFile, json }: Options) => {
-    const config = readConfig(configFile);
-    const restored = await restore(config, file);
-    if (json) return print(JSON.stringify(restored));
-    for (const line of describe(restored)) say(line);
-  });
+  command
+    .option('--move', 'nothing has changed since the copy was made: keep sessions, open links and operators')
+    .action(async (file: string, { config: configFile, json, move = false }: Options & { readonly move?: boolean }) => {
+      const config = readConfig(configFile);
+      const restored = await restore(config, file, move);
+      if (json) return print(JSON.stringify(restored));
+      for (const line of describe(restored)) say(line);
+    });
 }
 
-function describe({ made, invited, subscribers, publication, serial }: Restored): string[] {
+function describe({ made, subscribers, publication, serial, ...restored }: Restored): string[] {
+  const { invited, sessions, operators, tokens, passkeys } = restored;
   const when = made === null ? 'the copy was made' : new Date(made * 1000).toISOString();
+  const named = (names: readonly string[], text: string) => (names.length > 0 ? [`${text} ${shortened(names)}`] : []);
   return [
     `restored ${count(subscribers, 'subscriber')}, publication ${publication ?? 'none'}, bundle serial ${serial ?? 'none'}`,
     `what came after ${when} is lost: subscriptions, revocations, passwords, devices, bundles; do it again`,
-    ...(invited.length > 0
-      ? [`open links are void, because they may have been used: those of ${shortened(invited)}`]
-      : []),
+    ...(sessions > 0 ? [`ended ${count(sessions, 'session')}: readers sign in again`] : []),
+    ...named(invited, 'open links are void, because they may have been used: those of'),
+    ...named(operators, 'removed operators, who may have been dismissed; invite with "wispr admin operator NAME":'),
+    ...named(tokens, 'tokens are good again, also if revoked since; revoke with "wispr admin token --revoke NAME":'),
+    ...(passkeys > 0 ? [`${count(passkeys, 'passkey')} of readers can be used again, also if removed since`] : []),
     'start the key server; then the publisher runs "wispr publish", or "wispr withdraw" if the site was withdrawn',
   ];
 }

@@ -23,11 +23,21 @@ const ALL_PAGES = 2 ** 31 - 1;
 const BESIDE = ['-wal', '-shm', '-journal'];
 const MADE = 'backup-made';
 
+interface Copied extends Pick<KeyServerConfig, 'masterKey'> {
+  readonly file: string;
+  readonly isMove: boolean;
+}
+
 export interface Restored {
   /** When the copy was made, in seconds since 1970: what came after it is not known. */
   readonly made: number | null;
-  /** Whose open invitations are void now: they may have been used since. */
+  /** Whose open invitations are void now, how many sessions have ended, and which operators are removed: these may have been used, or have ended, since. */
   readonly invited: readonly string[];
+  readonly sessions: number;
+  readonly operators: readonly string[];
+  /** Tokens that are good, and passkeys of readers: also those that were withdrawn since. */
+  readonly tokens: readonly string[];
+  readonly passkeys: number;
   readonly subscribers: number;
   /** Of the publication, and of the publisher's bundle; `null` if there was none. */
   readonly publication: number | null;
@@ -80,7 +90,7 @@ export async function backUp(
 export async function tryRestoring(config: KeyServerConfig, file: string): Promise<void> {
   const temporary = temporaryBeside(file);
   try {
-    await openCopy(config, file, temporary, async (_copy, restored) => restored);
+    await openCopy({ ...config, file, isMove: false }, temporary, async (_copy, restored) => restored);
   } finally {
     removeDatabase(temporary);
   }
@@ -94,25 +104,28 @@ function recordBackup(source: DatabaseSync): void {
 }
 
 /**
- * Puts a copy where there is no database: that of the configuration, which may be at a PostgreSQL server.
+ * Puts a copy where there is no database: that of the configuration, which may be at a PostgreSQL server. Whatever may have ended since the copy was made
+ * is not brought back, except what readers and publishers hold themselves: passwords, passkeys, devices and tokens.
  *
+ * @param isMove - nothing has changed since: readers' sessions, invitations and operators stay
  * @throws KeyServerError `argument-invalid` where there is one, or no such copy; `store-unusable`, `storage-key-refused` for a copy that is damaged or
  * under another master key. Nothing is changed then.
  */
-export async function restore(config: KeyServerConfig, file: string): Promise<Restored> {
+export async function restore(config: KeyServerConfig, file: string, isMove: boolean): Promise<Restored> {
   const { data, database } = config;
-  if (database !== undefined) return restoreToPostgres(config, await storeOf(config), file);
+  const copied = { ...config, file, isMove };
+  if (database !== undefined) return restoreToPostgres(copied, await storeOf(config));
   const path = data ?? '';
   const inTheWay = ['', ...BESIDE].map((end) => path + end).find((each) => existsSync(each));
   if (inTheWay !== undefined) throw refused(`${inTheWay} is there: stop the key server, and move it away first`);
-  return createBeside(path, (temporary) => openCopy(config, file, temporary, async (_copy, restored) => restored));
+  return createBeside(path, (temporary) => openCopy(copied, temporary, async (_copy, restored) => restored));
 }
 
-async function restoreToPostgres(config: KeyServerConfig, store: Store, file: string): Promise<Restored> {
+async function restoreToPostgres(copied: Copied, store: Store): Promise<Restored> {
   if ((await store.occupancy()) !== 'absent') throw refused(`${store.name} is not empty: name another database`);
   const folder = mkdtempSync(join(tmpdir(), 'wispr-restore-'));
   try {
-    return await openCopy(config, file, join(folder, 'copy.db'), async (copy, restored) => {
+    return await openCopy(copied, join(folder, 'copy.db'), async (copy, restored) => {
       await store.claim();
       const database = await store.open(async () => undefined);
       try {
@@ -131,8 +144,7 @@ async function restoreToPostgres(config: KeyServerConfig, store: Store, file: st
 
 /** A copy of the copy, checked, brought up to this version, and without what may have been used since. */
 async function openCopy(
-  { masterKey }: KeyServerConfig,
-  file: string,
+  { masterKey, file, isMove }: Copied,
   temporary: string,
   use: (copy: Database, restored: Restored) => Promise<Restored>,
 ): Promise<Restored> {
@@ -142,34 +154,47 @@ async function openCopy(
   await store.inspect((database) => checkCanary(database, vault, masterKey));
   const copy = await store.open(async () => undefined);
   try {
-    return await use(copy, await copy.transaction(() => describe(copy)));
+    return await use(copy, await copy.transaction(() => describe(copy, isMove)));
   } finally {
     await copy.close();
   }
 }
 
-async function describe(database: Database): Promise<Restored> {
+async function describe(database: Database, isMove: boolean): Promise<Restored> {
   const number = async (sql: string) => (await database.first<{ value: number }>(sql))?.value ?? null;
+  const names = async (sql: string) => (await database.all<{ name: string }>(sql)).map(({ name }) => name);
   const made = await database.first<{ value: string }>('SELECT value FROM settings WHERE name = ?', MADE);
-  const invited = await database.all<{ name: string }>(
-    `SELECT DISTINCT name FROM invitations JOIN subscribers ON subscribers.id = subscriber
-     WHERE used_by IS NULL AND expires >= ? ORDER BY name`,
-    nowInSeconds(),
-  );
-  await database.run('DELETE FROM invitations WHERE used_by IS NULL');
-  await database.run('DELETE FROM operator_links'); // with one, a passkey for the admin site is registered
-  await database.run('DELETE FROM mail_codes');
-  await database.run('DELETE FROM entries');
+  const now = nowInSeconds();
+  const open = 'used_by IS NULL';
+  const ended = isMove
+    ? { invited: [], sessions: 0, operators: [] }
+    : {
+        invited: await names(
+          `SELECT DISTINCT name FROM invitations JOIN subscribers ON subscribers.id = subscriber
+           WHERE ${open} AND expires >= ${now} ORDER BY name`,
+        ),
+        sessions: (await number(`SELECT count(*) AS value FROM sessions WHERE expires >= ${now}`)) ?? 0,
+        operators: await names('SELECT name FROM operators ORDER BY name'),
+      };
+  if (!isMove) for (const what of [`invitations WHERE ${open}`, 'sessions', 'operators']) await remove(database, what);
+  for (const what of ['operator_links', 'operator_sessions', 'mail_codes', 'entries', 'passkey_challenges'])
+    await remove(database, what);
   await audit({ database, now: nowInSeconds, actor: commandActor() }, 'restore', '', {
     made: made && Number(made.value),
   });
   return {
     made: made ? Number(made.value) : null,
-    invited: invited.map(({ name }) => name),
+    ...ended,
+    tokens: await names(`SELECT name FROM tokens WHERE expires >= ${now} ORDER BY name`),
+    passkeys: (await number('SELECT count(*) AS value FROM reader_passkeys')) ?? 0,
     subscribers: (await number('SELECT count(*) AS value FROM subscribers')) ?? 0,
     publication: await number('SELECT snapshot_version AS value FROM publication'),
     serial: await number('SELECT serial AS value FROM provider'),
   };
+}
+
+async function remove(database: Database, what: string): Promise<void> {
+  await database.run(`DELETE FROM ${what}`);
 }
 
 /** Makes a file under a temporary name, and gives it its own unless there is one. */

@@ -16,10 +16,17 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePort } from '../../cache-config/child.ts';
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { acceptBinding, encodeRenewalRequest, RENEWAL_PATH } from '../../core/keys/binding.ts';
-import { findOperatorLink, inviteOperator } from '../../keyserver/admin-site/operators.ts';
+import {
+  beginOperatorSession,
+  findOperator,
+  findOperatorLink,
+  inviteOperator,
+  listOperators,
+} from '../../keyserver/admin-site/operators.ts';
 import { forDevelopment, readConfig } from '../../keyserver/config/config.ts';
 import { overview } from '../../keyserver/operations/overview.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
+import { createSession, findSession } from '../../keyserver/sign-in/accounts.ts';
 import { createMailCode, findMailCode } from '../../keyserver/sign-in/mail-codes.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, type BoundDevice, bind, bytesOf, post } from '../support/device.ts';
@@ -105,6 +112,16 @@ async function connectAs(name: string): Promise<BoundDevice> {
   return bind({ keyServer: server.url, publisher: root as KeyId }, code);
 }
 
+/** Signs an operator and a subscriber in. @returns who they are by their sessions now */
+async function sessionsOf(operator: string, subscriber: string): Promise<() => Promise<(string | undefined)[]>> {
+  const { database } = server.state;
+  const idOf = async (table: string, name: string) =>
+    (await database.first<{ id: number }>(`SELECT id FROM ${table} WHERE name = ?`, name))?.id ?? 0;
+  const admin = await beginOperatorSession(server.state, await idOf('operators', operator));
+  const { token } = await createSession(server.state, await idOf('subscribers', subscriber));
+  return async () => [(await findOperator(server.state, admin))?.name, (await findSession(server.state, token))?.name];
+}
+
 const setIds = async () => (await overview(server.state)).sets.map(({ id }) => id as KeyId);
 
 const setName = async () => (await overview(server.state)).sets[0]?.name ?? '';
@@ -152,9 +169,10 @@ it('the playbook for a lost master key: devices go on, with the keys that the pu
   expect((await overview(server.state)).subscribers).toMatchObject([{ name: 'ada', devices: [{ kind: 'reader' }] }]);
 });
 
-it('backup and restore: the copy is whole, nothing is overwritten, and open links are void', async () => {
+it('backup and restore: the copy is whole, nothing is overwritten, and what may have ended since is not brought back (attack 137)', async () => {
   const invited = await asOperator('wispr invite ben --json');
   const operator = await inviteOperator(server.state, 'odile');
+  const ended = await sessionsOf('odile', 'ada');
   await play('Every day', 0, { FILE: 'copy.db', DIR: 'daily' });
   expect(statSync(file('copy.db')).mode & 0o777).toBe(0o600);
   for (const command of ['backup', 'restore']) {
@@ -172,13 +190,15 @@ it('backup and restore: the copy is whole, nothing is overwritten, and open link
   expect(existsSync(file('keyserver.db'))).toBe(false);
   const said = await play('A lost database', 0, { FILE: 'copy.db' });
   expect(said).toMatch(/what came after 20\d\d-.* is lost/);
-  expect(said).toMatch(/may have been used: those of ben\n/);
+  expect(said).toMatch(/ended 1 session: .*used: those of ben\n.*NAME": odile\n.*revoke NAME": publisher\n/s);
   await start();
   await play('A lost database', 1);
   expect(await reads()).toBe(true);
   const { code } = JSON.parse(invited.split('\n')[0] ?? '') as { code: string };
   await expect(bind(device.provider, code)).rejects.toThrow('code-refused');
   expect(await findOperatorLink(server.state, operator.code)).toBeUndefined(); // attack 94
+  expect(await ended()).toEqual([undefined, undefined]);
+  expect(await listOperators(server.state)).toEqual([]);
   expect((await overview(server.state)).subscribers.map(({ name }) => name)).toEqual(['ada', 'ben']);
 });
 
@@ -246,20 +266,24 @@ it('the playbook for a lost laptop: its device is refused, and the reader reads 
 });
 
 it('moves to a PostgreSQL: devices, names and the audit trail go on there', async () => {
-  const before = await overview(server.state);
   // As versions before stored one; PostgreSQL has no such text.
   const asked = { purpose: 'sign-in', name: 'a\0b', subscriber: undefined, target: '/' } as const;
   const { secret } = await createMailCode(server.state, asked);
-  await asOperator('wispr admin backup moved.db');
+  const { code } = await inviteOperator(server.state, 'odile');
+  const sessions = await sessionsOf('odile', 'ada');
+  const before = await overview(server.state);
   await server.close();
+  await asOperator('wispr admin backup moved.db');
   writeConfigAt(folder, ports, { data: undefined, database: await newPostgresUrl() });
-  expect(await asOperator('wispr admin restore moved.db')).toMatch(/restored \d+ subscribers?/);
+  expect(await asOperator('wispr admin restore --move moved.db')).toMatch(/restored \d+ subscribers?/);
   const again = await runWispr(['admin', 'restore', 'moved.db'], { cwd: folder });
   expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/is not empty.*\[argument-invalid\]/s)]);
   await start();
   expect(await reads()).toBe(true);
-  const closed = before.subscribers.map((each) => ({ ...each, openInvitations: 0 }));
-  expect((await overview(server.state)).subscribers).toEqual(closed);
+  expect((await overview(server.state)).subscribers).toEqual(before.subscribers);
+  expect(await findOperatorLink(server.state, code)).toBeUndefined();
+  expect(await sessions()).toEqual([undefined, 'ada']);
+  expect(await listOperators(server.state)).toMatchObject([{ name: 'odile' }]);
   expect(await findMailCode(server.state, secret)).toBeUndefined(); // attack 94
   device = await connectAs('dora'); // has a number of its own
   expect(await reads()).toBe(true);
