@@ -203,7 +203,7 @@ async function end({ state }: SubscriptionOptions, { subscriber, plan }: z.infer
 async function show({ state }: SubscriptionOptions, request: z.infer<typeof person>) {
   const { id, name, revoked } = await knownSubscriber(state.database, request.subscriber);
   const subscriptions = (await plansOf(state.database, id)).map(({ zone: _, ...each }) => each);
-  return { subscriber: name, revoked: revoked !== null, subscriptions, ...(await seatsOf(state.database, id)) };
+  return { subscriber: name, revoked: revoked !== null, subscriptions, ...(await seatsOf(state, id)) };
 }
 
 async function invite(

@@ -6,6 +6,7 @@ import { listTokens, type TokenOverview } from '../publication/tokens.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { listPlans, type PlanOverview } from '../subscriptions/plans.ts';
+import { takenSeats } from '../subscriptions/seats.ts';
 import type { Grant, Subscriber } from '../subscriptions/subscribers.ts';
 import type { HeldPlan } from '../subscriptions/subscriptions.ts';
 
@@ -108,12 +109,13 @@ export async function describePublication({ database }: KeyServerState): Promise
 async function describeSubscribers({ database, now }: KeyServerState): Promise<SubscriberOverview[]> {
   const subscribers = await database.all<SubscriberRow>(
     `SELECT id, name, revoked, seats,
-       (SELECT count(*) FROM subscribers AS member WHERE member_of = subscribers.id AND revoked IS NULL) AS taken,
+       ${takenSeats('subscribers.id')} AS taken,
        (SELECT name FROM subscribers AS its WHERE its.id = subscribers.member_of) AS "group",
        (SELECT count(*) FROM accounts WHERE subscriber = subscribers.id) AS accounts,
        (SELECT count(*) FROM sessions WHERE subscriber = subscribers.id AND expires >= ?) AS sessions,
        (SELECT count(*) FROM invitations WHERE subscriber = subscribers.id AND used_by IS NULL AND expires >= ?) AS "openInvitations"
      FROM subscribers ORDER BY name_key`,
+    now(),
     now(),
     now(),
   );

@@ -41,10 +41,8 @@ export interface SetAnswer {
   readonly by: Right | null;
 }
 
-export async function describePerson(
-  { database, now }: KeyServerState,
-  { id, name, revoked }: Subscriber,
-): Promise<Person> {
+export async function describePerson(state: KeyServerState, { id, name, revoked }: Subscriber): Promise<Person> {
+  const { database, now } = state;
   const rights = await rightsOf(database, id);
   const newest = 'SELECT name FROM sets GROUP BY name ORDER BY max(imported) DESC, name DESC LIMIT ?';
   const count = async (sql: string, ...values: number[]) =>
@@ -53,7 +51,7 @@ export async function describePerson(
     name,
     revoked,
     group: (await groupOf(database, id)) ?? null,
-    seats: (await seatsOf(database, id)) ?? null,
+    seats: (await seatsOf(state, id)) ?? null,
     rights,
     sets: (await database.all<{ name: string }>(newest, NEWEST)).map((set) =>
       revoked === null ? answer(rights, set.name, now()) : { set: set.name, can: false, reason: 'revoked', by: null },

@@ -105,7 +105,7 @@ export async function inviteSubscriber(state: KeyServerState, request: Invitatio
       subscriptions: await plansOf(database, id),
       kept: patterns ? grants.filter(({ pattern }) => !patterns.includes(pattern)) : [],
       unmatched: await patternsWithoutSet(database, patterns ?? []),
-      seats: await seatsOf(database, id),
+      seats: await seatsOf(state, id),
       expires,
       code: await createCodeOrReplace(database, id, expires),
     };
@@ -207,7 +207,7 @@ export async function withdrawInvitations(state: KeyServerState, name: string): 
 /** A group has one open invitation: a new one takes its place. */
 async function createCodeOrReplace(database: Database, subscriber: number, expires: number): Promise<string> {
   const ofGroup =
-    'DELETE FROM invitations WHERE subscriber IN (SELECT id FROM subscribers WHERE id = ? AND seats IS NOT NULL)';
+    'DELETE FROM invitations WHERE used_by IS NULL AND subscriber IN (SELECT id FROM subscribers WHERE id = ? AND seats IS NOT NULL)';
   await database.run(ofGroup, subscriber);
   return createCode(database, subscriber, expires);
 }

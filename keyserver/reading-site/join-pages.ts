@@ -96,7 +96,7 @@ async function nameInvited(pages: AccountPages, request: Request, response: Resp
   const present = (await subscriberOf(pages, request))?.id;
   const found = await withCode(field(request, 'code'), async (code) => {
     const { subscriber, name, seats } = await findInvitation(state, code, '');
-    if (seats !== null) await demandSeat(state.database, subscriber, present);
+    if (seats !== null) await demandSeat(state, subscriber, present);
     return { name, ...(seats !== null && { again: true }) };
   });
   if ('name' in found) response.json(found);

@@ -5,7 +5,7 @@ import { createSubscriber } from '../readers/invitations.ts';
 import { sessionHashOf } from '../readers/session-tokens.ts';
 import { asReader, audit } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { groupOf, seatsOf } from '../subscriptions/seats.ts';
+import { groupOf, keepSeat, seatsOf } from '../subscriptions/seats.ts';
 import {
   findSubscriber,
   grantsOf,
@@ -72,7 +72,8 @@ export async function removeCredentials(
 }
 
 /** All that is stored of a subscriber but keys and digests, for them to keep. Times are seconds since 1970. */
-export async function exportSubscriber({ database }: KeyServerState, subscriber: number) {
+export async function exportSubscriber(state: KeyServerState, subscriber: number) {
+  const { database } = state;
   const { name, created } =
     (await database.first<{ name: string; created: number }>(
       'SELECT name, created FROM subscribers WHERE id = ?',
@@ -88,7 +89,7 @@ export async function exportSubscriber({ database }: KeyServerState, subscriber:
     sets: await grantsOf(database, subscriber),
     devices: (await devicesOf(database, subscriber)).map(({ id: _, ...device }) => device),
     group: (await groupOf(database, subscriber)) ?? null,
-    seats: (await seatsOf(database, subscriber)) ?? null,
+    seats: (await seatsOf(state, subscriber)) ?? null,
     passkeys: (await passkeysOf(database, 'reader_passkeys', subscriber)).map(({ id: _, ...passkey }) => passkey),
     identities: await database.all(
       'SELECT issuer, subject, created FROM identities WHERE subscriber = ? ORDER BY created',
@@ -99,13 +100,14 @@ export async function exportSubscriber({ database }: KeyServerState, subscriber:
   };
 }
 
-/** Everything goes: rights, devices, sessions, password. */
+/** Everything goes: rights, devices, sessions, password. The seat of a member stays taken for a while. */
 export async function deleteSubscriber(
   state: KeyServerState,
   { id, name }: Pick<Subscriber, 'id' | 'name'>,
 ): Promise<void> {
   const { database } = state;
   await database.transaction(async () => {
+    await keepSeat(state, id);
     await database.run('DELETE FROM subscribers WHERE id = ?', id);
     await audit(asReader(state, name), 'deleted', name);
   });

@@ -7,7 +7,7 @@ import { matchesPattern } from '../../core/keys/set-pattern.ts';
 import { timeOf } from '../../core/keys/set-time.ts';
 
 /** Seconds for which a key is handed out at most: what a revoked device keeps at the longest. */
-const MAXIMUM_VALIDITY = 30 * 86_400;
+export const MAXIMUM_VALIDITY = 30 * 86_400;
 
 /** A right to read. Times in seconds since 1970, inclusive. */
 export interface Access {

@@ -2,26 +2,43 @@
  * Groups, such as a school or a company: a subscriber with seats, whose invitation makes a member for each person who uses it. Members are
  * subscribers with the rights of their group, which are looked up through it at every decision: what ends for the group ends for them.
  */
+import { randomBytes } from '#primitives';
 import { KeyServerError } from '../errors.ts';
 import { asReader, audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import { MAXIMUM_VALIDITY } from './access.ts';
 import { findSubscriber, nameKey, type Subscriber } from './subscribers.ts';
 
 export const MAXIMUM_SEATS = 100_000;
 /** Characters of a group's name: a number follows it. */
 const MAXIMUM_NAME_LENGTH = 57;
 
+/** What is noted in place of who used an invitation: it keeps the seat of a member who has left. */
+const LEFT = 'left';
+
 export interface Seats {
   readonly seats: number;
   readonly taken: number;
 }
 
-/** The seats of a group; `undefined` for who is none. */
-export async function seatsOf(database: Database, subscriber: number): Promise<Seats | undefined> {
-  const sql = `SELECT seats, (SELECT count(*) FROM subscribers WHERE member_of = ? AND revoked IS NULL) AS taken
-    FROM subscribers WHERE id = ? AND seats IS NOT NULL`;
-  return database.first<Seats>(sql, subscriber, subscriber);
+/** The state's part that seats are counted with. */
+type Counting = Pick<KeyServerState, 'database' | 'now'>;
+
+/**
+ * SQL: how many seats of a group are taken, by members and by those who have left. Its one `?` is the present time.
+ *
+ * @param group - SQL for its id
+ */
+export function takenSeats(group: string): string {
+  return `(SELECT count(*) FROM subscribers AS member WHERE member_of = ${group} AND member.revoked IS NULL)
+    + (SELECT count(*) FROM invitations WHERE subscriber = ${group} AND used_by = '${LEFT}' AND expires >= ?)`;
+}
+
+/** The seats of a group; `undefined` for a subscriber who is none. */
+export async function seatsOf({ database, now }: Counting, subscriber: number): Promise<Seats | undefined> {
+  const sql = `SELECT seats, ${takenSeats('subscribers.id')} AS taken FROM subscribers WHERE id = ? AND seats IS NOT NULL`;
+  return database.first<Seats>(sql, now(), subscriber);
 }
 
 /** The name of the group that a subscriber is a member of. */
@@ -67,7 +84,7 @@ export async function takeSeat(
 ): Promise<number> {
   const { database, now } = state;
   if (await isMember(database, group.id, present)) return present as number;
-  await demandSeat(database, group.id);
+  await demandSeat(state, group.id);
   const sql = 'INSERT INTO subscribers (name, name_key, created, member_of) VALUES (?, ?, ?, ?) RETURNING id';
   const name = await freeName(database, group);
   const made = await database.first<{ id: number }>(sql, name, nameKey(name), now(), group.id);
@@ -77,10 +94,19 @@ export async function takeSeat(
 }
 
 /** @throws KeyServerError `seats-taken` where it is a group without a free seat, and `present` is none of its members */
-export async function demandSeat(database: Database, group: number, present?: number): Promise<void> {
-  const { seats, taken } = (await seatsOf(database, group)) ?? { seats: 1, taken: 0 };
-  if (taken < seats || (await isMember(database, group, present))) return;
+export async function demandSeat(state: Counting, group: number, present?: number): Promise<void> {
+  const { seats, taken } = (await seatsOf(state, group)) ?? { seats: 1, taken: 0 };
+  if (taken < seats || (await isMember(state.database, group, present))) return;
   throw new KeyServerError('seats-taken', 'all seats of the group are taken');
+}
+
+/** Within the caller's transaction: keeps the seat of a member who leaves for as long as a key that was given last may be valid. */
+export async function keepSeat({ database, now }: Counting, member: number): Promise<void> {
+  const sql = 'SELECT member_of FROM subscribers WHERE id = ? AND member_of IS NOT NULL AND revoked IS NULL';
+  const group = (await database.first<{ member_of: number }>(sql, member))?.member_of;
+  if (group === undefined) return;
+  const kept = 'INSERT INTO invitations (code_hash, subscriber, expires, used_by) VALUES (?, ?, ?, ?)';
+  await database.run(kept, randomBytes(32), group, now() + MAXIMUM_VALIDITY, LEFT);
 }
 
 async function isMember(database: Database, group: number, subscriber: number | undefined): Promise<boolean> {

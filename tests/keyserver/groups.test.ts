@@ -2,6 +2,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
 import { importSubscribers } from '../../keyserver/readers/import-subscribers.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
+import { seatsOf } from '../../keyserver/subscriptions/seats.ts';
 import { findSubscriber, revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { endSubscriptions } from '../../keyserver/subscriptions/subscriptions.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
@@ -68,6 +69,22 @@ describe('a group', () => {
   it('has no more members than seats, however many ask at once', async () => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => tryBinding(code)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 409, 409, 409]);
+  });
+
+  it('has its seat taken for as long as keys of a member who has left (attack 138)', async () => {
+    const { state } = rig.server;
+    const link = await rig.invite({ name: 'Reading Room', plan: 'institution', seats: 1 });
+    const { id = 0 } = (await findSubscriber(state.database, 'Reading Room')) ?? {};
+    const { browser } = await joinWith(link.code);
+    const connect = JSON.parse((await browser.post('/-/connect-reader', { as: 'json' })).text).link as string;
+    expect(await readsWith(await bind(rig.provider, connect.split(/[#.]/).at(-2) ?? ''))).toBe('reads');
+    await browser.post('/-/delete', {});
+    expect((await joinWith(link.code)).joined.status).toBe(409);
+    const later = { ...state, now: () => state.now() + 30 * 86_400 + 1 };
+    expect([await seatsOf(state, id), await seatsOf(later, id)]).toEqual([
+      { seats: 1, taken: 1 },
+      { seats: 1, taken: 0 },
+    ]);
   });
 
   it('gives its rights to members, for as long as it has them', async () => {
