@@ -118,6 +118,7 @@ async function httpcrypt() {
     keys,
     requestsPerAddress: Number.POSITIVE_INFINITY,
     isTrustedProxy: () => false,
+    isShared: () => false,
     answer: async () => ({ status: 200, content, route: KEY_REQUEST_PATH }),
     note: (_method, _route, status) => {
       seen.requests++;

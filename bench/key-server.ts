@@ -58,7 +58,7 @@ async function startServer(database: string, folder: string, port?: string): Pro
   const log = pino({ base: null }, destination('/dev/null'));
   const { state, url, ports, httpcrypt } = await startKeyServer(config, {
     log,
-    limits: { keyRequestsPerAddress: 1e9 },
+    limits: { requestsPerAddress: 1e9, keyRequestsPerAddress: 1e9 },
   });
   await inviteSubscriber(state, { name: 'reader' });
   const key = randomBytes(32);

@@ -6,11 +6,11 @@ import { adminOrigin } from './admin-site/address.ts';
 import { createAdminSite } from './admin-site/app.ts';
 import { createApiApp } from './api/app.ts';
 import type { KeyServerConfig } from './config/config.ts';
+import { DEFAULT_LIMITS, type RequestLimits } from './config/limits.ts';
 import { DEFAULT_PUBLICATION } from './config/schema.ts';
 import { KeyServerError } from './errors.ts';
 import { openDispatcher } from './hashing/open.ts';
 import { trustedProxies } from './http/client-address.ts';
-import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
 import { closeListeners, type Listeners, listenersOf } from './http/listeners.ts';
 import { watchCertificates } from './http/renewal.ts';
 import { followTicketKey } from './http/ticket-keys.ts';
@@ -92,7 +92,7 @@ export interface RunningKeyServer {
 export async function startKeyServer(config: KeyServerConfig, options: StartOptions = {}): Promise<RunningKeyServer> {
   checkBeforeStart(config);
   const { log = pino({ base: null }, destination(2)) } = options;
-  const limits = { ...DEFAULT_LIMITS, ...limitsOf(config), ...options.limits };
+  const limits = { ...DEFAULT_LIMITS, ...config.limits, ...options.limits };
   const { state, listeners } = await openStateAndListeners(config, log, limits, options);
   /** Parts that work for requests: they end in reverse order, once no request runs any more. */
   const parts = new AsyncDisposableStack();
@@ -250,11 +250,6 @@ async function warmUp(provider: ProviderReader, publications: ReadPublications, 
   const known = await provider.read();
   const site = known && siteReadAt(known.descriptor, reading);
   if (site) publications.settingsOf(known, site);
-}
-
-/** Those limits that the configuration sets. */
-function limitsOf({ limits }: KeyServerConfig): Partial<RequestLimits> {
-  return limits ? { devicesPerSubscriber: limits.devices } : {};
 }
 
 /** The in-browser reader, where it is wanted and there. @throws KeyServerError `configuration-invalid` where it is wanted by name, and not there */

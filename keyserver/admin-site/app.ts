@@ -29,7 +29,11 @@ export function createAdminSite(options: AdminSiteOptions): Express {
     cookie: operatorCookie(origin, 'operator', OPERATOR_SESSION_LIFETIME),
     publisher: async () => (await provider.read())?.descriptor.name ?? 'Key server',
   };
-  const app = createApp({ ...options, formsLeadTo: [] }, (_request, response) => void response.status(421).end());
+  const app = createApp(
+    { ...options, formsLeadTo: [] },
+    (_request, response) => void response.status(421).end(),
+    refuseTooMany,
+  );
   for (const [path, { type, content }] of Object.entries(ASSETS))
     app.get(path, (_request, response) => {
       response.set({ 'Content-Type': type, 'Cache-Control': 'no-cache' }).end(content);

@@ -23,7 +23,6 @@ import { addSubscriptionRoutes, type StripeConfig } from './subscriptions.ts';
 export interface ApiOptions extends AppOptions {
   readonly state: KeyServerState;
   readonly provider: ProviderReader;
-  readonly limits: RequestLimits;
   readonly origins: Origins;
   readonly keeper: TimestampKeeper;
   /** `undefined`: events of Stripe are not taken. */
@@ -38,24 +37,29 @@ type Work = (content: Uint8Array) => Promise<Uint8Array>;
 /** The API as an Express app, not listening. */
 export function createApiApp(options: ApiOptions): Express {
   const { state, provider, origin, origins, limits } = options;
-  const app = createApp(options, (_request, response) => sendError(response, 421, 'misdirected-request'));
+  const app = createApp(
+    options,
+    (_request, response) => sendError(response, 421, 'misdirected-request'),
+    refuseTooMany,
+  );
   app.get(DESCRIPTOR_PATH, async (_request, response) => {
     const known = await provider.read();
     if (!known) sendError(response, 404, 'no-provider');
     else send(response.set('Cache-Control', 'no-cache'), 'application/json', known.descriptorBytes);
   });
-  const answer = (path: string, limit: RequestHandler, length: number, type: string, work: Work) =>
-    app.post(path, noStore, refuseForeignPages, limit, body(length), async (request, response) =>
+  const answer = (path: string, limit: readonly RequestHandler[], length: number, type: string, work: Work) =>
+    app.post(path, noStore, refuseForeignPages, ...limit, body(length), async (request, response) =>
       send(response, type, await work(bytesOf(request.body))),
     );
   const { bindingRequest, keyRequest } = MESSAGE_LIMITS;
   answer(BINDING_PATH, bindingLimit(state, limits, 'bindings'), bindingRequest, 'application/json', (content) =>
-    bindDevice(state, provider, origin, content, limits.devicesPerSubscriber),
+    bindDevice(state, provider, origin, content, limits.devices),
   );
   answer(RENEWAL_PATH, bindingLimit(state, limits, 'renewals'), bindingRequest, 'application/json', (content) =>
     renewDeviceKey(state, provider, origin, content),
   );
-  answer(KEY_REQUEST_PATH, keyRequestLimit(limits), keyRequest, 'application/octet-stream', (content) =>
+  const keyRequestLimit = [limitRequests(limits.keyRequestsPerAddress, refuseTooMany)];
+  answer(KEY_REQUEST_PATH, keyRequestLimit, keyRequest, 'application/octet-stream', (content) =>
     answerKeyRequest(state, origin, content),
   );
   addHealthRoutes(app, state);
@@ -78,13 +82,14 @@ const refuseForeignPages: RequestHandler = ({ headers }, response, next) => {
   else next();
 };
 
-function bindingLimit(state: KeyServerState, { bindingsPerAddress }: RequestLimits, kind: string): RequestHandler {
+/** A request that was answered can be sent again: all count, and those that failed once more. */
+function bindingLimit(
+  state: KeyServerState,
+  { bindingsPerAddress, changesPerAddress }: RequestLimits,
+  kind: string,
+): RequestHandler[] {
   const limit = { kind, limit: bindingsPerAddress, countedBy: 'address' } as const;
-  return limitFailures(state, limit, refuseTooMany);
-}
-
-function keyRequestLimit({ keyRequestsPerAddress }: RequestLimits): RequestHandler {
-  return limitRequests(keyRequestsPerAddress, refuseTooMany);
+  return [limitRequests(changesPerAddress, refuseTooMany), limitFailures(state, limit, refuseTooMany)];
 }
 
 /** What is not foreseen is logged by its kind and where it happened, and not sent. */

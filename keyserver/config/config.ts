@@ -8,6 +8,7 @@ import { isLoopback } from '../../core/site/site.ts';
 import { configurationText, parseConfigurationText } from '../../node-support/configuration.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { KeyServerError } from '../errors.ts';
+import type { RequestLimits } from './limits.ts';
 import type { MailConfig } from './mail.ts';
 import {
   configuration,
@@ -32,12 +33,14 @@ export interface ListenerConfig {
 }
 
 /** A configuration whose paths are absolute, or relative to the working directory. */
-export interface KeyServerConfig extends Omit<z.infer<typeof configuration>, 'admin' | 'metrics' | 'trustedProxies'> {
+export interface KeyServerConfig
+  extends Omit<z.infer<typeof configuration>, 'admin' | 'limits' | 'metrics' | 'trustedProxies'> {
   /** Left out: none. */
   readonly trustedProxies?: readonly string[];
   /** Plain HTTP on loopback, for trying things out. Not part of the file: `wispr keyserver --dev`. */
   readonly dev?: boolean;
   readonly admin?: ListenerConfig | undefined;
+  readonly limits?: Partial<RequestLimits> | undefined;
   readonly metrics?: { readonly listen: ListenAddress } | undefined;
 }
 

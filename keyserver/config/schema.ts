@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { isHttpcryptUrl } from '../../core/httpcrypt/endpoint.ts';
 import { isLoopback, isOrigin, isSite } from '../../core/site/site.ts';
-import { isRange } from '../../node-support/addresses.ts';
+import { limits, network } from './limits.ts';
 import { mailConfig, signUpConfig } from './mail.ts';
 import { entitlementConfig, openidConfig, stripeConfig } from './subscribers.ts';
 
@@ -81,15 +81,6 @@ const admin = z
   })
   .meta({ description: "The operators' pages (docs/admin.md); off if left out." });
 
-const limits = z
-  .strictObject({
-    devices: z.int().min(1).max(1000).meta({
-      description:
-        'Readers of one subscriber, and as many browsers. A further Reader is refused; a further browser replaces the one unused for longest.',
-    }),
-  })
-  .meta({ description: 'Limits that you may change; if left out, `devices` is 20.' });
-
 const metrics = z
   .strictObject({
     listen: listen
@@ -155,17 +146,10 @@ export const configuration = z
     }),
     listen,
     tls: tls.optional(),
-    trustedProxies: z
-      .array(
-        z
-          .string()
-          .refine((text) => isRange(text) && !/\/0+$/.test(text), 'must be an address or a network, like 10.0.0.0/8'),
-      )
-      .default([])
-      .meta({
-        description:
-          'Addresses and networks of proxies in front, which pass `Host` on: their `X-Forwarded-For` is believed, and only they may use a listener without `tls`.',
-      }),
+    trustedProxies: z.array(network).default([]).meta({
+      description:
+        'Addresses and networks of proxies in front, which pass `Host` on: their `X-Forwarded-For` is believed, and only they may use a listener without `tls`.',
+    }),
     reading: z
       .strictObject({
         origin: httpsOrigin.optional().meta({

@@ -2,7 +2,9 @@
 import express, { type Express, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
-import type { IsTrustedProxy } from './client-address.ts';
+import type { RequestLimits } from '../config/limits.ts';
+import { type IsTrustedProxy, trustedProxies } from './client-address.ts';
+import { limitRequests } from './limits.ts';
 
 export interface AppOptions {
   /** The origin that readers use. */
@@ -11,6 +13,7 @@ export interface AppOptions {
   /** Plain HTTP on loopback. */
   readonly dev: boolean;
   readonly isTrustedProxy: IsTrustedProxy;
+  readonly limits: RequestLimits;
   /** Origins that forms may lead to, besides its own; left out where there are no forms and scripts. */
   readonly formsLeadTo?: readonly string[];
   /** Called for each answer with its route, as a pattern, and its status. */
@@ -22,16 +25,23 @@ export interface AppOptions {
  * or another site's traffic.
  *
  * @param misdirected - answers requests for another host
+ * @param refuseTooMany - answers those above what one address may ask, whatever it asks for
  */
-export function createApp(options: AppOptions, misdirected: (request: Request, response: Response) => void): Express {
+export function createApp(
+  options: AppOptions,
+  misdirected: (request: Request, response: Response) => void,
+  refuseTooMany: RequestHandler,
+): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', false).set('trust proxy', options.isTrustedProxy);
+  app.set('is shared', trustedProxies(options.limits.sharedNetworks));
   app.set('env', 'production'); // where an error handler fails, Express shows readers a stack otherwise
   const { host } = new URL(options.origin);
   app.use(logRequest(options), securityHeaders(options), (request, response, next) => {
     if (request.headers.host?.toLowerCase() === host) next();
     else misdirected(request, response);
   });
+  app.use(limitRequests(options.limits.requestsPerAddress, refuseTooMany));
   return app;
 }
 

@@ -4,7 +4,9 @@ import { isIP } from 'node:net';
 import { ipKeyGenerator } from 'express-rate-limit';
 import proxyaddr from 'proxy-addr';
 
-/** Tells whether an address is that of a proxy whose `X-Forwarded-For` applies. */
+const CLIENTS_OF_SHARED = 50;
+
+/** Tells whether an address is in some networks: of proxies whose `X-Forwarded-For` applies, or those that many people share. */
 export type IsTrustedProxy = ReturnType<typeof proxyaddr.compile>;
 
 /** @param networks - addresses and networks that the configuration permits */
@@ -17,6 +19,19 @@ export function trustedProxies(networks: readonly string[] = []): IsTrustedProxy
  * proxy names is used only if it is an address and no more: with a port, each connection would be counted apart.
  */
 export function clientAddress(request: IncomingMessage, isTrustedProxy: IsTrustedProxy): string {
+  return ipKeyGenerator(wholeAddress(request, isTrustedProxy));
+}
+
+/** How many clients an address stands for: one, or in a network that many share, a class or a street. */
+export function clientsBehind(
+  request: IncomingMessage,
+  isTrustedProxy: IsTrustedProxy,
+  isShared: IsTrustedProxy,
+): number {
+  return isShared(wholeAddress(request, isTrustedProxy), 0) ? CLIENTS_OF_SHARED : 1;
+}
+
+function wholeAddress(request: IncomingMessage, isTrustedProxy: IsTrustedProxy): string {
   const named = proxyaddr(request, isTrustedProxy);
-  return ipKeyGenerator(isIP(named) > 0 ? named : (request.socket.remoteAddress ?? 'unknown'));
+  return isIP(named) > 0 ? named : (request.socket.remoteAddress ?? 'unknown');
 }

@@ -10,7 +10,7 @@ import {
   sealAnswer,
 } from '../../core/httpcrypt/message.ts';
 import { recordText } from '../../core/httpcrypt/record.ts';
-import { clientAddress, type IsTrustedProxy } from '../http/client-address.ts';
+import { clientAddress, clientsBehind, type IsTrustedProxy } from '../http/client-address.ts';
 import { CountStore } from '../http/count-store.ts';
 import type { Opening, ServerKeys } from './server-keys.ts';
 
@@ -21,6 +21,8 @@ const NO_ROUTE = 'none';
 /** What is said about one request besides what stands in it. */
 export interface Circumstances {
   readonly address: string;
+  /** How many times the limits of one address apply to it. */
+  readonly clients: number;
   /** It cannot have been here before. */
   readonly fresh: boolean;
 }
@@ -41,6 +43,8 @@ export interface HttpcryptAppOptions {
   /** Requests a minute of one address. */
   readonly requestsPerAddress: number;
   readonly isTrustedProxy: IsTrustedProxy;
+  /** Whether many clients share an address. */
+  readonly isShared: IsTrustedProxy;
   /** Answers what is inside; does not throw. */
   readonly answer: (request: ChannelRequest, circumstances: Circumstances) => Promise<Answer>;
   /** Called for each answer: what was asked for, the status that the Reader sees, milliseconds. */
@@ -53,13 +57,14 @@ export function createHttpcryptApp(options: HttpcryptAppOptions): RequestListene
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<Outcome> => {
     const address = clientAddress(request, options.isTrustedProxy);
     if (!request.url?.startsWith(prefix)) return plain(response, 404);
-    if (counts.increment(address).totalHits > options.requestsPerAddress) return plain(response, 429);
+    const clients = clientsBehind(request, options.isTrustedProxy, options.isShared);
+    if (counts.increment(address).totalHits > options.requestsPerAddress * clients) return plain(response, 429);
     if (request.method === 'OPTIONS') return plain(response, 200, recordText(await options.keys.record()));
     if (request.method !== 'POST') return plain(response, 404);
     const body = await readBody(request);
     if (body === 'too long') return plain(response, 413);
     if (body === 'cut') return { status: 400, route: NO_ROUTE };
-    return serveMessage(options, address, { request, response, body });
+    return serveMessage(options, { address, clients }, { request, response, body });
   };
   return async (request, response) => {
     const start = performance.now();
@@ -74,7 +79,7 @@ export function createHttpcryptApp(options: HttpcryptAppOptions): RequestListene
 
 async function serveMessage(
   { keys, answer }: HttpcryptAppOptions,
-  address: string,
+  client: Omit<Circumstances, 'fresh'>,
   { request, response, body }: { request: IncomingMessage; response: ServerResponse; body: Uint8Array },
 ): Promise<Outcome> {
   const cookie = decodeCookie(request.headers.cookie);
@@ -84,7 +89,7 @@ async function serveMessage(
     send(response, randomBytes(SHORTEST_ANSWER));
     return { status: 400, route: NO_ROUTE };
   }
-  const { status, content, route } = await answer(message, { address, fresh: opening.fresh });
+  const { status, content, route } = await answer(message, { ...client, fresh: opening.fresh });
   send(response, await sealFor(opening, body, status, content));
   return { status, route };
 }

@@ -5,6 +5,7 @@ import type { ChannelRequest } from '../../core/httpcrypt/message.ts';
 import { BINDING_PATH, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { refusalOf } from '../api/refusals.ts';
+import { CountStore } from '../http/count-store.ts';
 import { FailureCounts } from '../http/failure-counts.ts';
 import type { RequestLimits } from '../http/limits.ts';
 import type { ProviderReader } from '../publication/provider.ts';
@@ -22,13 +23,15 @@ export interface MessagesOptions {
   readonly log: Logger;
 }
 
+const MINUTE = 60_000;
+
 /** What {@link Answer} each message gets. */
 export function answerMessages(
   options: MessagesOptions,
 ): (request: ChannelRequest, circumstances: Circumstances) => Promise<Answer> {
   const { state, provider, origin, limits, log } = options;
   const bind = bindingOf(options, 'bindings', (content) =>
-    bindDevice(state, provider, origin, content, limits.devicesPerSubscriber),
+    bindDevice(state, provider, origin, content, limits.devices),
   );
   const renew = bindingOf(options, 'renewals', (content) => renewDeviceKey(state, provider, origin, content));
   return async ({ target, content }, circumstances) => {
@@ -54,12 +57,15 @@ function bindingOf(
   answerTo: (content: Uint8Array) => Promise<Uint8Array>,
 ) {
   const failures = new FailureCounts(state, `${kind} by HTTPCrypt`);
-  return async (content: Uint8Array, { address, fresh }: Circumstances) => {
+  const counts = new CountStore(MINUTE);
+  return async (content: Uint8Array, { address, clients, fresh }: Circumstances) => {
     if (!fresh) return refuse(425, 'too-early');
+    if (counts.increment(address).totalHits > limits.changesPerAddress * clients)
+      return refuse(429, 'too-many-requests');
     const attempt = await failures.begin(address);
     let failed = false;
     try {
-      if (attempt.hits > limits.bindingsPerAddress) return refuse(429, 'too-many-requests');
+      if (attempt.hits > limits.bindingsPerAddress * clients) return refuse(429, 'too-many-requests');
       return { status: 200, content: await answerTo(content) };
     } catch (error) {
       failed = (refusalOf(error)?.status ?? 500) < 500;

@@ -7,7 +7,7 @@ import type { HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
 import { recordAddresses, recordText } from '../../core/httpcrypt/record.ts';
 import { writeFileAtomic } from '../../node-support/files/write-file.ts';
 import type { HttpcryptConfig } from '../config/schema.ts';
-import type { IsTrustedProxy } from '../http/client-address.ts';
+import { type IsTrustedProxy, trustedProxies } from '../http/client-address.ts';
 import type { Metrics } from '../operations/metrics.ts';
 import { readSecret } from '../storage/secrets.ts';
 import { createHttpcryptApp } from './app.ts';
@@ -52,8 +52,9 @@ export async function startHttpcrypt(options: HttpcryptOptions): Promise<Started
     log.info({ listener: LISTENER, method, route, status, ms }, 'request');
   };
   const requestsPerAddress = limits.keyRequestsPerAddress;
+  const isShared = trustedProxies(limits.sharedNetworks);
   const answer = answerMessages(options);
-  const app = createHttpcryptApp({ url, keys, requestsPerAddress, isTrustedProxy, answer, note });
+  const app = createHttpcryptApp({ url, keys, requestsPerAddress, isTrustedProxy, isShared, answer, note });
   return { app, announced, stop: () => keys.stop() };
 }
 

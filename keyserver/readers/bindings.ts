@@ -136,7 +136,7 @@ async function ownerOf(database: Database, keysDigest: string): Promise<number |
   return (await database.first<{ subscriber: number }>(sql, keysDigest))?.subscriber;
 }
 
-/** A device that binds again takes its own place. @returns its number */
+/** A device that binds again takes its own place, which is no news for the audit trail. @returns its number */
 async function storeDevice(
   state: KeyServerState,
   subscriber: number,
@@ -144,6 +144,8 @@ async function storeDevice(
   { keysDigest, keyId, sealed }: Answered,
 ): Promise<number> {
   const { database, now } = state;
+  const known = 'SELECT 1 FROM devices WHERE keys_digest = ? AND kind = ? AND subscriber = ? AND revoked IS NULL';
+  const isAgain = (await database.first(known, keysDigest, kind, subscriber)) !== undefined;
   const stored = await database.first<{ id: number }>(
     `INSERT INTO devices (kind, subscriber, keys_digest, key_id, sealed, created) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (keys_digest) DO UPDATE SET
@@ -157,6 +159,7 @@ async function storeDevice(
     now(),
   );
   if (!stored) throw new Error('a device was not stored');
+  if (isAgain) return stored.id;
   const name = await nameOfSubscriber(database, subscriber);
   await audit(asReader(state, name), 'device', name, { device: stored.id, kind });
   return stored.id;

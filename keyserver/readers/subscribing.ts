@@ -5,7 +5,7 @@ import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { findPlan, noPlan } from '../subscriptions/plans.ts';
-import { setSeats } from '../subscriptions/seats.ts';
+import { seatsOf, setSeats } from '../subscriptions/seats.ts';
 import { knownSubscriber, parseSubscriberName } from '../subscriptions/subscribers.ts';
 import { endSubscriptions, type Subscribed, subscribe } from '../subscriptions/subscriptions.ts';
 import { admitSubscriber } from './invitations.ts';
@@ -41,9 +41,10 @@ export async function beginSubscription(
     const until = typeof request.until === 'string' ? spanOf(request.until, zone).end - 1 : null;
     const { id, known, anew } = await admitSubscriber(database, name, now());
     const { seats } = request;
-    if (seats !== undefined) await setSeats(database, { id, name: known?.name ?? name }, seats);
+    const isOther = seats !== undefined && seats !== (await seatsOf(state, id))?.seats;
+    if (isOther) await setSeats(database, { id, name: known?.name ?? name }, seats);
     const outcome = await subscribe(database, id, wanted.name, from, until);
-    if (outcome !== 'unchanged' || seats !== undefined)
+    if (outcome !== 'unchanged' || isOther)
       await audit(state, 'begin', known?.name ?? name, { plan: wanted.name, outcome, from, until, seats });
     return { outcome, created: anew };
   });

@@ -8,7 +8,6 @@ import { READING_SITE_PAGES } from '../../core/site/path.ts';
 import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import type { SignUpConfig } from '../config/mail.ts';
 import type { AppOptions } from '../http/app.ts';
-import type { RequestLimits } from '../http/limits.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import type { OpenIdSignIn } from '../sign-in/openid-configuration.ts';
@@ -24,6 +23,7 @@ import {
   createReadingApp,
   documentLimit,
   handleError,
+  limitChanges,
   mastheadOf,
   named,
   readingOnly,
@@ -43,7 +43,6 @@ export interface ReadingSiteOptions extends AppOptions {
   readonly state: KeyServerState;
   readonly provider: ProviderReader;
   readonly publications: ReadPublications;
-  readonly limits: RequestLimits;
   /** The origin of the documents. */
   readonly documents: string;
   /** Sends mail, and lets people sign up; `undefined`: neither. */
@@ -76,6 +75,8 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   };
   const formsLeadTo = [documents, new URL(READER_INVITATION_URL).origin];
   const app = createReadingApp({ ...options, formsLeadTo }, pages, Object.keys(SCRIPTS));
+  if (webReader) addVault(app, { ...pages, provider }, webReader);
+  app.use(limitChanges(limits));
   addAccountPages(app, pages);
   addJoinPages(app, pages);
   addPasskeyPages(app, pages);
@@ -87,7 +88,6 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
     '/favicon.ico',
     (_request, response) => void response.set('Cache-Control', 'max-age=86400').status(204).end(),
   );
-  if (webReader) addVault(app, { ...pages, provider }, webReader);
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
   app.use(named, readingOnly(pages), refuseForeign(pages, isOpened), documentLimit(limits), (request, response) =>
     leadOn(pages, isInBrowser, request, response),

@@ -9,7 +9,6 @@ import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import { NO_PASSKEYS } from '../../reading/document-headers.ts';
 import { noticePage } from '../../reading/refusal-page.ts';
 import type { AppOptions } from '../http/app.ts';
-import type { RequestLimits } from '../http/limits.ts';
 import type { ProviderReader } from '../publication/provider.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { ContentHosts } from './content-host.ts';
@@ -47,7 +46,6 @@ export interface DocumentsSiteOptions extends AppOptions {
   readonly provider: ProviderReader;
   readonly hosts: ContentHosts;
   readonly publications: ReadPublications;
-  readonly limits: RequestLimits;
   /** The origin at which people sign in, which the publisher's descriptor names as the reading site. */
   readonly account: string;
   /** The in-browser reader; `undefined`: documents are decrypted here for all browsers. */

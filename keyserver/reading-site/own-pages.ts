@@ -31,6 +31,7 @@ export function createReadingApp(
   const app = createApp(
     options,
     (request, response) => void sendRefusal(pages, request, response, refusalFor('misdirected-request')),
+    refuseTooMany,
   );
   for (const guard of guards) app.use(guard);
   for (const [path, styleFor] of Object.entries(STYLES))
@@ -118,6 +119,12 @@ export function readingOnly(pages: OwnPages): RequestHandler {
 /** Public documents need no signing in, and the whole of one is fetched and checked for the least part of it. */
 export function documentLimit({ documentsPerAddress }: RequestLimits): RequestHandler {
   return limitRequests(documentsPerAddress, refuseTooMany);
+}
+
+/** Forms that succeed cost work too, and can be sent again. */
+export function limitChanges({ changesPerAddress }: RequestLimits): RequestHandler {
+  const limit = limitRequests(changesPerAddress, refuseTooMany);
+  return (request, response, next) => (request.method === 'POST' ? limit(request, response, next) : next());
 }
 
 /** Answers 429. */

@@ -46,25 +46,25 @@ export interface VaultPages extends AccountPages {
 /** Adds the vault's addresses to the reading site. */
 export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles): void {
   const { origin, limits, state, provider, cookie } = pages;
-  const asked = [noStore, ownPageOnly(origin), limitRequests(limits.keyRequestsPerAddress, refuseTooMany)];
+  const asked = (limit: number) => [noStore, ownPageOnly(origin), limitRequests(limit, refuseTooMany)];
   const scripts = { script: addressOf(SCRIPT, files.vault), mlKem: addressOf(ML_KEM, files['ml-kem']) };
   addScript(app, SCRIPT, files.vault);
   addScript(app, ML_KEM, files['ml-kem']);
   app.get(KEYS_PAGE, noStore, openedOnly, async (request, response) => showVault(pages, scripts, request, response));
   app.post(
     '/-/device',
-    ...asked,
+    ...asked(limits.changesPerAddress),
     body(MESSAGE_LIMITS.bindingRequest),
     inJson(async (request, response) => {
       const session = await sessionOf(pages, request);
-      const most = limits.devicesPerSubscriber;
+      const most = limits.devices;
       const answer = await bindBrowser(state, provider, origin, session, bytesOf(request.body), most);
       send(response, 'application/json', answer);
     }),
   );
   app.post(
     '/-/key-requests',
-    ...asked,
+    ...asked(limits.keyRequestsPerAddress),
     body(MESSAGE_LIMITS.keyRequest),
     inJson(async (request, response) => {
       const session = await sessionOf(pages, request);

@@ -40,7 +40,7 @@ export async function endSessions(
     const sql = `DELETE FROM sessions WHERE subscriber = ?${kept ? ' AND token_hash <> ?' : ''}`;
     const ended = await database.run(sql, id, ...(kept ? [kept] : []));
     await database.run('DELETE FROM invitations WHERE subscriber = ? AND own = 1 AND used_by IS NULL', id);
-    await audit(asReader(state, name), 'sessions-ended', name, { ended });
+    if (ended > 0) await audit(asReader(state, name), 'sessions-ended', name, { ended });
   });
 }
 

@@ -1,4 +1,5 @@
 /** Plans: what people subscribe to. A plan is a title and patterns of set names, and may be dated: see access.ts. */
+import { isDeepStrictEqual } from 'node:util';
 import { PLAN_NAME } from '../../core/keys/set-pattern.ts';
 import { isTimeZone } from '../../core/keys/set-time.ts';
 import { printable } from '../../node-support/printable.ts';
@@ -68,7 +69,8 @@ export async function definePlan(
     const sql = `INSERT INTO plans (name, title, patterns, zone) VALUES (?, ?, ?, ?)
       ON CONFLICT (name) DO UPDATE SET title = excluded.title, patterns = excluded.patterns, zone = excluded.zone`;
     await database.run(sql, name, plan.title, plan.patterns.join(' '), plan.zone);
-    await audit(state, 'plan', name, { title: plan.title, sets: [...plan.patterns], zone: plan.zone });
+    if (!isDeepStrictEqual(plan, known))
+      await audit(state, 'plan', name, { title: plan.title, sets: [...plan.patterns], zone: plan.zone });
     return { plan, created: !known };
   });
 }

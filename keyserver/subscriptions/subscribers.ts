@@ -140,7 +140,7 @@ export async function revokeSubscriber(state: KeyServerState, name: string, { dr
       id,
     );
     const { name: _, ...ended } = revoked;
-    await audit(state, 'revoke', subscriber.name, ended);
+    if (subscriber.revoked === null) await audit(state, 'revoke', subscriber.name, ended);
     return revoked;
   });
 }
@@ -182,7 +182,7 @@ export async function renameIfFree(
   const other = await findSubscriber(database, name);
   if (other && other.id !== id) return other;
   await database.run('UPDATE subscribers SET name = ?, name_key = ? WHERE id = ?', name, nameKey(name), id);
-  await audit(state, 'rename', name, { from: before });
+  if (name !== before) await audit(state, 'rename', name, { from: before });
   return undefined;
 }
 

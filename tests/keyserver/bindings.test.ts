@@ -200,6 +200,18 @@ describe('the limits on binding', () => {
     await bind(limited.provider, await limited.codeFor('paula'));
   });
 
+  it('is bound again by an honest request that is repeated, and nothing is added to what is kept (attack 135)', async () => {
+    const limited = await rigForTest({ limits: { changesPerAddress: 3 } });
+    const { database } = limited.server.state;
+    const device = await createDeviceKeys(limited.provider);
+    const code = normaliseCode(await limited.codeFor('paula')) ?? '';
+    const request = encodeBindingRequest(device, limited.provider.publisher, code, nowInSeconds());
+    const send = async () => (await post(limited.server.url, BINDING_PATH, request)).status;
+    const rows = () => database.all("SELECT action FROM audit_news WHERE action = 'device'");
+    expect([await send(), await send(), await send(), await send()]).toEqual([200, 200, 200, 429]);
+    expect(await rows()).toHaveLength(1);
+  });
+
   it('attack 94: successful bindings are not counted as guesses', async () => {
     const limited = await rigForTest({ limits: { bindingsPerAddress: 2 } });
     for (let count = 0; count < 4; count++) await bind(limited.provider, await limited.codeFor(`reader ${count}`));

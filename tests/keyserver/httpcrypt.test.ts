@@ -436,7 +436,7 @@ describe('the HTTPCrypt endpoint', () => {
     const url = `http://127.0.0.1:${port}/a/`;
     const httpcrypt = { url, listen: { host: '127.0.0.1', port }, rotateMinutes: 60 };
     const own = await rigForTest({
-      limits: { keyRequestsPerAddress: 8, bindingsPerAddress: 2 },
+      limits: { keyRequestsPerAddress: 10, bindingsPerAddress: 2, changesPerAddress: 4 },
       config: { httpcrypt },
     });
     if (!own.server.httpcrypt) throw new Error('the endpoint is not open');
@@ -446,7 +446,16 @@ describe('the HTTPCrypt endpoint', () => {
     const guess = async () =>
       (await reader.post(BINDING_PATH, encodeBindingRequest(device, publisher, '0'.repeat(16), nowInSeconds()))).status;
     // OPTIONS, then two requests for the first binding: a ticket is at hand from then on.
-    expect([await guess(), await guess(), await guess()]).toEqual([403, 403, 429]);
+    const request = encodeBindingRequest(
+      device,
+      publisher,
+      normaliseCode(await own.codeFor('ada')) ?? '',
+      nowInSeconds(),
+    );
+    const repeat = async () => (await reader.post(BINDING_PATH, request)).status;
+    // An honest request that is repeated is limited too: attack 135.
+    expect([await repeat(), await repeat()]).toEqual([200, 200]);
+    expect([await guess(), await guess(), await repeat()]).toEqual([403, 403, 429]);
     for (let round = 0; round < 3; round++) expect((await reader.post('/v1/none', new Uint8Array(0))).status).toBe(404);
     await expect(reader.post('/v1/none', new Uint8Array(0))).rejects.toMatchObject({ code: 'key-server-answer' });
     expect(own.log()).toMatch(/"listener":"httpcrypt","method":"POST","route":"none","status":429/);

@@ -1,15 +1,16 @@
 /** Outsiders lock no subscriber out: docs/keyserver.md, "Limits". */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { BINDING_PATH, encodeBindingRequest } from '../../core/keys/binding.ts';
+import { DEFAULT_LIMITS, type RequestLimits } from '../../keyserver/config/limits.ts';
 import { FairQueue } from '../../keyserver/hashing/fair-queue.ts';
 import { BOUNDS } from '../../keyserver/hashing/hashing.ts';
-import { DEFAULT_LIMITS, type RequestLimits } from '../../keyserver/http/limits.ts';
 import { joinWithPassword } from '../../keyserver/sign-in/accounts.ts';
 import { KNOWN_BROWSER_LIFETIME } from '../../keyserver/sign-in/known-browsers.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { bind, createDeviceKeys, post } from '../support/device.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
 import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
+import { routesOf } from '../support/routes.ts';
 import { runs } from '../support/tier.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -191,6 +192,46 @@ describe('attack 46, attack 103: a flood of wrong codes from many addresses', ()
     await join('anna');
     for (const network of [0, 1]) expect(await inTurn(6, () => guess(network))).toEqual([403, 403, 403, 403, 429, 429]);
   });
+});
+
+it('limits every route, and lower where something changes, also for what succeeds (attack 135)', async () => {
+  const listen = { host: '127.0.0.1', port: 0 };
+  const config = { trustedProxies: ['127.0.0.1'], reading: { listen, documents: { listen, inBrowser: true } } };
+  rig = await startRig({ limits: { requestsPerAddress: 4, changesPerAddress: 2 }, config });
+  const { apps, url, readingUrl, documentsUrl } = rig.server;
+  const origins = { api: url, reading: readingUrl, documents: documentsUrl };
+  const routes = Object.entries(origins).flatMap(([app, origin]) =>
+    routesOf(apps[app as keyof typeof apps]).map((route) => ({ ...route, app, origin })),
+  );
+  const changing = ({ app, method, path }: (typeof routes)[number]) =>
+    method === 'POST' && (app === 'reading' ? path !== '/-/key-requests' : /^.v1.(bindings|renewals)$/.test(path));
+  expect(routes.filter(changing).length).toBeGreaterThan(15);
+  const unlimited = await Promise.all(
+    routes.map(async (route, index) => {
+      const headers = { 'x-forwarded-for': addressOf(index), origin: route.origin, 'sec-fetch-site': 'same-origin' };
+      const send = async () => {
+        const answer = await fetch(route.origin + route.path, { method: route.method, headers, redirect: 'manual' });
+        await answer.arrayBuffer();
+        return answer.status;
+      };
+      const statuses = await inTurn(5, send);
+      const first = statuses.indexOf(429);
+      return first === (changing(route) ? 2 : 4) ? [] : [`${route.app} ${route.method} ${route.path}: ${statuses}`];
+    }),
+  );
+  expect(unlimited.flat()).toEqual([]);
+});
+
+it('has 50 times the limit in a network that many people share, also behind a proxy', async () => {
+  const limits = { sharedNetworks: ['203.0.113.0/24', '2001:db8::/32'], joinsPerAddress: 1, requestsPerAddress: 2 };
+  rig = await startRig({ limits, config: { trustedProxies: ['127.0.0.1'] } });
+  const reader = browser();
+  const guess = async (address: string) => (await reader.post('/-/join', { code: WRONG_CODE }, from(address))).status;
+  for (const shared of ['203.0.113.7', '2001:db8::7'])
+    expect(await inTurn(52, () => guess(shared))).toEqual([...Array(50).fill(403), 429, 429]);
+  expect(await inTurn(3, () => guess('198.51.100.7'))).toEqual([403, 429, 429]);
+  const ask = async (address: string) => (await reader.get('/-/join', { 'x-forwarded-for': address })).status;
+  expect(await inTurn(49, () => ask('203.0.113.7'))).toEqual([...Array(48).fill(200), 429]);
 });
 
 /** Has hashing wait in the queue of the key server until it is let go on: how fast this machine hashes is of no account then. */

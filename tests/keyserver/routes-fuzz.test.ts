@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
-import { DEFAULT_LIMITS } from '../../keyserver/http/limits.ts';
+import { DEFAULT_LIMITS } from '../../keyserver/config/limits.ts';
 import { createToken } from '../../keyserver/publication/tokens.ts';
 import type { RunningKeyServer } from '../../keyserver/server.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';

@@ -82,7 +82,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     attacks: [98],
     file: 'keyserver/reading-site/deliveries.ts',
-    find: 'if (line.open < limits.openDocumentsPerAddress)',
+    find: 'if (line.open < limits.openDocumentsPerAddress * clientsOf(request))',
     replace: 'if (line.open < Number.POSITIVE_INFINITY)',
   },
   {

@@ -186,6 +186,8 @@ export function rigForFile(options: RigOptions | (() => RigOptions | Promise<Rig
 
 /** All tests come from one address. */
 const GENEROUS: Partial<RequestLimits> = {
+  requestsPerAddress: 1_000_000,
+  changesPerAddress: 10_000,
   bindingsPerAddress: 1000,
   keyRequestsPerAddress: 1000,
   signInsPerNameAndAddress: 1000,
