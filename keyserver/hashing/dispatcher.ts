@@ -8,7 +8,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import { systemCode } from '../../node-support/system-error.ts';
@@ -36,7 +36,9 @@ interface WorkerSlot {
   readonly do: (work: HashingWork) => Promise<Uint8Array>;
 }
 
-const MOST_CONNECTIONS = 256;
+/** Connections that have not proved the secret, in all and from one address: the oldest makes room. So nobody keeps a key server out by holding many. */
+const MOST_STRANGERS = 128;
+const MOST_OF_ADDRESS = 8;
 /** OpenSSL's word for another secret. */
 const OTHER_SECRET = 'ERR_SSL_BINDER_DOES_NOT_VERIFY';
 
@@ -57,6 +59,8 @@ export class Dispatcher implements Hashing {
   /** Key servers that have joined, with their slots. */
   readonly #members = new Map<ServerHttp2Session, readonly RemoteSlot[]>();
   readonly #tally = new Tally();
+  /** Connections that have not proved the secret, the oldest first. */
+  readonly #strangers = new Map<string, Socket>();
   readonly #server: Http2SecureServer;
   readonly #log: Logger;
   readonly #timing: Timing;
@@ -69,13 +73,14 @@ export class Dispatcher implements Hashing {
     this.#log = log;
     this.#timing = timing;
     this.#server = createSecureServer(serverTls(secret));
-    this.#server.maxConnections = MOST_CONNECTIONS;
+    this.#server.on('connection', (socket) => this.#admit(socket));
     this.#server.on('tlsClientError', (error, socket) => this.#refuse(socket, systemCode(error)));
     this.#server.on('unknownProtocol', (socket) => this.#refuse(socket, 'protocol'));
     this.#server.on('session', (session) => {
       const socket = session.socket as TLSSocket;
-      if (isAuthenticated(socket)) this.#accept(session);
-      else this.#refuse(socket, 'protocol');
+      if (!isAuthenticated(socket)) return this.#refuse(socket, 'protocol');
+      this.#strangers.delete(endOf(socket));
+      this.#accept(session);
     });
   }
 
@@ -126,6 +131,16 @@ export class Dispatcher implements Hashing {
     }
   }
 
+  #admit(socket: Socket): void {
+    const end = endOf(socket);
+    this.#strangers.set(end, socket);
+    socket.once('close', () => this.#strangers.delete(end));
+    const all = [...this.#strangers.values()];
+    const ofAddress = all.filter(({ remoteAddress }) => remoteAddress === socket.remoteAddress);
+    if (ofAddress.length > MOST_OF_ADDRESS) ofAddress[0]?.destroy();
+    else if (all.length > MOST_STRANGERS) all[0]?.destroy();
+  }
+
   #accept(session: ServerHttp2Session): void {
     const { remoteAddress: member } = session.socket;
     const end = watch(session, this.#timing, (reason) => {
@@ -174,6 +189,11 @@ export class Dispatcher implements Hashing {
     this.#log.warn({ member: socket.remoteAddress, reason }, why);
     socket.on('error', () => undefined).destroy();
   }
+}
+
+/** Names the other end of a connection, with and without TLS. */
+function endOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 function respond(stream: ServerHttp2Stream, status: number, text = ''): void {

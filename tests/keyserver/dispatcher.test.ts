@@ -275,6 +275,21 @@ describe('a stranger', () => {
     expect(dispatcher.connected()).toBe(0);
   });
 
+  it('attack 125: holds no place that a key server needs, with many connections from many addresses', async () => {
+    const { dispatcher, port } = await startDispatcher(1);
+    const held = Array.from({ length: 300 }, (_, index) =>
+      connectPlain({ port, host: '127.0.0.1', localAddress: `127.0.1.${index % 60}` }).on('error', () => undefined),
+    );
+    endings.push(() => held.map((socket) => socket.destroy()));
+    await Promise.all(held.map((socket) => once(socket, 'connect')));
+    await connectedMember(dispatcher, 1);
+    await expect.poll(() => held.filter(({ destroyed }) => !destroyed)).toHaveLength(127);
+    const own = Array.from({ length: 20 }, () => connectPlain(port, '127.0.0.1').on('error', () => undefined));
+    endings.push(() => own.map((socket) => socket.destroy()));
+    await expect.poll(() => own.filter(({ destroyed }) => !destroyed)).toHaveLength(8);
+    expect(dispatcher.connected()).toBe(1);
+  });
+
   it('attack 125: a false dispatcher with a certificate gets nothing', async () => {
     const folder = temporaryFolder();
     const { key, cert } = await makeCertificate(folder, ['IP:127.0.0.1']);
