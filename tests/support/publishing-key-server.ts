@@ -27,7 +27,7 @@ export async function startPublishingKeyServer(): Promise<PublishingKeyServer> {
   const config = configIn(folder);
   const server = await startKeyServer(config, {
     log: pino({ level: 'silent' }),
-    limits: { metadataPerAddress: 100_000, publishingPerAddress: 100_000 },
+    limits: { requestsPerAddress: 100_000, metadataPerAddress: 100_000, publishingPerAddress: 100_000 },
   });
   const { token } = await createToken(server.state, 'publisher', 1);
   let isClosed = false;
