@@ -1,10 +1,12 @@
 import { beforeAll, expect, it } from 'vitest';
+import { beginSubscription } from '../../keyserver/readers/subscribing.ts';
 import { joinWithCode } from '../../keyserver/sign-in/accounts.ts';
 import { signInPerson } from '../../keyserver/sign-in/openid-identities.ts';
-import { exportSubscriber, moveSubscriber, signUp } from '../../keyserver/sign-in/own-account.ts';
+import { endSessions, exportSubscriber, moveSubscriber, signUp } from '../../keyserver/sign-in/own-account.ts';
 import { newestAudit } from '../../keyserver/storage/audit.ts';
 import type { KeyServerState } from '../../keyserver/storage/state.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
+import { renameSubscriber, revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { bind } from '../support/device.ts';
 import { rigForFile } from '../support/keyserver-rig.ts';
 import { createReader } from '../support/reading-site-visitor.ts';
@@ -62,6 +64,21 @@ it.each(CHANGES)('%s', async (wanted, change) => {
   expect(
     rows.map(({ who, action, about }) => `${who.replace(/^command .*/, 'command')}: ${action} ${about}`),
   ).toContain(wanted.replace('reader ada: openid', 'reader ada@example.org: openid'));
+});
+
+it('what changes nothing adds no row (attack 135)', async () => {
+  const ada = { id: await rig.idOf('ada'), name: 'ada' };
+  const repeated = [
+    () => definePlan(state, { name: 'daily', sets: ['day-*'] }),
+    () => beginSubscription(state, { subscriber: 'college', plan: 'daily', seats: 3, from: '2026-01-01' }),
+    () => renameSubscriber(state, 'ada', 'ada'),
+    () => endSessions(state, ada),
+    () => revokeSubscriber(state, 'up3'),
+  ];
+  for (const change of repeated) await change();
+  const before = await newestAudit(state.database, {}, 1);
+  for (const change of repeated) await change();
+  expect(await newestAudit(state.database, {}, 1)).toEqual(before);
 });
 
 it('"my data" has identities, plans, devices and the group', async () => {
