@@ -22,13 +22,17 @@ export function clientAddress(request: IncomingMessage, isTrustedProxy: IsTruste
   return ipKeyGenerator(wholeAddress(request, isTrustedProxy));
 }
 
-/** How many clients an address stands for: one, or in a network that many share, a class or a street. */
+/**
+ * How many clients an address stands for: one, or in a network that many share, a class or a street.
+ *
+ * @param isShared - `undefined`: there are no such networks
+ */
 export function clientsBehind(
   request: IncomingMessage,
   isTrustedProxy: IsTrustedProxy,
-  isShared: IsTrustedProxy,
+  isShared: IsTrustedProxy | undefined,
 ): number {
-  return isShared(wholeAddress(request, isTrustedProxy), 0) ? CLIENTS_OF_SHARED : 1;
+  return isShared?.(wholeAddress(request, isTrustedProxy), 0) ? CLIENTS_OF_SHARED : 1;
 }
 
 function wholeAddress(request: IncomingMessage, isTrustedProxy: IsTrustedProxy): string {
