@@ -45,6 +45,7 @@ export const limits = z
     mailsPerNameAndAddress: limit(3, 'Mails in 15 minutes for one name from one address.'),
     mailsPerAddress: limit(20, 'Mails in 15 minutes from one address.'),
     mailsPerName: limit(10, 'Mails in 15 minutes for one name from all addresses.'),
+    mailsPerNameAndDay: limit(20, 'Mails a day for one name, whoever asks; known browsers do not count.'),
     mailsPerKnownBrowser: limit(10, 'Mails in 15 minutes in one known browser.'),
     joinsPerAddress: limit(20, 'Refused codes in 15 minutes from one address, at the reading site.'),
     documentsPerAddress: limit(600, 'Documents a minute from one address.'),

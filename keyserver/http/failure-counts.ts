@@ -4,8 +4,8 @@ import { utf8 } from '../../core/encoding/bytes.ts';
 import { readSecret } from '../storage/secrets.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
-/** Seconds for which a key is counted, from its first failure on. */
-const WINDOW = 15 * 60;
+/** Seconds for which a key is counted, from its first failure on, where nothing else is said. */
+export const FAILURE_WINDOW = 15 * 60;
 /** Rows of all counts together. Above it, the keys with the fewest failures start from zero. */
 const MAXIMUM_ROWS = 200_000;
 /** Writes of one process between two times that it removes what has ended. */
@@ -26,15 +26,17 @@ export interface Attempt {
 export class FailureCounts {
   readonly #state: KeyServerState;
   readonly #kind: string;
+  readonly #window: number;
   readonly #running = new Map<string, number>();
   readonly #writing = new Map<string, Promise<void>>();
   #writes = 0;
   #secret: Uint8Array | undefined;
 
-  /** @param kind - the same in all processes, and of no other counts */
-  constructor(state: KeyServerState, kind: string) {
+  /** @param kind - the same in all processes, and of no other counts @param window - seconds */
+  constructor(state: KeyServerState, kind: string, window = FAILURE_WINDOW) {
     this.#state = state;
     this.#kind = kind;
+    this.#window = window;
   }
 
   /** Begins an attempt; `end` must be called. @throws what the database throws: who cannot be counted is not let in */
@@ -78,7 +80,7 @@ export class FailureCounts {
          failed = CASE WHEN failures.ends > ? THEN failures.failed + 1 ELSE 1 END,
          ends = CASE WHEN failures.ends > ? THEN failures.ends ELSE excluded.ends END`,
       await this.#counted(key),
-      time + WINDOW,
+      time + this.#window,
       time,
       time,
     );

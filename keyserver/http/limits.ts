@@ -32,7 +32,7 @@ export function limitRequests(limit: number, refuse: RequestHandler): RequestHan
   });
 }
 
-/** What is counted of failures: how many are too many in 15 minutes, and of what. */
+/** What is counted of failures: how many are too many in 15 minutes, or in `window` seconds, and of what. */
 export interface FailureLimit {
   /** No other limit has the same. */
   readonly kind: string;
@@ -40,6 +40,7 @@ export interface FailureLimit {
   readonly countedBy: CountedBy;
   /** Whether what succeeds counts too. */
   readonly all?: boolean;
+  readonly window?: number;
 }
 
 /**
@@ -48,10 +49,10 @@ export interface FailureLimit {
  */
 export function limitFailures(
   state: KeyServerState,
-  { kind, limit, countedBy, all = false }: FailureLimit,
+  { kind, limit, countedBy, all = false, window }: FailureLimit,
   refuse: RequestHandler,
 ): RequestHandler {
-  const counts = new FailureCounts(state, kind);
+  const counts = new FailureCounts(state, kind, window);
   return async (request, response, next) => {
     if ((knownBrowserOf(response) !== undefined) !== (countedBy === 'known-browser')) return next();
     const attempt = await counts.begin(keyOf(request, response, countedBy));

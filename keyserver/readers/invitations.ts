@@ -212,7 +212,20 @@ async function createCodeOrReplace(database: Database, subscriber: number, expir
   return createCode(database, subscriber, expires);
 }
 
-/** @param own - made in a session of the subscriber: connects a Reader or a browser, and proves nothing */
+/** Codes that sessions of one subscriber may have open; a further one takes the place of the first to end. */
+const OWN_CODES = 5;
+
+/** Makes a code of the subscriber's own, which connects a Reader or a browser, and proves nothing. */
+export async function createOwnCode(database: Database, subscriber: number, expires: number): Promise<string> {
+  const open = 'SELECT code_hash FROM invitations WHERE subscriber = ? AND own = 1 AND used_by IS NULL';
+  return database.transaction(async () => {
+    const tooMany = `${open} ORDER BY expires DESC LIMIT 1000 OFFSET ${OWN_CODES - 1}`;
+    await database.run(`DELETE FROM invitations WHERE code_hash IN (${tooMany})`, subscriber);
+    return createCode(database, subscriber, expires, 'own');
+  });
+}
+
+/** @param own - as of {@link createOwnCode} */
 export async function createCode(
   database: Database,
   subscriber: number,

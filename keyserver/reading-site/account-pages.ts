@@ -3,6 +3,7 @@ import type { Express, Request, RequestHandler, Response } from 'express';
 import { documentTarget, localTarget } from '../../reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/app.ts';
+import { FailureCounts } from '../http/failure-counts.ts';
 import { field, nameField, queryOf } from '../http/forms.ts';
 import { addressOf } from '../http/limits.ts';
 import { isMailAddress } from '../mail/address.ts';
@@ -14,7 +15,7 @@ import { isProven } from '../sign-in/own-account.ts';
 import { MAXIMUM_PASSKEYS, passkeysOf } from '../sign-in/passkeys.ts';
 import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../sign-in/passwords.ts';
 import { asReader } from '../storage/audit.ts';
-import { grantsOf, type Subscriber } from '../subscriptions/subscribers.ts';
+import { grantsOf, nameKey, type Subscriber } from '../subscriptions/subscribers.ts';
 import { plansOf } from '../subscriptions/subscriptions.ts';
 import {
   type AccountPages,
@@ -28,7 +29,7 @@ import {
 import { documentLimit, openedOnly, refuseTooMany } from './own-pages.ts';
 import { accountPage, type SignInPage, signInPage } from './pages.ts';
 import { sameOriginOnly } from './session-cookie.ts';
-import { limitSignIns, rememberBrowser } from './sign-in-limits.ts';
+import { DAY, limitSignIns, rememberBrowser } from './sign-in-limits.ts';
 
 /** Adds the routes below `/-/` to the reading site. */
 export function addAccountPages(app: Express, pages: AccountPages): void {
@@ -93,8 +94,15 @@ export function provenOnly(pages: AccountPages): RequestHandler {
 }
 
 /** Mails a subscriber what was added to the account, in case somebody else has done it. */
-export async function tellAdded({ mail, masthead }: AccountPages, { name }: Subscriber, what: string): Promise<void> {
+export async function tellAdded(
+  { state, limits, mail, masthead }: AccountPages,
+  { name }: Subscriber,
+  what: string,
+): Promise<void> {
   if (!mail || !isMailAddress(name)) return;
+  const told = await new FailureCounts(state, 'told of additions', DAY).begin(nameKey(name));
+  told.end(true);
+  if (told.hits > limits.mailsPerNameAndDay) return;
   const { publisher, site } = await masthead();
   mail.mailer.sendLater(name, 'added', { publisher, site, what });
 }

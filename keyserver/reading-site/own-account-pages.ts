@@ -4,7 +4,7 @@ import { noStore } from '../http/app.ts';
 import { field } from '../http/forms.ts';
 import { addressOf } from '../http/limits.ts';
 import { readProviderRow } from '../publication/provider.ts';
-import { createCode, invitationLink } from '../readers/invitations.ts';
+import { createOwnCode, invitationLink } from '../readers/invitations.ts';
 import { replacePassword } from '../sign-in/accounts.ts';
 import { MAIL_CODE_LIFETIME } from '../sign-in/mail-codes.ts';
 import {
@@ -102,7 +102,7 @@ async function connectReader(
   const { state, origin, keyServer } = pages;
   const { id, revoked } = subscriber;
   if (revoked !== null) return response.redirect(303, '/-/account');
-  const code = await createCode(state.database, id, state.now() + MAIL_CODE_LIFETIME, 'own');
+  const code = await createOwnCode(state.database, id, state.now() + MAIL_CODE_LIFETIME);
   const root = (await readProviderRow(state.database))?.root;
   await tellAdded(pages, subscriber, 'A link that connects a Reader');
   if (field(request, 'as') === 'json') response.json({ link: invitationLink({ code }, keyServer, root) });

@@ -32,13 +32,17 @@ export function limitSignIns(pages: SignInLimits, refuse: RequestHandler): Reque
 /** What stands before a mail, and behind its form: known browsers pass what others can use up. @param refuse - answers 429 */
 export function limitMails(pages: SignInLimits, refuse: RequestHandler): RequestHandler[] {
   const { limits } = pages;
-  return limitNamed(pages, refuse, { kind: 'mails', all: true }, [
+  const counted = limitNamed(pages, refuse, { kind: 'mails', all: true }, [
     limits.mailsPerKnownBrowser,
     limits.mailsPerNameAndAddress,
     limits.mailsPerAddress,
     limits.mailsPerName,
   ]);
+  const daily = { kind: 'mails a day', limit: limits.mailsPerNameAndDay, countedBy: 'name', all: true } as const;
+  return [...counted, limitFailures(pages.state, { ...daily, window: DAY }, refuse)];
 }
+
+export const DAY = 86_400;
 
 /** The narrow ones first, so that one address cannot use up what all of them may do. */
 const COUNTED_BY: readonly CountedBy[] = ['known-browser', 'name-and-address', 'address', 'name'];

@@ -1,15 +1,17 @@
-/** What a running key server does every minute, and once more when it stops: adds to the audit trail's chain, and stores counts. */
+/** What a running key server does every minute, and once more when it stops: adds to the audit trail's chain, stores counts, and removes
+ * codes that have ended. */
 import type { Logger } from 'pino';
 import { eachMinute } from '../../node-support/each-minute.ts';
 import { chainAudit } from './audit.ts';
 import type { KeyServerState } from './state.ts';
 
 /** @returns the end of it, with a last run */
-export function workEachMinute({ database, counts }: KeyServerState, log: Logger): () => Promise<void> {
+export function workEachMinute({ database, counts, now }: KeyServerState, log: Logger): () => Promise<void> {
   const { run, stop } = eachMinute(async () => {
     try {
       await counts.store();
       await chainAudit(database);
+      await database.runUnflushed('DELETE FROM invitations WHERE expires < ?', now());
     } catch (error) {
       log.warn({ err: error }, 'counts and audit trail were not stored; tried again in a minute');
     }

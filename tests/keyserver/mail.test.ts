@@ -105,6 +105,33 @@ it('attack 103: no padding of a name gets it more mails than the limit', async (
   for (const _ of [1, 2, 3]) await mailTo(olga);
 });
 
+it('attack 142: mails to one address are bounded a day, whoever asks, and codes of a session in number', async () => {
+  const config = { mail: { smtp: url, from: FROM }, trustedProxies: ['127.0.0.1'] };
+  const narrow = await rigForTest({ limits: { mailsPerNameAndDay: 4 }, config });
+  const name = 'otto@example.org';
+  await narrow.invite({ name });
+  const { state, readingUrl } = narrow.server;
+  const ask = (address: string) =>
+    createVisitor(readingUrl).post('/-/mail', { name, to: '/' }, { origin: readingUrl, 'x-forwarded-for': address });
+  for (const quarter of [1, 2, 3, 4, 5, 6]) {
+    const { status, headers } = await ask(`192.0.2.${quarter}`);
+    expect([quarter, status, headers['retry-after']]).toEqual([
+      quarter,
+      quarter > 4 ? 429 : 303,
+      headers['retry-after'],
+    ]);
+    narrow.passTime(3600);
+  }
+  narrow.passTime(86_400);
+  expect((await ask('192.0.2.9')).status).toBe(303);
+  const reader = await narrow.join(name);
+  for (let each = 0; each < 8; each++) await reader.post('/-/connect-reader', {});
+  const open = 'SELECT 1 FROM invitations WHERE own = 1 AND used_by IS NULL';
+  expect(await state.database.all(open)).toHaveLength(5);
+  for (let mail = 0; mail < 5 + 4; mail++) await mailTo(name);
+  expect(mailServer.mails).toEqual([]);
+});
+
 it('never tells whether a name is known', async () => {
   const answers = [];
   for (const name of ['ada@example.org', 'eve@example.org']) {
