@@ -5,7 +5,7 @@ import { readSecret } from '../storage/secrets.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
 /** Seconds for which a key is counted, from its first failure on, where nothing else is said. */
-export const FAILURE_WINDOW = 15 * 60;
+const FAILURE_WINDOW = 15 * 60;
 /** Rows of all counts together. Above it, the keys with the fewest failures start from zero. */
 const MAXIMUM_ROWS = 200_000;
 /** Writes of one process between two times that it removes what has ended. */
