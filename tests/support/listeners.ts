@@ -4,8 +4,19 @@ import type { RequestLimits } from '../../keyserver/http/limits.ts';
 import { startRig } from './keyserver-rig.ts';
 import { startReaderRig } from './reader-rig.ts';
 
+export const LISTENERS = [
+  'API',
+  'reading site',
+  'documents',
+  'operators',
+  'metrics',
+  'HTTPCrypt',
+  'Reader',
+  'gateway',
+] as const;
+
 export interface Listening {
-  readonly name: string;
+  readonly name: (typeof LISTENERS)[number];
   readonly port: number;
   /** What its `Host` has to say. */
   readonly host: string;
@@ -35,10 +46,10 @@ export async function startListeners(
       httpcrypt: { listen, url: 'http://keys.example/crypt/', rotateMinutes: 60 },
     },
   });
-  const reader = await startReaderRig();
+  const reader = await startReaderRig({ proxy: { otherUsers: true } }); // finding out whose each connection is takes longer than the rest
   Object.assign(reader.limits, bounds);
   await reader.restart();
-  const at = (name: string, url: string | undefined, more: Partial<Listening> = {}): Listening => {
+  const at = (name: Listening['name'], url: string | undefined, more: Partial<Listening> = {}): Listening => {
     const { port, host, pathname } = new URL(url ?? '');
     return { name, port: Number(port), host, path: pathname, elsewhere: 421, ...more };
   };
