@@ -48,6 +48,8 @@ export class Upstream {
   readonly parent: ParentProxy | undefined;
   readonly #toParent: Agent | undefined;
   readonly #passing: PassingAgent;
+  /** The same on connections that were used for nothing before, and are for nothing after. */
+  readonly #once: PassingAgent;
 
   /** @throws ReaderError `argument-invalid` */
   constructor(options: UpstreamOptions = {}) {
@@ -61,14 +63,16 @@ export class Upstream {
     this.direct = new Agent(settings(this.connect, limits));
     this.keyServers = new Agent(settings(createConnector({ ...common, minVersion: 'TLSv1.3', resumes: true }), limits));
     this.plain = new PlainDispatcher(this);
-    if (parentProxy === undefined) this.#passing = new PassingAgent(this.connect, limits);
-    else {
+    let passing = this.connect;
+    if (parentProxy !== undefined) {
       this.parent = new ParentProxy(parentProxy);
       // The reader named the parent proxy: it may be anywhere.
-      const toParent = this.parent.reaching(createConnector({ connectTo: [], allowLocal: 'all', ownPort, limits }));
-      this.#toParent = new Agent(settings(toParent, limits));
-      this.#passing = new PassingAgent(toParent, limits);
+      passing = this.parent.reaching(createConnector({ connectTo: [], allowLocal: 'all', ownPort, limits }));
+      this.#toParent = new Agent(settings(passing, limits));
     }
+    this.#passing = new PassingAgent(passing, limits);
+    this.#once = new PassingAgent(passing, limits);
+    this.#once.maxFreeSockets = 0;
   }
 
   /** Whether requests to an origin go by way of the parent proxy. */
@@ -96,13 +100,14 @@ export class Upstream {
    * Begins a request that passes through; its body, or its end, is up to the caller.
    *
    * @param headers - names and values alternate; `Host` is added
+   * @param mayReuse - whether it may go on a kept connection, which the host may be closing just then
    */
-  pass(target: AbsoluteTarget, method: string, headers: readonly string[]): ClientRequest {
+  pass(target: AbsoluteTarget, method: string, headers: readonly string[], mayReuse: boolean): ClientRequest {
     const { parent } = this;
     const { host, port, path } = target;
     const authority = authorityOf(target);
     const outgoing = nodeRequest({
-      agent: this.#passing,
+      agent: mayReuse ? this.#passing : this.#once,
       host: parent?.host ?? unbracket(host),
       port: parent?.port ?? port,
       method,
@@ -117,7 +122,7 @@ export class Upstream {
   }
 
   async close(): Promise<void> {
-    this.#passing.destroy();
+    for (const agent of [this.#passing, this.#once]) agent.destroy();
     await Promise.all([this.direct, this.keyServers, this.#toParent].map((client) => client?.destroy()));
   }
 

@@ -19,6 +19,7 @@ const USUALLY_WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE
  * Begins to send a request on, without its body.
  *
  * @param added - further fields: names and values alternate
+ * @param mayReuse - whether it may go on a kept connection
  * @throws ReaderError `port-refused`
  */
 export function beginRequest(
@@ -26,6 +27,7 @@ export function beginRequest(
   target: AbsoluteTarget,
   request: IncomingMessage,
   added: readonly string[],
+  mayReuse: boolean,
 ): ClientRequest {
   if (target.port === SMTP_PORT) throw new ReaderError('port-refused', `port ${target.port} is not for HTTP`);
   const { method = 'GET', httpVersion, headers, rawHeaders } = request;
@@ -36,7 +38,7 @@ export function beginRequest(
   if (forwards !== undefined) dropped.push('max-forwards');
   const fields = [...forwardedFields(rawHeaders, httpVersion, dropped), ...framing(request), ...added];
   if (forwards !== undefined) fields.push('Max-Forwards', String(forwards - 1));
-  return upstream.pass(target, method, fields);
+  return upstream.pass(target, method, fields, mayReuse);
 }
 
 /**

@@ -13,8 +13,8 @@ import { joinSockets } from './tunnel.ts';
 
 const PROTECTED_MEDIA_TYPE = 'application/cache-protected';
 
-/** Methods that may be sent again where no answer came. RFC 9110 section 9.2.1 */
-const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
+/** Methods that may be sent again where no answer came. RFC 9110 section 9.2.2 */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
 export interface Passing {
   readonly request: IncomingMessage;
@@ -35,7 +35,7 @@ export async function passThrough(
   target: AbsoluteTarget,
   passing: Passing,
 ): Promise<Duplex | undefined> {
-  const isRepeatable = SAFE.has(passing.request.method ?? '') && !hasBody(passing.request);
+  const isRepeatable = IDEMPOTENT.has(passing.request.method ?? '') && !hasBody(passing.request);
   try {
     const outcome = await exchange(upstream, target, passing, isRepeatable);
     if (outcome !== 'closing') return outcome;
@@ -45,7 +45,10 @@ export async function passThrough(
   }
 }
 
-/** @returns `closing` where a kept connection closed just when it was used again, and the request may be sent once more */
+/**
+ * @param isRepeatable - whether the request may be sent once more; otherwise it goes on a connection of its own
+ * @returns `closing` where a kept connection closed just when it was used again, and the request may be sent once more
+ */
 async function exchange(
   upstream: Upstream,
   target: AbsoluteTarget,
@@ -53,7 +56,7 @@ async function exchange(
   isRepeatable: boolean,
 ): Promise<Duplex | 'closing' | undefined> {
   const upgrade = switching ? ['Connection', 'Upgrade', 'Upgrade', request.headers.upgrade ?? ''] : [];
-  const outgoing = beginRequest(upstream, target, request, upgrade);
+  const outgoing = beginRequest(upstream, target, request, upgrade, isRepeatable);
   if (request.headers.expect !== undefined && request.httpVersion !== '1.0' && !passesExpectation(request))
     response.writeContinue();
   const gaveNothing = watchSilence(outgoing);

@@ -294,9 +294,6 @@ describe('connections', () => {
       await one.until(new RegExp(`^(?:HTTP[\\s\\S]*?\r\n\r\nok){${round}}$`));
     }
     expect(count).toBe(3);
-    one.send(`${toRaw('POST', 'Content-Length: 1')}x`); // not to be sent twice
-    await one.until('HTTP/1.1 502');
-    expect(count).toBe(4);
   });
 
   it('that the host closes instead of an answer are not tried again where they were new', async () => {

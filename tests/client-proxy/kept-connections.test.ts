@@ -65,6 +65,14 @@ const BEGUN: [string, End][] = [
 const KINDS: [string, Sent][] = [
   ['a GET', {}],
   ['a HEAD', { method: 'HEAD' }],
+  ['a DELETE', { method: 'DELETE' }],
+];
+/** Requests that are sent once: not idempotent, or with a body. */
+const ONCE: [string, Sent][] = [
+  ['a POST', { method: 'POST', body: 'abc' }],
+  ['a PATCH without a body', { method: 'PATCH' }],
+  ['a method that is not known to be idempotent', { method: 'PROPFIND' }],
+  ['a PUT with a body', { method: 'PUT', body: 'abc' }],
 ];
 /** What a connection does that gives nothing. */
 const NOTHING: [string, End][] = [
@@ -127,4 +135,12 @@ describe.each(KINDS)('%s', (_kind, kind) => {
     const got = await send(port, 'http://host.example/', kind);
     expect([got.status, refusalCode(got), passing.heads.length]).toEqual([502, 'host-unreachable', 2]);
   });
+});
+
+it.each(ONCE)('%s goes on a connection of its own, whatever others do that are kept', async (_, sent) => {
+  const sockets = answerOnce(finish);
+  const url = `http://once-${sent.method}.example/`;
+  for (const [index, each] of [{}, sent, sent, {}].entries())
+    expect([(await passing.ask(url, each)).status, passing.heads.length]).toEqual([200, index < 3 ? index + 1 : 5]);
+  expect(sockets.size).toBe(4);
 });
