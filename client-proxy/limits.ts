@@ -99,8 +99,6 @@ export const LIMITS = Object.freeze({
   rememberedHosts: 1_000,
   /** One exchange with a key server, or one proof of a host, however steadily its bytes come: on 2,400 bit/s some take half a minute. */
   exchangeTimeout: 120_000,
-  /** One question to name servers. */
-  dnsTimeout: 15_000,
   /** Until an unreachable or refusing key server is asked again for the same descriptor. */
   descriptorRetry: 30_000,
   /** How long the validators of a content host are used. */

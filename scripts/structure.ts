@@ -40,7 +40,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   },
   'node-support': {
     folders: ['core', 'node-support'],
-    packages: ['node:', 'ipaddr.js', 'jsonc-parser', 'zod', '#primitives'],
+    packages: ['node:', 'ipaddr.js', 'jsonc-parser', 'lru-cache', 'zod', '#primitives'],
   },
   publisher: PROGRAM,
   keyserver: PROGRAM,

@@ -11,9 +11,9 @@ import { hostProofIn, hostProofLine, isHostProof } from '../../core/keys/descrip
 import { KeyError } from '../../core/keys/errors.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { HOST_PROOF_PATH } from '../../core/site/well-known.ts';
+import { askNameServers } from '../../node-support/name-servers.ts';
 import { systemCode } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
-import { askNameServers } from '../network/name-servers.ts';
 import { type ExchangeResult, exchange } from '../site/exchange.ts';
 import type { HostProof } from '../store/types.ts';
 

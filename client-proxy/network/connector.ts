@@ -3,11 +3,11 @@
  * where the reader permits it. The addresses that are checked are those connected to: nothing is resolved twice.
  */
 import type { LookupAddress } from 'node:dns';
-import { lookup } from 'node:dns/promises';
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls, getCACertificates } from 'node:tls';
 import type { buildConnector } from 'undici';
 import { type AllowLocal, isAllowed, isLocalAddress } from '../../node-support/addresses.ts';
+import type { ResolveName } from '../../node-support/name-servers.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS, type Limits } from '../limits.ts';
 import { type ConnectTo, type Endpoint, redirect, unbracket } from './connect-to.ts';
@@ -24,6 +24,7 @@ export interface ConnectorOptions {
   readonly resumes?: boolean;
   /** The port on which this proxy listens, once it does. */
   readonly ownPort: () => number | undefined;
+  readonly resolve: ResolveName;
   readonly limits: Pick<Limits, 'connectTimeout' | 'handshakeTimeout'>;
 }
 
@@ -36,7 +37,7 @@ export interface ConnectTarget extends Endpoint {
 export type Connector = (wanted: ConnectTarget) => Promise<Socket>;
 
 export function createConnector(options: ConnectorOptions): Connector {
-  const { connectTo, allowLocal, ca, minVersion, resumes = false, ownPort, limits } = options;
+  const { connectTo, allowLocal, ca, minVersion, resumes = false, ownPort, resolve, limits } = options;
   const sessions = resumes ? new TlsSessions() : undefined;
   const tlsOptions = {
     ALPNProtocols: ['http/1.1'],
@@ -45,7 +46,8 @@ export function createConnector(options: ConnectorOptions): Connector {
   };
   return async (wanted) => {
     const { chosen, ...target } = redirect(wanted, connectTo);
-    const addresses = await resolvePermitted(target, chosen || allowLocal === 'all' ? undefined : allowLocal);
+    const rules = chosen || allowLocal === 'all' ? undefined : allowLocal;
+    const addresses = await resolvePermitted(target, rules, resolve);
     const { tls, allowHalfOpen = false } = wanted;
     const where = { ...target, lookup: lookupOf(addresses), autoSelectFamily: true };
     // Addresses are not sent as names (RFC 6066 section 3).
@@ -115,12 +117,6 @@ function connected(socket: Socket, isTls: boolean, limits: ConnectorOptions['lim
   });
 }
 
-/** RFC 6761 section 6.3: names of this computer, whatever a name server says. */
-const LOOPBACK: readonly LookupAddress[] = [
-  { address: '127.0.0.1', family: 4 },
-  { address: '::1', family: 6 },
-];
-
 /**
  * The addresses of `target` outside this computer and its own network, and those inside that the reader permits.
  *
@@ -130,6 +126,7 @@ const LOOPBACK: readonly LookupAddress[] = [
 export async function resolvePermitted(
   target: Endpoint,
   rules: readonly AllowLocal[] | undefined,
+  resolve: ResolveName,
 ): Promise<LookupAddress[]> {
   const all = await resolve(target.host);
   const permitted = all.filter(
@@ -137,12 +134,6 @@ export async function resolvePermitted(
   );
   if (permitted.length === 0) throw localRefused(target, all[0]?.address ?? '');
   return permitted;
-}
-
-async function resolve(host: string): Promise<readonly LookupAddress[]> {
-  const family = isIP(host);
-  if (family !== 0) return [{ address: host, family }];
-  return /(?:^|\.)localhost$/i.test(host) ? LOOPBACK : lookup(host, { all: true });
 }
 
 function localRefused({ host, port }: Endpoint, address: string): ReaderError {

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { Agent, Dispatcher } from 'undici';
 import type { AllowLocal } from '../../node-support/addresses.ts';
 import { Agent as NodeAgent, request as nodeRequest } from '../../node-support/http.ts';
+import { nameResolver, type ResolveName } from '../../node-support/name-servers.ts';
 import { LIMITS, type Limits, limitsOf } from '../limits.ts';
 import { type ConnectTo, unbracket } from './connect-to.ts';
 import { type Connector, createConnector, forUndici } from './connector.ts';
@@ -23,6 +24,8 @@ export interface UpstreamOptions {
   readonly httpcrypt?: boolean | undefined;
   /** Name servers for what is not an address of a host; the system's if left out. */
   readonly dnsServers?: readonly string[] | undefined;
+  /** How addresses of hosts are found; as the system does if left out. */
+  readonly resolve?: ResolveName | undefined;
   readonly limits?: Limits | undefined;
 }
 
@@ -53,12 +56,19 @@ export class Upstream {
 
   /** @throws ReaderError `argument-invalid` */
   constructor(options: UpstreamOptions = {}) {
-    const { connectTo = [], allowLocal = [], parentProxy, ca, ownPort = () => undefined } = options;
+    const {
+      connectTo = [],
+      allowLocal = [],
+      parentProxy,
+      ca,
+      ownPort = () => undefined,
+      resolve = nameResolver(),
+    } = options;
     this.httpcrypt = options.httpcrypt === true;
     this.dnsServers = options.dnsServers;
     this.limits = limitsOf(options);
     const { limits } = this;
-    const common = { connectTo, allowLocal, ca, ownPort, limits };
+    const common = { connectTo, allowLocal, ca, ownPort, resolve, limits };
     this.connect = createConnector(common);
     this.direct = new Agent(settings(this.connect, limits));
     this.keyServers = new Agent(settings(createConnector({ ...common, minVersion: 'TLSv1.3', resumes: true }), limits));
@@ -67,7 +77,7 @@ export class Upstream {
     if (parentProxy !== undefined) {
       this.parent = new ParentProxy(parentProxy);
       // The reader named the parent proxy: it may be anywhere.
-      passing = this.parent.reaching(createConnector({ connectTo: [], allowLocal: 'all', ownPort, limits }));
+      passing = this.parent.reaching(createConnector({ ...common, connectTo: [], allowLocal: 'all' }));
       this.#toParent = new Agent(settings(passing, limits));
     }
     this.#passing = new PassingAgent(passing, limits);

@@ -6,6 +6,7 @@ import type { CodedError } from '../../core/errors.ts';
 import type { AllowLocal } from '../../node-support/addresses.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { createServer } from '../../node-support/http.ts';
+import type { ResolveName } from '../../node-support/name-servers.ts';
 import { ObjectCache } from '../documents/cache/object-cache.ts';
 import { ChangedDeliveries } from '../documents/changed-deliveries.ts';
 import { BlockOpener } from '../documents/opening/block-opener.ts';
@@ -40,6 +41,8 @@ export interface ProxyOptions extends StorageOptions {
   readonly trustSites?: readonly string[];
   /** DNS servers that are asked for proofs; the system's if left out. */
   readonly dnsServers?: readonly string[];
+  /** How addresses of hosts are found; as the system does if left out. */
+  readonly resolve?: ResolveName;
   /** PEM of a certificate authority to trust besides the usual ones. */
   readonly ca?: string;
   /** Serves every user of this machine, not only the one who runs it. */

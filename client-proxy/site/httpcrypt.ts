@@ -25,8 +25,8 @@ import {
   verifyRecord,
 } from '../../core/httpcrypt/record.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { askNameServers } from '../../node-support/name-servers.ts';
 import { ReaderError } from '../errors.ts';
-import { askNameServers } from '../network/name-servers.ts';
 import { type ExchangeResult, sendTo } from './exchange.ts';
 
 /** Of a request that has to be repeated with a ticket. */

@@ -1,9 +1,9 @@
 /** `wispr link far`: takes connections of near relays, and connects to servers for them. */
-import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { reasonOf } from '../../core/errors.ts';
 import { type AllowLocal, isAllowed, isLocalAddress, readAllowLocal } from '../../node-support/addresses.ts';
+import { nameResolver, type ResolveName } from '../../node-support/name-servers.ts';
 import { LinkError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { CertificateStore } from '../store/store.ts';
@@ -22,6 +22,8 @@ export interface FarOptions {
   readonly allowLocal?: readonly string[];
   /** File of the store. */
   readonly store: string;
+  /** How addresses of servers are found; as the system does if left out. */
+  readonly resolve?: ResolveName;
   /** Hears what went wrong: a sentence without a full stop. */
   readonly report?: (what: string) => void;
 }
@@ -31,13 +33,13 @@ const MAIL = 25;
 
 /** @throws LinkError */
 export async function startFar(options: FarOptions): Promise<RunningRelay> {
-  const { report = () => undefined } = options;
+  const { report = () => undefined, resolve = nameResolver() } = options;
   const [at, from] = [destinationOf(options.listen, 0), rangesOf(options.from ?? [])];
   const rules = (options.allowLocal ?? []).map(ruleOf);
   const sockets = new Set<Socket>();
   const failed = (reason: string) => report(`nothing is remembered from now on: ${reason}`);
   const store = new CertificateStore(options.store, { failed });
-  const far = new Far(store, rules, sockets, report);
+  const far = new Far(store, rules, resolve, sockets, report);
   const server = createServer({ allowHalfOpen: true }, (near) => void far.pass(near));
   try {
     const relay = await listen(server, at, from, sockets);
@@ -59,17 +61,20 @@ class Refused extends Error {}
 class Far {
   readonly #store: CertificateStore;
   readonly #rules: readonly AllowLocal[];
+  readonly #resolve: ResolveName;
   readonly #sockets: Set<Socket>;
   readonly #report: (what: string) => void;
 
   constructor(
     store: CertificateStore,
     rules: readonly AllowLocal[],
+    resolve: ResolveName,
     sockets: Set<Socket>,
     report: (what: string) => void,
   ) {
     this.#store = store;
     this.#rules = rules;
+    this.#resolve = resolve;
     this.#sockets = sockets;
     this.#report = report;
   }
@@ -107,7 +112,7 @@ class Far {
   /** The addresses that are checked are those connected to: nothing is resolved twice. */
   async #connect({ host, port }: Destination, near: Socket): Promise<Socket> {
     if (port === MAIL) throw new Refused('port 25 is for mail between servers');
-    const all = await lookup(host, { all: true });
+    const all = await this.#resolve(host);
     const addresses = all.filter(
       ({ address }) => !isLocalAddress(address) || isAllowed(this.#rules, { host, port }, address),
     );

@@ -13,6 +13,7 @@ import { connectionReason } from '../../client-proxy/network/failures.ts';
 import { parseAllowLocal } from '../../client-proxy/network/local-addresses.ts';
 import { exchange } from '../../client-proxy/site/exchange.ts';
 import { isAllowed, isLocalAddress } from '../../node-support/addresses.ts';
+import { nameResolver } from '../../node-support/name-servers.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { forFile } from '../support/for-file.ts';
 import { refusalCode, send, sendRaw } from '../support/http-client.ts';
@@ -47,8 +48,8 @@ function ownAddress(cidr: string | null): NetworkInterfaceInfo {
 }
 
 /**
- * The system's resolver, with a name server behind it that gives another address at each question: for the look-up of this program, and for the
- * one that Node.js makes by itself for a socket that is given a name only.
+ * A resolver that gives another address at each question: for the look-up of this program, and for the one that Node.js makes by itself for a
+ * socket that is given a name only.
  */
 function rebinding(addresses: readonly string[]) {
   const [lookup, promised] = [dns.lookup, dns.promises.lookup];
@@ -65,6 +66,7 @@ function rebinding(addresses: readonly string[]) {
   };
   replace({ lookup: byCallback }, { lookup: async () => [next()] });
   return {
+    resolve: async () => [next()],
     asked: () => count,
     forget: () => {
       count = 0;
@@ -162,15 +164,18 @@ describe('attack 63: a page that points at the reader’s own services', () => {
 
   it('by a name that leads there is refused after the look-up, and none but the addresses looked at are connected to', async () => {
     const rules = [parseAllowLocal('127.0.0.1')];
+    const resolve = nameResolver();
     // This computer's own name: /etc/hosts or the resolver lead it to an address of its own.
-    await expect(resolvePermitted({ host: 'localhost', port: 80 }, [])).rejects.toMatchObject({
+    await expect(resolvePermitted({ host: 'localhost', port: 80 }, [], resolve)).rejects.toMatchObject({
       code: 'local-refused',
     });
-    expect(await resolvePermitted({ host: 'localhost', port: 80 }, rules)).toEqual([
+    expect(await resolvePermitted({ host: 'localhost', port: 80 }, rules, resolve)).toEqual([
       { address: '127.0.0.1', family: 4 },
     ]);
-    expect(await resolvePermitted({ host: '8.8.8.8', port: 80 }, [])).toEqual([{ address: '8.8.8.8', family: 4 }]);
-    await expect(resolvePermitted({ host: 'no-such-host.invalid', port: 80 }, rules)).rejects.toMatchObject({
+    expect(await resolvePermitted({ host: '8.8.8.8', port: 80 }, [], resolve)).toEqual([
+      { address: '8.8.8.8', family: 4 },
+    ]);
+    await expect(resolvePermitted({ host: 'no-such-host.invalid', port: 80 }, rules, resolve)).rejects.toMatchObject({
       code: expect.stringMatching(/^E/),
     });
   });
@@ -180,7 +185,7 @@ describe('attack 63: a page that points at the reader’s own services', () => {
     await new Promise<void>((resolve) => permitted.listen(port, '127.0.0.2', resolve));
     const resolver = rebinding(['127.0.0.2', '127.0.0.1']);
     try {
-      await rig.restart({ allowLocal: [parseAllowLocal('127.0.0.2')], connectTo: [] });
+      await rig.restart({ allowLocal: [parseAllowLocal('127.0.0.2')], connectTo: [], resolve: resolver.resolve });
       for (const path of ['/', '/again']) {
         resolver.forget();
         expect((await send(rig.proxy.port, `http://rebinding.example:${port}${path}`)).text).toBe('permitted');
