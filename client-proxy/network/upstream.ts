@@ -6,6 +6,7 @@ import type { AllowLocal } from '../../node-support/addresses.ts';
 import { Agent as NodeAgent, request as nodeRequest } from '../../node-support/http.ts';
 import { nameResolver, type ResolveName } from '../../node-support/name-servers.ts';
 import { LIMITS, type Limits, limitsOf } from '../limits.ts';
+import { acceptBareLineFeeds } from './bare-line-feeds.ts';
 import { type ConnectTo, unbracket } from './connect-to.ts';
 import { type Connector, createConnector, forUndici } from './connector.ts';
 import { ParentProxy } from './parent-proxy.ts';
@@ -127,6 +128,7 @@ export class Upstream {
       maxHeaderSize: LIMITS.headerFields,
       timeout: this.limits.passingSilence,
     });
+    outgoing.once('socket', acceptBareLineFeeds);
     outgoing.maxHeadersCount = 0; // Node.js would leave out what is beyond; the bound is in bytes
     return outgoing;
   }

@@ -39,7 +39,9 @@ export function forwardedFields(fields: readonly string[], version: string, drop
   for (let index = 0; index + 1 < fields.length; index += 2) {
     const [name = '', value = ''] = [fields[index], fields[index + 1]];
     const lower = name.toLowerCase();
-    if (!HOP_BY_HOP.has(lower) && !named?.has(lower) && !dropped.includes(lower)) kept.push(name, value);
+    if (HOP_BY_HOP.has(lower) || named?.has(lower) || dropped.includes(lower)) continue;
+    // Some hosts take a length that begins with zeros for octal.
+    kept.push(name, lower === 'content-length' ? value.replace(/^0+(?=\d)/, '') : value);
   }
   kept.push('Via', `${version} ${VIA_NAME}`);
   return kept;

@@ -104,9 +104,10 @@ describe('attack 52: a length said twice, or in a way of its own', () => {
       const text = await passing.sendRaw(`${POST}Connection: close\r\n${field}\r\n\r\n${body}`);
       expect(text).toMatch(/^HTTP\/1.1 200/);
     }
-    expect(passing.heads.map((head) => head.match(/^(?:content-length|transfer-encoding):.*$/gim)?.length)).toEqual([
-      1, 1, 1, 1,
-    ]);
+    const said = passing.heads.map((head) => head.match(/(?<=^(?:content-length|transfer-encoding): ).*$/gim));
+    expect(said).toEqual([['chunked'], ['chunked'], ['3'], ['3']]);
+    passing.ends('HTTP/1.1 200 OK\r\nContent-Length: 002\r\n\r\nok');
+    expect((await passing.ask()).headers['content-length']).toBe('2');
   });
 });
 
@@ -273,7 +274,10 @@ describe('attack 56: answers that could be read in two ways', () => {
     ['chunks in HTTP/1.0', 'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n'],
     ['another version', 'HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nno'],
     ['a folded field', 'HTTP/1.1 200 OK\r\nX: a\r\n Content-Length: 1\r\nContent-Length: 2\r\n\r\nno'],
-    ['line feeds only', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nno'],
+    ['the same length twice', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nno'],
+    ['a bare CR beside line feeds', 'HTTP/1.1 200 OK\nX: a\rSet-Cookie: a\nContent-Length: 2\n\nno'],
+    ['two lengths in lines that end in LF', 'HTTP/1.1 200 OK\nContent-Length: 1\nContent-Length: 2\n\nno'],
+    ['a folded field in lines that end in LF', 'HTTP/1.1 200 OK\nX: a\n Content-Length: 1\nContent-Length: 2\n\nno'],
     ['a length with a sign', 'HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nno'],
     ['lengths in a list', 'HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nno'],
     ['a line end in the reason', 'HTTP/1.1 200 O\rSet-Cookie: a\r\nContent-Length: 2\r\n\r\nno'],
@@ -289,6 +293,31 @@ describe('attack 56: answers that could be read in two ways', () => {
     expect([got.status, got.complete]).toEqual([502, true]);
     expect(got.text).not.toMatch(/\bno$/);
     expect(got.rawHeaders).not.toContain('Set-Cookie');
+  });
+
+  it('lines of a head that end in LF are accepted, however they come, and nothing but heads is changed', async () => {
+    const body = '\n\nHTTP/1.1 100 Continue\n\n\r\n\n';
+    const head = `HTTP/1.1 102 Processing\n\n${HINTS}HTTP/1.1 200 OK\nX-A: b\r\nX-C: d\nContent-Length: ${body.length}\n\n`;
+    const chunks = `HTTP/1.1 200 OK\nX-A: b\nTransfer-Encoding: chunked\nX-C: d\r\n\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+    for (const answer of [head + body, chunks])
+      for (const pieces of [[answer], [...answer]]) {
+        passing.answer = (_head, socket) => {
+          socket.setNoDelay(true);
+          for (const piece of pieces) socket.write(piece, 'latin1');
+        };
+        for (const _ of ['first', 'on the same connection']) {
+          const got = await passing.ask();
+          expect([got.status, got.text, got.headers['x-a'], got.headers['x-c']]).toEqual([200, body, 'b', 'd']);
+        }
+        expect(passing.open()).toBe(1);
+      }
+  });
+
+  it('lines of chunks and trailers that end in LF are none', async () => {
+    for (const rest of ['2\nno\r\n0\r\n\r\n', '2\r\nno\r\n0\r\nX: y\n\r\n']) {
+      passing.ends(`HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n${rest}`);
+      expect((await passing.ask()).complete).toBe(false);
+    }
   });
 
   const CODINGS = [
