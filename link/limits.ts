@@ -11,8 +11,10 @@ export const LIMITS = {
   certificate: 16_384,
   /** Of client certificates in a list: `held` has a bit for each. */
   clientCertificates: 8,
-  /** Of clients at once; further ones are refused. */
+  /** Of clients at once; beyond, one that is idle makes room. */
   connections: 1_024,
+  /** How long a connection is idle then, which makes room for one of an address that has as many. */
+  idleWhenFull: 60_000,
   /** A connection without a byte for so long ends. */
   idle: 1_800_000,
   /** For the request of a client, and what a near relay sends first. */

@@ -2,9 +2,11 @@
 import { once } from 'node:events';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { type AddressRange, isInRange, parseRange } from '../../node-support/addresses.ts';
+import { eachMinute } from '../../node-support/each-minute.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { LinkError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
+import { Arrivals } from './arrivals.ts';
 import { type Destination, formatDestination, parseDestination } from './opening.ts';
 
 const LOOPBACK = ['127.0.0.0/8', '::1'].flatMap((text) => parseRange(text) ?? []);
@@ -36,6 +38,7 @@ export function rangesOf(texts: readonly string[]): AddressRange[] {
  * Listens for connections from this machine and from `from`; closes others before a byte is read.
  *
  * @param sockets - gets every open connection
+ * @param arrivals - bounds those that came
  * @throws LinkError `link-listen`
  */
 export async function listen(
@@ -43,17 +46,20 @@ export async function listen(
   { host, port }: Destination,
   from: readonly AddressRange[],
   sockets: Set<Socket>,
+  arrivals = new Arrivals(LIMITS.connections, () => performance.now()),
 ): Promise<RunningRelay> {
-  server.maxConnections = LIMITS.connections;
+  const { stop } = eachMinute(async () => arrivals.look());
   const allowed = [...LOOPBACK, ...from];
   server.prependListener('connection', (socket: Socket) => {
     sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-    if (!allowed.some((range) => isInRange(socket.remoteAddress ?? '', range))) socket.destroy();
+    socket.once('close', () => sockets.delete(socket) && arrivals.leave(socket));
+    const isAllowed = allowed.some((range) => isInRange(socket.remoteAddress ?? '', range));
+    if (!isAllowed || !arrivals.admit(socket)) socket.destroy();
   });
   try {
     await once(server.listen(port, host), 'listening');
   } catch (cause) {
+    void stop();
     const where = formatDestination({ host, port });
     throw new LinkError('link-listen', `${where} cannot be listened on: ${systemReason(cause)}`, { cause });
   }
@@ -62,6 +68,7 @@ export async function listen(
     address: formatDestination({ host: address.address, port: address.port }),
     port: address.port,
     close: () => {
+      void stop();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const socket of sockets) socket.destroy();
       return closed;

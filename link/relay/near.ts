@@ -51,7 +51,7 @@ class Near {
   readonly #store: CertificateStore;
   readonly #sockets: Set<Socket>;
   readonly #report: (what: string) => void;
-  /** Destinations on whose connections nothing is changed: docs/spec/link.md section 6. */
+  /** Addresses of clients, each with a destination on their connections to which nothing is changed: docs/spec/link.md section 6. */
   readonly #plain = new LRUCache<string, true>({ max: LIMITS.plainDestinations, ttl: LIMITS.plain });
 
   constructor(far: Destination, store: CertificateStore, sockets: Set<Socket>, report: (what: string) => void) {
@@ -64,7 +64,8 @@ class Near {
   /** @param client - of which {@link supervise} takes care */
   async pass(client: Socket, destination: Destination): Promise<void> {
     const name = formatDestination(destination);
-    const isPlain = this.#plain.has(name);
+    const place = `${client.remoteAddress} ${name}`;
+    const isPlain = this.#plain.has(place);
     const side = isPlain ? undefined : new NearSide(this.#store, destination.port);
     let endedFirst = (): Socket | undefined => undefined;
     try {
@@ -79,12 +80,12 @@ class Near {
       if (error instanceof NotConnected || error instanceof ProtocolViolation)
         this.#report(`${name}: ${error.message}`);
       if (error instanceof NotConnected) return;
-      if (error instanceof ProtocolViolation) this.#plain.set(name, true);
+      if (error instanceof ProtocolViolation) this.#plain.set(place, true);
     } finally {
       client.destroy();
     }
     const hasLeft = endedFirst() === client && !side?.isRefused; // a reader who did not want to wait
-    if (side?.hasFailed && !hasLeft) this.#plain.set(name, true);
+    if (side?.hasFailed && !hasLeft) this.#plain.set(place, true);
   }
 
   async #connect(client: Socket): Promise<Socket> {
