@@ -42,7 +42,7 @@ export async function startFar(options: FarOptions): Promise<RunningRelay> {
   const far = new Far(store, rules, resolve, sockets, report);
   const server = createServer({ allowHalfOpen: true }, (near) => void far.pass(near));
   try {
-    const relay = await listen(server, at, from, sockets);
+    const relay = await listen(server, at, from, sockets, LIMITS.nearConnections);
     return { ...relay, close: () => relay.close().finally(() => store.close()) };
   } catch (error) {
     store.close();

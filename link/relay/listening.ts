@@ -5,7 +5,6 @@ import { type AddressRange, isInRange, parseRange } from '../../node-support/add
 import { eachMinute } from '../../node-support/each-minute.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { LinkError } from '../errors.ts';
-import { LIMITS } from '../limits.ts';
 import { Arrivals } from './arrivals.ts';
 import { type Destination, formatDestination, parseDestination } from './opening.ts';
 
@@ -38,7 +37,7 @@ export function rangesOf(texts: readonly string[]): AddressRange[] {
  * Listens for connections from this machine and from `from`; closes others before a byte is read.
  *
  * @param sockets - gets every open connection
- * @param arrivals - bounds those that came
+ * @param most - so many connections at once: {@link Arrivals}
  * @throws LinkError `link-listen`
  */
 export async function listen(
@@ -46,8 +45,10 @@ export async function listen(
   { host, port }: Destination,
   from: readonly AddressRange[],
   sockets: Set<Socket>,
-  arrivals = new Arrivals(LIMITS.connections, () => performance.now()),
+  most: number,
+  now = () => performance.now(),
 ): Promise<RunningRelay> {
+  const arrivals = new Arrivals(most, now);
   const { stop } = eachMinute(async () => arrivals.look());
   const allowed = [...LOOPBACK, ...from];
   server.prependListener('connection', (socket: Socket) => {

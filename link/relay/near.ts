@@ -38,7 +38,7 @@ export async function startNear(options: NearOptions): Promise<RunningRelay> {
   const store = new CertificateStore(options.store, { failed });
   const near = new Near(far, store, sockets, report);
   try {
-    const relay = await listen(fixed ? serverFor(near, fixed) : proxyFor(near), at, from, sockets);
+    const relay = await listen(fixed ? serverFor(near, fixed) : proxyFor(near), at, from, sockets, LIMITS.connections);
     return { ...relay, close: () => relay.close().finally(() => store.close()) };
   } catch (error) {
     store.close();

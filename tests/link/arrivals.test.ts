@@ -2,14 +2,13 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
 import { LIMITS } from '../../link/limits.ts';
-import { Arrivals } from '../../link/relay/arrivals.ts';
 import { listen } from '../../link/relay/listening.ts';
 
 it('a client has its share of a full relay, and what is idle longest makes room (attack 139)', async () => {
   let now = 0;
   const server = createServer((socket) => socket.on('error', () => undefined).pipe(socket));
   const at = { host: '127.0.0.1', port: 0 };
-  const relay = await listen(server, at, [], new Set(), new Arrivals(4, () => now));
+  const relay = await listen(server, at, [], new Set(), 4, () => now);
   const isServed = async (socket: Socket) => {
     now++;
     socket.write('x');
