@@ -44,13 +44,14 @@ function encodingOf(label: string): string | undefined {
 
 /**
  * What is said of a document that is changed on its way: a content coding is undone, the length is not known, ranges are not served, and the entity
- * tag names what was done. A date alone would not distinguish two rewritings, so no condition on one is met.
+ * tag names what was done. A date would not distinguish two rewritings, so none is said, and no condition on one is met.
  */
 export function rewrittenRepresentation(chosen: Representation, { links }: Rewriting): Representation {
   const {
     'content-length': _length,
     'content-encoding': coding,
     'accept-ranges': _ranges,
+    'last-modified': _date,
     vary: _vary,
     ...rest
   } = chosen.headers;
