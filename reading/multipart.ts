@@ -25,10 +25,9 @@ export function frameParts(
 ): MultipartFrame {
   const boundary = `wispr-${tag.replace(/[^\w-]/g, '')}`.slice(0, 70);
   const type = mediaType === undefined ? '' : `Content-Type: ${mediaType}\r\n`;
-  const fronts = ranges.map(({ start, end }, index) =>
-    bytesOf(
-      `${index === 0 ? '' : '\r\n'}--${boundary}\r\n${type}Content-Range: bytes ${start}-${end - 1}/${total}\r\n\r\n`,
-    ),
+  // The line end before the first boundary may be left out, but zsync skips a line there.
+  const fronts = ranges.map(({ start, end }) =>
+    bytesOf(`\r\n--${boundary}\r\n${type}Content-Range: bytes ${start}-${end - 1}/${total}\r\n\r\n`),
   );
   const end = bytesOf(`\r\n--${boundary}--\r\n`);
   const parts = ranges.map((range) => range.end - range.start);

@@ -26,6 +26,7 @@ const DEBIAN = {
     ['openssl', '/usr/bin/openssl'],
     ['curl', '/usr/bin/curl'],
     ['rsync', '/usr/bin/rsync'],
+    ['zsync', '/usr/bin/zsync'],
     ['systemd', '/usr/bin/systemd-analyze'],
     ['dbus', '/usr/bin/dbus-run-session'],
     ['gnome-keyring', '/usr/bin/gnome-keyring-daemon'],

@@ -138,9 +138,9 @@ export function documentCases(holds: Holds, reader: ReadingRig): void {
       const { status, headers, body } = await reader.get(FILM.path, { headers: { range } });
       const [, boundary = ''] =
         /^multipart\/byteranges; boundary=([\w-]+)$/.exec(String(headers['content-type'])) ?? [];
-      const parts = expected.map(([from, to], index) => {
+      const parts = expected.map(([from, to]) => {
         const fields = `Content-Type: ${FILM.mediaType}\r\nContent-Range: bytes ${from}-${to - 1}/300000\r\n\r\n`;
-        return [`${index === 0 ? '' : '\r\n'}--${boundary}\r\n${fields}`, FILM.content.subarray(from, to)] as const;
+        return [`\r\n--${boundary}\r\n${fields}`, FILM.content.subarray(from, to)] as const;
       });
       const whole = [
         ...parts.flatMap(([front, part]) => [Buffer.from(front), part]),
