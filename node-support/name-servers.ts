@@ -5,7 +5,7 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup, Resolver } from 'node:dns/promises';
 import { readFile, stat } from 'node:fs/promises';
-import { isIP } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { systemCode } from './system-error.ts';
 import { withinTime } from './within-time.ts';
@@ -73,6 +73,15 @@ export function nameResolver(servers?: readonly string[]): ResolveName {
     const asked = underWay.get(name) ?? find(name);
     underWay.set(name, asked);
     return asked;
+  };
+}
+
+/** For sockets that are given a name. */
+export function lookupBy(resolve: ResolveName): LookupFunction {
+  return (host, { all }, callback) => {
+    const found = ([first = { address: '', family: 0 }, ...others]: readonly LookupAddress[]) =>
+      all ? callback(null, [first, ...others]) : callback(null, first.address, first.family);
+    resolve(host).then(found, (error) => callback(error, ''));
   };
 }
 

@@ -3,11 +3,11 @@
  * where the reader permits it. The addresses that are checked are those connected to: nothing is resolved twice.
  */
 import type { LookupAddress } from 'node:dns';
-import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, getCACertificates } from 'node:tls';
 import type { buildConnector } from 'undici';
 import { type AllowLocal, isAllowed, isLocalAddress } from '../../node-support/addresses.ts';
-import type { ResolveName } from '../../node-support/name-servers.ts';
+import { lookupBy, type ResolveName } from '../../node-support/name-servers.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS, type Limits } from '../limits.ts';
 import { type ConnectTo, type Endpoint, redirect, unbracket } from './connect-to.ts';
@@ -49,7 +49,7 @@ export function createConnector(options: ConnectorOptions): Connector {
     const rules = chosen || allowLocal === 'all' ? undefined : allowLocal;
     const addresses = await resolvePermitted(target, rules, resolve);
     const { tls, allowHalfOpen = false } = wanted;
-    const where = { ...target, lookup: lookupOf(addresses), autoSelectFamily: true };
+    const where = { ...target, lookup: lookupBy(async () => addresses), autoSelectFamily: true };
     // Addresses are not sent as names (RFC 6066 section 3).
     const name = tls?.servername ?? wanted.host;
     const place = `${name} ${wanted.host}:${wanted.port}`;
@@ -81,15 +81,6 @@ export function forUndici(connector: Connector): buildConnector.connector {
       (socket) => callback(null, socket),
       (error) => callback(error, null),
     );
-  };
-}
-
-/** Gives a socket the addresses that were checked, in place of a second look-up. */
-function lookupOf(addresses: readonly LookupAddress[]): LookupFunction {
-  return (_host, { all }, callback) => {
-    const [first = { address: '', family: 0 }] = addresses;
-    if (all) callback(null, [...addresses]);
-    else callback(null, first.address, first.family);
   };
 }
 

@@ -5,6 +5,7 @@ import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
+import { lookupBy, nameResolver, type ResolveName } from '../../node-support/name-servers.ts';
 import { FailedHosts, HostsInTurn } from '../../reading/content-hosts.ts';
 import { ReadingError } from '../../reading/errors.ts';
 import type { FetchFile, HostedFile } from '../../reading/hosted-source.ts';
@@ -41,8 +42,9 @@ export interface ContentHosts {
 
 /** @param fetchFrom - by site: where to connect to instead of the descriptor's content hosts */
 export function createContentHosts(fetchFrom: Readonly<Record<string, string>>): ContentHosts {
-  const documents = agentWith(DOCUMENT_CONNECTIONS);
-  const metadata = agentWith(METADATA_CONNECTIONS);
+  const resolve = nameResolver();
+  const documents = agentWith(DOCUMENT_CONNECTIONS, resolve);
+  const metadata = agentWith(METADATA_CONNECTIONS, resolve);
   const failedHosts = new FailedHosts(() => performance.now());
   return {
     supplyOf: (site, path, entry, signal) => {
@@ -76,10 +78,10 @@ class SiteSupply extends HostsInTurn<ContentTarget> {
   }
 }
 
-function agentWith(connections: number): Agent {
+function agentWith(connections: number, resolve: ResolveName): Agent {
   return new Agent({
     connections,
-    connect: { timeout: CONNECT_TIMEOUT },
+    connect: { timeout: CONNECT_TIMEOUT, lookup: lookupBy(resolve) },
     headersTimeout: HEADERS_TIMEOUT,
     bodyTimeout: BODY_TIMEOUT,
   });

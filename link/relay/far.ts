@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { reasonOf } from '../../core/errors.ts';
 import { type AllowLocal, isAllowed, isLocalAddress, readAllowLocal } from '../../node-support/addresses.ts';
-import { nameResolver, type ResolveName } from '../../node-support/name-servers.ts';
+import { lookupBy, nameResolver, type ResolveName } from '../../node-support/name-servers.ts';
 import { LinkError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { CertificateStore } from '../store/store.ts';
@@ -116,15 +116,14 @@ class Far {
     const addresses = all.filter(
       ({ address }) => !isLocalAddress(address) || isAllowed(this.#rules, { host, port }, address),
     );
-    const [first] = addresses;
-    if (first === undefined) throw new Refused('it is on this computer or its network, which --allow-local can permit');
+    if (addresses.length === 0)
+      throw new Refused('it is on this computer or its network, which --allow-local can permit');
     const server = connect({
       host,
       port,
       allowHalfOpen: true,
       autoSelectFamily: true,
-      lookup: (_, options, callback) =>
-        options.all ? callback(null, addresses) : callback(null, first.address, first.family),
+      lookup: lookupBy(async () => addresses),
     });
     this.#sockets.add(server);
     server.once('close', () => this.#sockets.delete(server));
