@@ -1,7 +1,7 @@
 /** What one exchange takes on a link. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { LOOPBACK } from './link/kinds.ts';
-import type { BothWays, LinkKind, NarrowLink } from './link/narrow-link.ts';
+import type { LinkKind, NarrowLink } from './link/narrow-link.ts';
 
 const POLL = 100;
 /** What follows a handshake, such as two tickets of TLS 1.3, goes in packets that are not longer. */
@@ -25,10 +25,10 @@ export async function measureCrossing(
 ): Promise<Crossing> {
   await quiet(link, LOOPBACK);
   await link.become(kind);
-  const before = total(await link.carried());
+  const before = await link.carried();
   let after: number | undefined;
   const hasEnded = async () => {
-    after ??= total(await quiet(link, kind));
+    after ??= await quiet(link, kind);
     await link.become(LOOPBACK);
   };
   try {
@@ -40,20 +40,16 @@ export async function measureCrossing(
   }
 }
 
-/** Waits until nothing arrives any more. */
-async function quiet(link: NarrowLink, { up, down, delay }: LinkKind): Promise<BothWays> {
+/** Waits until nothing arrives any more. @returns bytes that the link has carried */
+async function quiet(link: NarrowLink, { up, down, delay }: LinkKind): Promise<number> {
   const slowest = Math.min(up || Number.POSITIVE_INFINITY, down || Number.POSITIVE_INFINITY);
   const enough = 2 * delay + (LAST_PACKET * 8000) / slowest + 2 * POLL;
   let carried = await link.carried();
   for (let still = 0; still < enough; still += POLL) {
     await pause(POLL);
     const now = await link.carried();
-    if (total(now) !== total(carried)) still = 0;
+    if (now !== carried) still = 0;
     carried = now;
   }
   return carried;
-}
-
-function total({ up, down }: BothWays): number {
-  return up.bytes + down.bytes;
 }

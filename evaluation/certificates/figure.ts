@@ -12,9 +12,9 @@ import { type LinkKind, NarrowLink } from '../link/narrow-link.ts';
 import { NearProcess } from '../link/near-process.ts';
 import { checkLinks, isSlow } from '../link/ping.ts';
 import { IS_QUICK } from '../quick.ts';
-import { type Measurement, type Table, table } from '../results.ts';
+import type { Measurement, Table } from '../results.ts';
 import { startFarSide } from './far.ts';
-import { Handshakes, SERVER_ONLY, WAYS } from './handshakes.ts';
+import { Handshakes, WAYS } from './handshakes.ts';
 import { KEY_WAYS, type KeyRequestCommand, type KeyWay } from './setting.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
@@ -23,15 +23,6 @@ const KEY_KINDS: readonly KeyKind[] = ['rsa', 'ecdsa'];
 const RUNS = IS_QUICK ? 1 : 3;
 /** Links on which a run takes minutes. */
 const RUNS_WHERE_SLOW = 1;
-
-/** McVeety, listing A.4: seconds of a server-only handshake without and with the proxies. */
-const PAPER: readonly (readonly [LinkKind, number, number])[] = [
-  [IRIDIUM, 9.50572, 6.68903],
-  [INMARSAT, 2.92503, 3.184],
-  [MILSTAR, 5.82993, 6.11165],
-  [CELL, 0.623161, 1.08356],
-  [TCDL, 0.01062, 0.455612],
-];
 
 type Near = NearProcess<KeyRequestCommand>;
 
@@ -60,17 +51,10 @@ export async function certificatesFigure(report: (text: string) => void): Promis
 function tablesOf(crossings: Crossings): Record<string, Table> {
   const ways = (key: KeyKind) => Object.fromEntries(WAYS.map(({ name }) => [name, `${key} ${name}`]));
   const requests = Object.fromEntries(KEY_WAYS.map((way) => [way, way]));
-  const [plain = '', , second = ''] = SERVER_ONLY.map(({ name }) => `rsa ${name}`);
-  const besidePaper = PAPER.map(([kind, without, by]): [string, ...number[]] => [
-    kind.name,
-    ...[without, by, crossings.median(kind, plain, 'seconds'), crossings.median(kind, second, 'seconds')],
-  ]);
   return {
     'rsa, s': crossings.table(ways('rsa'), 'seconds'),
     'rsa, bytes': crossings.table(ways('rsa'), 'bytes'),
     'ecdsa, s': crossings.table(ways('ecdsa'), 'seconds'),
-    'ecdsa, bytes': crossings.table(ways('ecdsa'), 'bytes'),
-    'McVeety, s': table(['paper, plain', 'paper, proxies', 'here, plain', 'here, second visit'], besidePaper),
     'key request, s': crossings.table(requests, 'seconds'),
     'key request, bytes': crossings.table(requests, 'bytes'),
   };

@@ -21,13 +21,12 @@ const throughRelays = (protocol: Protocol, name: string): HandshakeWay[] => [
   { name: `${name}, relays, first visit`, protocol, by: 'first visit' },
   { name: `${name}, relays, second visit`, protocol, by: 'second visit' },
 ];
-export const SERVER_ONLY = throughRelays('TLS 1.2', 'TLS 1.2');
-const WITH_CLIENT = throughRelays('TLS 1.2, client certificate', 'client certificate');
-const TLS13: readonly HandshakeWay[] = [
+export const WAYS: readonly HandshakeWay[] = [
+  ...throughRelays('TLS 1.2', 'TLS 1.2'),
+  ...throughRelays('TLS 1.2, client certificate', 'client certificate'),
   { name: 'TLS 1.3, full', protocol: 'TLS 1.3', by: 'directly' },
   { name: 'TLS 1.3, resumed', protocol: 'TLS 1.3', by: 'resumed' },
 ];
-export const WAYS: readonly HandshakeWay[] = [...SERVER_ONLY, ...WITH_CLIENT, ...TLS13];
 
 /** Longer than a handshake on 2,400 bit/s. */
 const PATIENCE = 120_000;

@@ -18,8 +18,6 @@ const TRANSACTION = 140 * 1024;
 /** Nanoseconds of nginx. */
 export interface Serving {
   readonly name: string;
-  /** Of 1 KiB over a connection that is there. */
-  readonly request: number;
   readonly byte: number;
   /** Of 140 KB over a connection of its own, with a whole handshake where there is one. */
   readonly transaction: number;
@@ -86,7 +84,7 @@ async function measure(pid: number, { name, port, tls }: Listener): Promise<Serv
   const origin = `${tls ? 'https' : 'http'}://127.0.0.1:${port}`;
   const time = (file: string, ...args: string[]) =>
     medianOf(async () => (await measureTree(pid, `${origin}/${file}`, SECONDS, args)).processorTime * 1000);
-  const [request, large] = [await time('small'), await time('large')];
+  const byte = ((await time('large')) - (await time('small'))) / (LARGE - SMALL);
   const transaction = await time('transaction', '-H', 'Connection: close');
-  return { name, request, byte: (large - request) / (LARGE - SMALL), transaction };
+  return { name, byte, transaction };
 }

@@ -24,19 +24,6 @@ export interface LinkKind {
   readonly delay: number;
 }
 
-/** What went over in one direction: IP packets, and their bytes. */
-export interface Carried {
-  readonly bytes: number;
-  readonly packets: number;
-  readonly dropped: number;
-}
-
-/** From the near to the far side, and back. */
-export interface BothWays {
-  readonly up: Carried;
-  readonly down: Carried;
-}
-
 export class NarrowLink {
   readonly #holder: ChildProcess;
   readonly #emulator: ChildProcess;
@@ -81,21 +68,14 @@ export class NarrowLink {
     await this.#ask(['set', up, down, delay, queueOf(kind)].join(' '));
   }
 
-  /** What has arrived so far: from the near side, and from the far one. */
-  carried(): Promise<BothWays> {
+  /** Bytes of IP packets that have arrived so far, both ways. */
+  carried(): Promise<number> {
     return this.#ask('count');
   }
 
-  async #ask(command: string): Promise<BothWays> {
+  async #ask(command: string): Promise<number> {
     this.#emulator.stdin?.write(`${command}\n`);
-    const { value = '' } = await this.#lines.next();
-    const [up = 0, upPackets = 0, upDropped = 0, down = 0, downPackets = 0, downDropped = 0] = value
-      .split(' ')
-      .map(Number);
-    return {
-      up: { bytes: up, packets: upPackets, dropped: upDropped },
-      down: { bytes: down, packets: downPackets, dropped: downDropped },
-    };
+    return Number((await this.#lines.next()).value);
   }
 
   async stop(): Promise<void> {

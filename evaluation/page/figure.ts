@@ -7,21 +7,18 @@ import { fileURLToPath } from 'node:url';
 import { stopAll } from '../../cache-config/child.ts';
 import type { Crossing } from '../crossing.ts';
 import { Crossings } from '../crossings.ts';
-import { CABLE, CELL, DSL, EDGE, G3, INMARSAT, IRIDIUM, LOOPBACK } from '../link/kinds.ts';
+import { CABLE, CELL, DSL, EDGE, G3, INMARSAT, LOOPBACK } from '../link/kinds.ts';
 import { type LinkKind, NarrowLink } from '../link/narrow-link.ts';
 import { NearProcess } from '../link/near-process.ts';
-import { checkLinks, isSlow } from '../link/ping.ts';
+import { checkLinks } from '../link/ping.ts';
 import { IS_QUICK } from '../quick.ts';
 import type { Measurement } from '../results.ts';
 import { startFar } from './far.ts';
 import { type PageCommand, type ReadingWay, WAYS } from './setting.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
-/** `quick`: each page once, and not over the slowest link, where a load takes minutes. */
-const KINDS = [LOOPBACK, CABLE, DSL, G3, CELL, EDGE, INMARSAT, ...(IS_QUICK ? [] : [IRIDIUM])];
+const KINDS = [LOOPBACK, CABLE, DSL, G3, CELL, EDGE, INMARSAT];
 const RUNS = IS_QUICK ? 1 : 5;
-/** A load takes minutes there. */
-const RUNS_AT_LEAST_SPEED = 1;
 const SETTLING = 300;
 
 /** The front page of the newspaper, and a chapter of the Debian handbook. */
@@ -51,13 +48,12 @@ export async function pageFigure(report: (text: string) => void): Promise<Measur
       [`${page}, KiB`, crossings.table(ways, 'bytes', 1024)],
     ];
   });
-  return { settings: { loads: RUNS, loadsOnSlowLinks: RUNS_AT_LEAST_SPEED }, tables: Object.fromEntries(tables) };
+  return { settings: { loads: RUNS }, tables: Object.fromEntries(tables) };
 }
 
 async function measure(link: NarrowLink, near: Near, kind: LinkKind, crossings: Crossings): Promise<void> {
-  const runs = isSlow(kind) ? RUNS_AT_LEAST_SPEED : RUNS;
   for (const [page, path] of Object.entries(PAGES))
-    for (let run = 0; run < runs; run++)
+    for (let run = 0; run < RUNS; run++)
       for (const way of WAYS) crossings.add(kind, `${page}, ${way}`, await loadOver(link, near, kind, way, path));
 }
 
@@ -74,8 +70,7 @@ async function loadOver(
   await link.become(kind);
   const before = await link.carried();
   const { milliseconds = Number.NaN } = await near.ask({ do: 'load', path });
-  const after = await link.carried();
+  const bytes = (await link.carried()) - before;
   await link.become(LOOPBACK);
-  const bytes = after.up.bytes - before.up.bytes + after.down.bytes - before.down.bytes;
   return { milliseconds, bytes };
 }

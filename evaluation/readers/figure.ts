@@ -44,18 +44,16 @@ function tablesOf({ site, http, https, protected: ours }: SiteResults): Record<s
   const full = [http.at(-1) ?? [], https, ours.at(-1) ?? []];
   const origin = READERS.map((readers, index): [string, ...number[]] => {
     const counts = full.map((series) => series[index] as Counts) as [Counts, Counts, Counts];
-    const sent = counts.flatMap(({ originRequests, originBytes }) => [originRequests, originBytes / 1e6]);
+    const sent = counts.map(({ originBytes }) => originBytes / 1e6);
     return [String(readers), ...sent, saved(counts[0]), saved(counts[2])];
   });
   const rooms = ROOMS.map((room, index): [string, ...number[]] => {
-    const counts = [http, ours].map((series) => inRoom(series, index));
-    return [`${room * 100} %`, ...counts.flatMap((each) => [hits(each), saved(each)])];
+    return [`${room * 100} %`, ...[http, ours].map((series) => saved(inRoom(series, index)))];
   });
-  const sent = ['HTTP', 'HTTPS', 'protected'].flatMap((name) => [`${name}, requests`, `${name}, MB`]);
-  const cached = ['HTTP', 'protected'].flatMap((name) => [`${name}, % hits`, `${name}, % saved`]);
+  const columns = ['HTTP, % saved', 'protected, % saved'];
   return {
-    [site.short]: table([...sent, 'HTTP, % saved', 'protected, % saved'], origin),
-    [`${site.short}, cache`]: table(cached, rooms),
+    [site.short]: table(['HTTP, MB', 'HTTPS, MB', 'protected, MB', ...columns], origin),
+    [`${site.short}, cache`]: table(columns, rooms),
   };
 }
 
@@ -70,10 +68,6 @@ function saved({ received, originBytes }: Counts): number {
   return Math.max(0, 1 - originBytes / received) * 100;
 }
 
-function hits({ asked, originRequests }: Counts): number {
-  return (1 - originRequests / asked) * 100;
-}
-
 async function measureSite(site: ReadSite, authority: Buffer, report: (text: string) => void): Promise<SiteResults> {
   const { name, clear, rootId, out, bytes } = site;
   const visits = visitsOf(site.pages, READERS.at(-1) ?? 0);
@@ -83,8 +77,8 @@ async function measureSite(site: ReadSite, authority: Buffer, report: (text: str
   for (const visit of visits) forProtected.push(await requestsForProtected(visit, out, rootId));
   await checkAgainstReader(site, visits[0] ?? [], forProtected[0] ?? []);
   const reported = (what: string, series: Series) => {
-    const { asked, received, originRequests, originBytes } = series.at(-1) as Counts;
-    report(`${name}, ${what}: ${asked} requests, ${received} bytes; origin ${originRequests}, ${originBytes}`);
+    const { received, originBytes } = series.at(-1) as Counts;
+    report(`${name}, ${what}: ${received} bytes, ${originBytes} from the origin`);
     return series;
   };
   const behindSquid = async (what: string, origin: Origin, requests: readonly Requests[]) => {
@@ -113,19 +107,12 @@ async function measure(
   steps: readonly number[],
   authority?: Buffer,
 ): Promise<Series> {
-  await origin.readTraffic();
-  let total: Counts = { asked: 0, received: 0, originRequests: 0, originBytes: 0 };
+  origin.takeSent();
+  let total: Counts = { received: 0, originBytes: 0 };
   const series: Counts[] = [];
   for (const [index, end] of steps.entries()) {
-    const coming = readers.slice(steps[index - 1] ?? 0, end);
-    const received = await replay(url, coming, authority);
-    const { requests, bytes } = await origin.readTraffic();
-    total = {
-      asked: total.asked + coming.reduce((sum, { length }) => sum + length, 0),
-      received: total.received + received,
-      originRequests: total.originRequests + requests,
-      originBytes: total.originBytes + bytes,
-    };
+    const received = total.received + (await replay(url, readers.slice(steps[index - 1] ?? 0, end), authority));
+    total = { received, originBytes: total.originBytes + origin.takeSent() };
     series.push(total);
   }
   return series;

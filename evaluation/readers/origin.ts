@@ -1,32 +1,19 @@
-/** An nginx whose requests and bytes are counted, and a Squid in front of it with as much room as one wants. */
+/** An nginx whose bytes are counted, and a Squid in front of it with as much room as one wants. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../cache-config/child.ts';
 import { type CacheServer, startNginx, startReverse } from '../../cache-config/servers.ts';
 import type { Chain } from '../../tests/support/certificates.ts';
 import { type Counter, startCounter } from '../../tests/support/link-counter.ts';
 
-/** nginx logs a request a moment after it answered. */
-const LOGGED = 300;
 const WEEK = 604_800;
 
-/** What came to the origin since the last look. */
-export interface Traffic {
-  readonly requests: number;
-  /** That it sent: heads included, and what TLS adds. */
-  readonly bytes: number;
-}
-
 export class Origin {
-  readonly #nginx: CacheServer;
   readonly #plain: Counter;
   readonly #tls: Counter;
   readonly squid: CacheServer;
-  #logged = 0;
 
-  private constructor(nginx: CacheServer, plain: Counter, tls: Counter, squid: CacheServer) {
-    this.#nginx = nginx;
+  private constructor(plain: Counter, tls: Counter, squid: CacheServer) {
     this.#plain = plain;
     this.#tls = tls;
     this.squid = squid;
@@ -44,7 +31,7 @@ export class Origin {
     for (const { close } of counters) endings.defer(close);
     const backend = { host: '127.0.0.1', port: counters[0].port };
     const squid = started(await startReverse('squid-reverse', { backend, diskMegabytes: 0 }));
-    return new Origin(nginx, ...counters, squid);
+    return new Origin(...counters, squid);
   }
 
   /** Not by way of the cache. */
@@ -60,11 +47,8 @@ export class Origin {
     await this.squid.restart();
   }
 
-  async readTraffic(): Promise<Traffic> {
-    await delay(LOGGED);
-    const count = (await this.#nginx.requests()).length;
-    const requests = count - this.#logged;
-    this.#logged = count;
-    return { requests, bytes: this.#plain.take().down + this.#tls.take().down };
+  /** Bytes that it has sent since the last call: heads included, and what TLS adds. */
+  takeSent(): number {
+    return this.#plain.take().down + this.#tls.take().down;
   }
 }

@@ -11,11 +11,8 @@ export const ROOM_READERS = 100;
 
 /** From the first reader on. */
 export interface Counts {
-  /** By all readers. */
-  readonly asked: number;
-  /** Bytes that they got. */
+  /** Bytes that all readers got. */
   readonly received: number;
-  readonly originRequests: number;
   readonly originBytes: number;
 }
 

@@ -6,7 +6,7 @@ import { LENGTH, type Published, publish, REPEATED_UP_TO, RUNS } from './documen
 import { growing, PUBLISHING, READING, SERVING } from './growing.ts';
 import { type LargestSnapshot, largestSnapshot } from './largest.ts';
 import { ASSUMED, type Inputs, model } from './model.ts';
-import { costsByDatabase, type RequestCosts } from './requests.ts';
+import { costOnPostgres, type RequestCost } from './requests.ts';
 import { importSets, type Served, serve } from './subscribers.ts';
 
 /** `quick`: without the numbers that take minutes each. */
@@ -19,7 +19,7 @@ export async function scaleFigure(report: (text: string) => void): Promise<Measu
     report(`${text}: ${JSON.stringify(result)}`);
     return result;
   };
-  const requests = reported('key requests', await costsByDatabase());
+  const requests = reported('key requests', await costOnPostgres());
   const snapshot = reported('largest snapshot', await largestSnapshot());
   const served: Served[] = [];
   for (const number of NUMBERS) served.push(reported('subscribers', await serve(number)));
@@ -27,7 +27,7 @@ export async function scaleFigure(report: (text: string) => void): Promise<Measu
   for (const number of SETS) imported.push(reported('sets', await importSets(number)));
   const published: Published[] = [];
   for (const number of NUMBERS) published.push(reported('documents', await publish(number)));
-  const inputs = inputsOf(requests, published.at(-1), served.at(-1), snapshot);
+  const inputs = inputsOf(requests, published.at(-1), snapshot);
   return {
     settings: { runs: RUNS, repeatedUpTo: REPEATED_UP_TO },
     tables: {
@@ -35,19 +35,19 @@ export async function scaleFigure(report: (text: string) => void): Promise<Measu
       read: growing(NUMBERS, published, READING),
       serve: growing(NUMBERS, served, SERVING),
       sets: growing(SETS, imported, [{ what: 'import, s', of: (seconds) => seconds }]),
-      requests: requestTable(requests),
+      requests: table(
+        ['key server, ms', 'database, ms'],
+        [['PostgreSQL, disk', requests.processor, requests.databaseProcessor]],
+      ),
       largest: values(largestOf(snapshot, inputs, published.at(-1))),
       assumed: values(ASSUMED),
       inputs: values({
         'keyServer, ms': inputs.keyServer,
         'database, ms': inputs.database,
-        'written, bytes': inputs.written,
         'publish, ms': inputs.publish * 1000,
         'overhead, bytes': inputs.overhead,
         'metadata, bytes': inputs.metadata,
         'snapshot, bytes a bin': snapshot.bytes / snapshot.bins,
-        'subscriber, bytes': inputs.subscriber,
-        'import, ms': inputs.import * 1000,
       }),
       model: model(inputs),
     },
@@ -59,32 +59,19 @@ function values(named: Readonly<Record<string, number>>): Table {
 }
 
 function inputsOf(
-  { postgres }: RequestCosts,
+  { processor, databaseProcessor }: RequestCost,
   largest: Published | undefined,
-  most: Served | undefined,
   snapshot: LargestSnapshot,
 ): Inputs {
-  if (!largest || !most) throw new Error('nothing was measured');
+  if (!largest) throw new Error('nothing was measured');
   return {
-    keyServer: postgres.processor,
-    database: postgres.databaseProcessor,
-    written: postgres.written,
+    keyServer: processor,
+    database: databaseProcessor,
     publish: largest.firstProcessor / largest.documents,
     overhead: (largest.output - largest.metadata) / largest.documents - LENGTH,
     metadata: largest.metadata / largest.documents,
     snapshot,
-    subscriber: most.withDevices / most.subscribers,
-    import: most.list / most.subscribers,
   };
-}
-
-function requestTable({ sqlite, memory, postgres }: RequestCosts): Table {
-  const named = { 'SQLite, disk': sqlite, 'SQLite, memory': memory, 'PostgreSQL, disk': postgres };
-  const rows = Object.entries(named).map(([name, cost]): [string, ...number[]] => [
-    name,
-    ...[cost.rate, cost.processor, cost.databaseProcessor, cost.written],
-  ]);
-  return table(['a second', 'key server, ms', 'database, ms', 'bytes written'], rows);
 }
 
 function largestOf({ bins, bytes, check }: LargestSnapshot, { metadata }: Inputs, largest: Published | undefined) {

@@ -1,6 +1,6 @@
 /**
- * A key server that takes a list of subscribers, and then a new day's key and a new period. It prints what that took as a line of JSON, and leaves its
- * database in the folder.
+ * A key server that takes a list of subscribers, and then new days' keys. It prints what that took as a line of JSON, and leaves its database in the
+ * folder.
  *
  *   node filled.ts FOLDER SUBSCRIBERS
  */
@@ -14,38 +14,29 @@ import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 
 const DAYS = 30;
 const RUNS = 5;
-const MIB = 1024 ** 2;
 /** Of a device's sealed key: what the vault makes of 32 bytes. */
 const SEALED = 64;
 
-/** Seconds, milliseconds, MiB, bytes. */
+/** Seconds, bytes, milliseconds. */
 export interface Filled {
   readonly list: number;
-  readonly listMemory: number;
-  /** The database with the subscribers, and with a device for each as well. */
-  readonly database: number;
+  /** The database with the subscribers, and a device for each. */
   readonly withDevices: number;
   /** Of bundles with thirty sets. */
-  readonly firstBundle: number;
   readonly newDay: number;
-  readonly newPeriod: number;
 }
 
 const [folder = '', subscribers = ''] = process.argv.slice(2);
 process.stdout.write(JSON.stringify(await fill(folder, Number(subscribers))));
 
 async function fill(folder: string, subscribers: number): Promise<Filled> {
-  let [listed, listMemory] = [0, 0];
-  await inState(folder, async (state) => {
+  const list = await inState(folder, async (state) => {
     await definePlan(state, { name: 'daily', sets: ['day-*'], zone: 'UTC' });
     const list = listOf(subscribers);
-    listed = (await milliseconds(() => importSubscribers(state, list))) / 1000;
-    listMemory = (process.resourceUsage().maxRSS * 1024) / MIB;
+    return (await milliseconds(() => importSubscribers(state, list))) / 1000;
   });
-  const database = await sizeOf(folder);
   await inState(folder, addDevices);
-  const withDevices = await sizeOf(folder);
-  return { list: listed, listMemory, database, withDevices, ...(await inState(folder, bundles)) };
+  return { list, withDevices: await sizeOf(folder), newDay: await inState(folder, newDay) };
 }
 
 /** Closed in between: else what follows a long transaction waits until SQLite has moved that one from its log into the database. */
@@ -73,15 +64,14 @@ async function addDevices({ database, now }: KeyServerState): Promise<void> {
   );
 }
 
-/** What the publisher makes, and what the key server does with it. */
-async function bundles(state: KeyServerState): Promise<Pick<Filled, 'firstBundle' | 'newDay' | 'newPeriod'>> {
+/** What the publisher makes, and what the key server does with it. @returns milliseconds for a further day */
+async function newDay(state: KeyServerState): Promise<number> {
   const { importOf } = await importer(state);
-  let period = await fresh('period');
+  const period = await fresh('period');
   const days = await Promise.all(Array.from({ length: DAYS }, () => fresh('set')));
-  const firstBundle = await milliseconds(() => importOf(days, [period]));
+  await importOf(days, [period]);
   let envelope = await makeEnvelope(period, days, 2 ** 32);
   const newDays: number[] = [];
-  const newPeriods: number[] = [];
   for (let run = 0; run < RUNS; run++) {
     days.unshift(await fresh('set'));
     newDays.push(
@@ -90,9 +80,6 @@ async function bundles(state: KeyServerState): Promise<Pick<Filled, 'firstBundle
         await importOf(days, [period]);
       }),
     );
-    period = await fresh('period');
-    envelope = await makeEnvelope(period, days, 2 ** 32);
-    newPeriods.push(await milliseconds(() => importOf(days, [period])));
   }
-  return { firstBundle, newDay: median(newDays), newPeriod: median(newPeriods) };
+  return median(newDays);
 }

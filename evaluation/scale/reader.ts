@@ -16,11 +16,10 @@ import { pathOf, type Read } from './documents.ts';
 
 const COLD_STARTS = 9;
 const LOOK_UPS = 100;
-const MIB = 1024 ** 2;
 
 class Files implements SiteSource {
   readonly #folder: string;
-  readonly fetched: { readonly name: string; readonly bytes: number }[] = [];
+  #fetched = 0;
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -36,12 +35,15 @@ class Files implements SiteSource {
 
   async file(urlPath: string): Promise<Uint8Array | undefined> {
     const bytes = await readFile(join(this.#folder, decodeURIComponent(urlPath))).catch(() => undefined);
-    if (bytes) this.fetched.push({ name: urlPath, bytes: bytes.length });
+    this.#fetched += bytes?.length ?? 0;
     return bytes;
   }
 
+  /** Bytes since the last call. */
   drain(): number {
-    return this.fetched.splice(0).reduce((sum, { bytes }) => sum + bytes, 0);
+    const fetched = this.#fetched;
+    this.#fetched = 0;
+    return fetched;
   }
 }
 
@@ -61,21 +63,14 @@ async function read(folder: string, documents: number): Promise<Read> {
   const colds: number[] = [];
   for (let run = 0; run < COLD_STARTS; run++) colds.push(await milliseconds(begin));
   const { site, source } = await begin();
-  const { length: coldRequests } = source.fetched;
-  const snapshot = source.fetched.find(({ name }) => name.endsWith('.snapshot.json'))?.bytes ?? Number.NaN;
   const coldBytes = source.drain();
-  const lookUps: number[] = [];
   const sizes: number[] = [];
   for (let count = 1; count <= LOOK_UPS; count++) {
-    const taken = await milliseconds(() => lookUp(site, spread(count, documents), now));
+    await lookUp(site, spread(count, documents), now);
     const bytes = source.drain();
-    if (bytes === 0) continue; // from a bin that is there
-    lookUps.push(taken);
-    sizes.push(bytes);
+    if (bytes > 0) sizes.push(bytes); // else from a bin that is there
   }
-  const readerMemory = (process.resourceUsage().maxRSS * 1024) / MIB;
-  const looked = { lookUp: median(lookUps), lookUpBytes: median(sizes) };
-  return { cold: median(colds), coldBytes, coldRequests, snapshot, ...looked, readerMemory };
+  return { cold: median(colds), coldBytes, lookUpBytes: median(sizes) };
 }
 
 async function lookUp(site: SitePublication, number: number, now: number): Promise<void> {

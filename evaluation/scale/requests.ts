@@ -11,10 +11,8 @@ import { type Cluster, startCluster } from '../../tests/support/postgres-cluster
 
 const RUNS = 5;
 
-/** For each request, but for the rate. */
+/** For each request, with sixteen at a time. */
 export interface RequestCost {
-  /** A second, with sixteen at a time. */
-  readonly rate: number;
   /** Milliseconds of a core: of the key server, and of a database beside it. */
   readonly processor: number;
   readonly databaseProcessor: number;
@@ -37,11 +35,10 @@ export async function costOfRequests(
       written: await sumOf([facts.pid, ...others], writtenBy),
     });
     const before = await spent();
-    const rate = await rateOf(facts, facts);
+    await rateOf(facts, facts);
     const after = await spent();
     const each = (name: keyof typeof after, scale: number) => ((after[name] - before[name]) * scale) / REQUESTS;
     runs.push({
-      rate,
       processor: each('processor', 1000),
       databaseProcessor: each('databaseProcessor', 1000),
       written: each('written', 1),
@@ -50,36 +47,16 @@ export async function costOfRequests(
   return mediansOf(runs);
 }
 
-/** The places for a database that a key server may have. */
-export interface RequestCosts {
-  readonly sqlite: RequestCost;
-  /** In memory, where nothing waits for a disk. */
-  readonly memory: RequestCost;
-  readonly postgres: RequestCost;
-}
-
-export async function costsByDatabase(): Promise<RequestCosts> {
+/** Of a key server on PostgreSQL. */
+export async function costOnPostgres(): Promise<RequestCost> {
   await using endings = new AsyncDisposableStack();
-  const folderIn = async (parent: string) => {
-    const folder = await mkdtemp(join(parent, 'wispr-evaluate-keys-'));
-    endings.defer(() => rm(folder, { recursive: true, force: true }));
-    return folder;
-  };
-  const start = async (database: string, folder: string) => {
-    const started = await startServer([database, folder]);
-    endings.defer(started.stop);
-    return started;
-  };
+  const folder = await mkdtemp(join(tmpdir(), 'wispr-evaluate-keys-'));
+  endings.defer(() => rm(folder, { recursive: true, force: true }));
   const cluster = await startCluster({ durable: true });
   endings.defer(cluster.close);
-  const sqlite = await start('sqlite', await folderIn(tmpdir()));
-  const memory = await start('sqlite', await folderIn('/dev/shm'));
-  const postgres = await start(await cluster.createDatabase('scale'), await folderIn(tmpdir()));
-  return {
-    sqlite: await costOfRequests(sqlite),
-    memory: await costOfRequests(memory),
-    postgres: await costOfRequests(postgres, () => processesOf(cluster)),
-  };
+  const server = await startServer([await cluster.createDatabase('scale'), folder]);
+  endings.defer(server.stop);
+  return costOfRequests(server, () => processesOf(cluster));
 }
 
 /** PostgreSQL has one for each connection, and some for itself. */

@@ -17,20 +17,17 @@ const FILLED = fileURLToPath(new URL('filled.ts', import.meta.url));
 /** Of one number of subscribers. */
 export interface Served extends Filled, RequestCost {
   readonly subscribers: number;
-  /** Seconds, and MiB after the requests. */
-  readonly start: number;
+  /** MiB after the requests. */
   readonly memory: number;
 }
 
 export async function serve(subscribers: number): Promise<Served> {
   return inFolder(async (folder) => {
     const filled = JSON.parse(await runCommand(NODE, [FILLED, folder, String(subscribers)])) as Filled;
-    const begun = performance.now();
     const server = await startServer(['sqlite', folder]);
-    const start = (performance.now() - begun) / 1000;
     try {
       const cost = await costOfRequests(server);
-      return { ...filled, ...cost, subscribers, start, memory: (await memoryOf(server.facts.pid)).peak };
+      return { ...filled, ...cost, subscribers, memory: (await memoryOf(server.facts.pid)).peak };
     } finally {
       await server.stop();
     }
