@@ -8,13 +8,12 @@ import { utcMinute } from '../../node-support/clock.ts';
 import { printable } from '../../node-support/printable.ts';
 import { count } from '../../publisher/text.ts';
 import { readBounded } from '../io/bounded-file.ts';
+import type { AdminFlags } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { EXIT, print, say } from '../io/voice.ts';
 import { dayArgument } from './day-argument.ts';
 
-interface Options {
-  readonly config: string;
-  readonly json?: boolean;
+interface Options extends AdminFlags {
   readonly since?: string;
   readonly verify?: boolean | string;
 }

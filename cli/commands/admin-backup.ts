@@ -5,16 +5,12 @@ import { backUp, type Restored, restore } from '../../keyserver/storage/backup.t
 import { backUpDaily, type DailyBackup } from '../../keyserver/storage/daily-backup.ts';
 import { nameOfSource } from '../../keyserver/storage/master-key.ts';
 import { count } from '../../publisher/text.ts';
+import type { AdminFlags } from '../io/common-options.ts';
 import { print, say, UsageError } from '../io/voice.ts';
 
 const SHOWN_NAMES = 20;
 
-interface Options {
-  readonly config: string;
-  readonly json?: boolean;
-}
-
-interface BackupOptions extends Options {
+interface BackupOptions extends AdminFlags {
   readonly daily?: string;
   readonly keep: number;
 }
@@ -60,12 +56,14 @@ async function backUpOnce(config: KeyServerConfig, file: string): Promise<DailyB
 export function addRestoreCommand(command: Command): void {
   command
     .option('--move', 'nothing has changed since the copy was made: keep sessions, open links and operators')
-    .action(async (file: string, { config: configFile, json, move = false }: Options & { readonly move?: boolean }) => {
-      const config = readConfig(configFile);
-      const restored = await restore(config, file, move);
-      if (json) return print(JSON.stringify(restored));
-      for (const line of describe(restored)) say(line);
-    });
+    .action(
+      async (file: string, { config: configFile, json, move = false }: AdminFlags & { readonly move?: boolean }) => {
+        const config = readConfig(configFile);
+        const restored = await restore(config, file, move);
+        if (json) return print(JSON.stringify(restored));
+        for (const line of describe(restored)) say(line);
+      },
+    );
 }
 
 function describe({ made, subscribers, publication, serial, ...restored }: Restored): string[] {

@@ -4,12 +4,11 @@ import { readConfig } from '../../keyserver/config/config.ts';
 import { devicesOf, type ListedDevice, removeDevice } from '../../keyserver/readers/devices.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
 import { knownSubscriber, renameSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
+import type { AdminFlags } from '../io/common-options.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { isoDay } from './describe.ts';
 
-interface Options {
-  readonly config: string;
-  readonly json?: boolean;
+interface Options extends AdminFlags {
   readonly remove?: string;
 }
 

@@ -11,12 +11,11 @@ import { readConfig } from '../../keyserver/config/config.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
 import { utcMinute } from '../../node-support/clock.ts';
 import { count } from '../../publisher/text.ts';
+import type { AdminFlags } from '../io/common-options.ts';
 import { print, say, UsageError } from '../io/voice.ts';
 import { isoDay } from './describe.ts';
 
-interface Options {
-  readonly config: string;
-  readonly json?: boolean;
+interface Options extends AdminFlags {
   readonly list?: boolean;
   readonly remove?: string;
 }

@@ -4,11 +4,10 @@ import { readConfig } from '../../keyserver/config/config.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
 import { definePlan, listPlans, type PlanOverview, removePlan } from '../../keyserver/subscriptions/plans.ts';
 import { count } from '../../publisher/text.ts';
+import type { AdminFlags } from '../io/common-options.ts';
 import { print, say, UsageError } from '../io/voice.ts';
 
-interface Options {
-  readonly config: string;
-  readonly json?: boolean;
+interface Options extends AdminFlags {
   readonly sets?: string;
   readonly title?: string;
   readonly dated?: string | boolean;

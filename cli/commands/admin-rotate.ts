@@ -9,11 +9,10 @@ import { rotateRecipient } from '../../keyserver/operations/rotate-recipient.ts'
 import { nameOfSource } from '../../keyserver/storage/master-key.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
 import { count } from '../../publisher/text.ts';
+import type { AdminFlags } from '../io/common-options.ts';
 import { print, say, UsageError } from '../io/voice.ts';
 
-interface Options {
-  readonly config: string;
-  readonly json?: boolean;
+interface Options extends AdminFlags {
   readonly removeOld?: boolean;
   readonly lost?: boolean;
 }

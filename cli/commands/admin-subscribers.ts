@@ -12,12 +12,11 @@ import { MAXIMUM_LIST_LENGTH } from '../../keyserver/subscriptions/subscriber-li
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { count, someOf } from '../../publisher/text.ts';
 import { readBounded } from '../io/bounded-file.ts';
+import type { AdminFlags } from '../io/common-options.ts';
 import { showProgress } from '../io/progress.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
 
-export interface ListOptions {
-  readonly config: string;
-  readonly json?: boolean;
+export interface ListOptions extends AdminFlags {
   readonly dryRun?: boolean;
   readonly links?: string;
   readonly valid: string;

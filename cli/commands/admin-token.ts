@@ -10,12 +10,11 @@ import {
   type TokenScope,
 } from '../../keyserver/publication/tokens.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
+import type { AdminFlags } from '../io/common-options.ts';
 import { print, say, UsageError } from '../io/voice.ts';
 import { isoDay } from './describe.ts';
 
-interface Options {
-  readonly config: string;
-  readonly json?: boolean;
+interface Options extends AdminFlags {
   readonly name: string;
   readonly days: string;
   readonly for: string;

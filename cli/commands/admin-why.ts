@@ -3,19 +3,15 @@ import type { Command } from 'commander';
 import { readConfig } from '../../keyserver/config/config.ts';
 import { type Why, whyCanRead } from '../../keyserver/operations/why.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
+import type { AdminFlags } from '../io/common-options.ts';
 import { print, sayHint } from '../io/voice.ts';
 import { describeRight, isoDay } from './describe.ts';
-
-interface Options {
-  readonly config: string;
-  readonly json?: boolean;
-}
 
 export function addWhyCommand(command: Command): void {
   command.action(run);
 }
 
-async function run(name: string, what: string, { config: configFile, json }: Options): Promise<void> {
+async function run(name: string, what: string, { config: configFile, json }: AdminFlags): Promise<void> {
   const config = readConfig(configFile);
   const why = await withState(config, (state) => whyCanRead(config, state, name, what));
   print(json ? JSON.stringify(why) : describeWhy(why));

@@ -13,7 +13,7 @@ import { withState } from '../../keyserver/storage/with-state.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { count } from '../../publisher/text.ts';
 import { readBounded } from '../io/bounded-file.ts';
-import { JSON_OPTION, share } from '../io/common-options.ts';
+import { type AdminFlags, JSON_OPTION, share } from '../io/common-options.ts';
 import { print, say } from '../io/voice.ts';
 import { addAuditCommand } from './admin-audit.ts';
 import { addBackupCommand, addRestoreCommand } from './admin-backup.ts';
@@ -27,16 +27,11 @@ import { addTokenCommand, describeToken } from './admin-token.ts';
 import { addWhyCommand } from './admin-why.ts';
 import { describeGrant, describeHeldPlan, describePublication, isoDay } from './describe.ts';
 
-interface Options {
-  readonly config: string;
-  readonly json?: boolean;
-}
-
 interface ImportCommand extends ListOptions {
   readonly newPublisherKey?: string;
 }
 
-interface RevokeCommand extends Options {
+interface RevokeCommand extends AdminFlags {
   readonly dryRun?: boolean;
 }
 
@@ -121,7 +116,7 @@ function sayImport({ outcome, publisher, publisherKey, name, sites, serial, sets
   say(`imported serial ${serial}: ${count(sets, 'set')}, ${newSets} new`);
 }
 
-async function runList(name: string | undefined, { config: configFile, json }: Options): Promise<void> {
+async function runList(name: string | undefined, { config: configFile, json }: AdminFlags): Promise<void> {
   const config = readConfig(configFile);
   if (name !== undefined) return listPerson(config, name, json === true);
   const shown = await withState(config, overview);

@@ -11,9 +11,9 @@ import {
 } from '../../client-proxy/index.ts';
 import { isSite } from '../../core/site/site.ts';
 import { printable } from '../../node-support/printable.ts';
-import { JSON_OPTION, QUIET_OPTION, YES_OPTION } from '../io/common-options.ts';
+import { JSON_OPTION, type OutputFlags, QUIET_OPTION, YES_OPTION } from '../io/common-options.ts';
 import { currentIo } from '../io/context.ts';
-import { askLine, askYesOrNo, canAsk } from '../io/terminal.ts';
+import { askLine, canAsk, confirmSites } from '../io/terminal.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { PROOF } from './describe.ts';
 import { describeDecision } from './key-location.ts';
@@ -25,11 +25,9 @@ import {
   readerOptions,
 } from './reader-options.ts';
 
-interface BindFlags extends ReaderFlags, ProofFlags {
+interface BindFlags extends ReaderFlags, ProofFlags, OutputFlags {
   readonly site?: string;
   readonly yes?: boolean;
-  readonly quiet?: boolean;
-  readonly json?: boolean;
 }
 
 const MAXIMUM_INPUT = 4096;
@@ -70,16 +68,7 @@ async function runBind(argument: string | undefined, flags: BindFlags): Promise<
 async function confirm(request: ConnectionRequest, { yes, quiet }: BindFlags): Promise<string[]> {
   if (!quiet || !yes) introduce(request);
   const open = request.sites.filter(({ confirmed }) => !confirmed).map(({ site }) => site);
-  if (yes) return open;
-  if (!canAsk()) {
-    throw new UsageError(
-      `connecting ${open.join(', ')} needs a yes, and there is no terminal to ask on`,
-      'add --yes if you trust this publisher for these sites',
-    );
-  }
-  const confirmed: string[] = [];
-  for (const site of open) if (await askYesOrNo(`connect ${site}?`)) confirmed.push(site);
-  return confirmed;
+  return yes ? open : confirmSites(open, 'add --yes if you trust this publisher for these sites');
 }
 
 function introduce({ name, publisher, keyServer, sites }: ConnectionRequest): void {

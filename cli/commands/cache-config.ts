@@ -12,7 +12,7 @@ import { renderConfig, renderFiles } from '../../cache-config/render.ts';
 import { parseConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import { hasReadingSite } from '../../publisher/workspace/configuration/schema.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
-import { collect } from '../io/arguments.ts';
+import { collect, parseNumber } from '../io/arguments.ts';
 import { say, UsageError } from '../io/voice.ts';
 
 /** What the command line gives; `undefined` stands for the configuration's own default. */
@@ -76,6 +76,8 @@ function flagOf(option: string): string {
   return `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
+const wholeNumber = parseNumber(/^\d{1,15}$/, 'not a whole number');
+
 /** Adds `wispr cache-config NAME`. Output and errors go where the program's go. */
 export function addCacheConfigCommand(program: Command): void {
   const command = program
@@ -131,11 +133,6 @@ function withSite(name: ConfigName, options: CacheConfigOptions): CacheConfigOpt
   const known = Object.entries({ readingOrigin: reading, host: site, bucket });
   const useful = known.filter(([parameter, value]) => value !== undefined && hasParameter(name, parameter));
   return { ...Object.fromEntries(useful), ...options };
-}
-
-function wholeNumber(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('not a whole number');
-  return Number(text);
 }
 
 function endpoint(text: string): { host: string; port: number } {

@@ -5,15 +5,13 @@ import { type CheckedSite, checkSite } from '../../publisher/check/check-site.ts
 import { describeCheck, describeVerdict } from '../../publisher/check/report.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
 import { locateConfiguration } from '../io/arguments.ts';
-import { JSON_OPTION } from '../io/common-options.ts';
+import { JSON_OPTION, type OutputFlags } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { showProgress } from '../io/progress.ts';
 import { EXIT, print, say } from '../io/voice.ts';
 
-interface Options {
+interface Options extends OutputFlags {
   config?: string;
-  quiet?: boolean;
-  json?: boolean;
 }
 
 const DESCRIPTION = `check a site before it is encrypted: what stays public and why, and what would break for readers, such as missing links, links with the site's own host, and forms

@@ -1,6 +1,7 @@
 /** How commands write grants, times, publications, and by what a site was proved. */
 import type { HostProof } from '../../client-proxy/index.ts';
 import { dayOf } from '../../core/keys/set-time.ts';
+import { isoTime } from '../../core/publication/metadata.ts';
 import type { PublicationOverview } from '../../keyserver/operations/overview.ts';
 import type { Right } from '../../keyserver/subscriptions/periods.ts';
 import type { Grant } from '../../keyserver/subscriptions/subscribers.ts';
@@ -9,11 +10,6 @@ import type { HeldPlan } from '../../keyserver/subscriptions/subscriptions.ts';
 /** A day in UTC, like 2026-11-20. */
 export function isoDay(time: number): string {
   return new Date(time * 1000).toISOString().slice(0, 10);
-}
-
-/** To the second, in UTC. */
-function isoTime(time: number): string {
-  return new Date(time * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
 /** The lines of `wispr admin list` about the publication. */

@@ -9,13 +9,12 @@ import { versionCheck } from '../../node-support/doctor/machine.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { examineSite } from '../../publisher/doctor/examine.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
+import type { OutputFlags } from '../io/common-options.ts';
 import { currentIo, setExitCode } from '../io/context.ts';
 import { EXIT, hintLine, print, UsageError } from '../io/voice.ts';
 
-interface Options {
+interface Options extends OutputFlags {
   readonly config?: string;
-  readonly quiet?: boolean;
-  readonly json?: boolean;
 }
 
 const DESCRIPTION = `look whether all that a site or a key server depends on is in order: clock, disks, names, certificates, tokens, targets, mirrors, backups, mail

@@ -5,21 +5,19 @@ import { DocumentRefused, type FetchedDocument, fetchDocument, type RequestedRan
 import { CodedError } from '../../core/errors.ts';
 import { validateHeaderName, validateHeaderValue } from '../../node-support/http.ts';
 import { size } from '../../node-support/size.ts';
-import { QUIET_OPTION } from '../io/common-options.ts';
+import { type OutputFlags, QUIET_OPTION } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { type Delivered, deliver } from '../io/deliver.ts';
 import { untilSignal } from '../io/signals.ts';
 import { EXIT, print, say, UsageError } from '../io/voice.ts';
 import { addConnectionOptions, type ConnectionFlags, connectionOptions, ownOptions } from './reader-options.ts';
 
-interface FetchFlags extends ConnectionFlags {
+interface FetchFlags extends ConnectionFlags, OutputFlags {
   readonly range?: RequestedRange;
   readonly header?: readonly string[];
   readonly include?: boolean;
   readonly head?: boolean;
   readonly output?: string;
-  readonly quiet?: boolean;
-  readonly json?: boolean;
 }
 
 const DESCRIPTION = `fetch one document of a connected site, verified and decrypted, to standard output

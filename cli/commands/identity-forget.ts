@@ -10,17 +10,15 @@ import {
   forgetPublisher,
 } from '../../client-proxy/index.ts';
 import { printable } from '../../node-support/printable.ts';
-import { JSON_OPTION, QUIET_OPTION, YES_OPTION } from '../io/common-options.ts';
+import { JSON_OPTION, type OutputFlags, QUIET_OPTION, YES_OPTION } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
-import { askYesOrNo, canAsk } from '../io/terminal.ts';
+import { confirm } from '../io/terminal.ts';
 import { EXIT, print, say, sayHint, UsageError } from '../io/voice.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from './reader-options.ts';
 
-interface Flags extends StorageFlags {
+interface Flags extends StorageFlags, OutputFlags {
   readonly everything?: boolean;
   readonly yes?: boolean;
-  readonly quiet?: boolean;
-  readonly json?: boolean;
 }
 
 export function addForgetCommand(identity: Command): void {
@@ -48,7 +46,7 @@ async function runPublisher(named: string, flags: Flags): Promise<void> {
   const publisher = await findPublisher(options, named);
   const { name, sites, setKeys, keyServer } = publisher;
   const who = withItsSites(publisher);
-  await confirm(`forget ${who}?`, flags);
+  await confirmForgetting(`forget ${who}?`, flags);
   const { overwritten, cacheDirectory, cacheForgotten, hasRoamed } = await forgetPublisher(options, publisher);
   const read = { cacheDirectory, cacheForgotten };
   if (!read.cacheForgotten) setExitCode(EXIT.failed);
@@ -63,7 +61,7 @@ async function runPublisher(named: string, flags: Flags): Promise<void> {
 
 async function runEverything(flags: Flags): Promise<void> {
   const options = await storageOptions(flags);
-  await confirm('forget every publisher, and the seed of this device?', flags);
+  await confirmForgetting('forget every publisher, and the seed of this device?', flags);
   const all = await forgetEverything(options);
   if (!all.cacheForgotten) setExitCode(EXIT.failed);
   if (flags.json) return print(JSON.stringify(inJson(all)));
@@ -125,9 +123,6 @@ function sayWhatStays({ overwritten, hasRoamed }: Pick<Forgotten, 'overwritten' 
   sayHint(`${elsewhere}ask the publisher to disconnect this device if it should end there too`);
 }
 
-async function confirm(question: string, { yes }: Flags): Promise<void> {
-  if (yes) return;
-  if (!canAsk())
-    throw new UsageError('forgetting needs a yes, and there is no terminal to ask on', 'add --yes if you mean it');
-  if (!(await askYesOrNo(question))) throw new UsageError('given up; nothing was changed');
+async function confirmForgetting(question: string, { yes }: Flags): Promise<void> {
+  if (!yes) await confirm(question, 'forgetting', 'given up; nothing was changed', 'add --yes if you mean it');
 }

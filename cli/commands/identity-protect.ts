@@ -2,15 +2,13 @@
 
 import { Argument, type Command } from 'commander';
 import { protectIdentity } from '../../client-proxy/index.ts';
-import { JSON_OPTION, QUIET_OPTION } from '../io/common-options.ts';
+import { JSON_OPTION, type OutputFlags, QUIET_OPTION } from '../io/common-options.ts';
 import { readNewPassphrase } from '../io/passphrase.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from './reader-options.ts';
 
-interface Flags extends StorageFlags {
+interface Flags extends StorageFlags, OutputFlags {
   readonly newPassphraseFile?: string;
-  readonly quiet?: boolean;
-  readonly json?: boolean;
 }
 
 type Kind = 'keyring' | 'passphrase' | 'key-file';

@@ -12,9 +12,9 @@ import { utcMinute } from '../../node-support/clock.ts';
 import { createFile } from '../../node-support/files/write-file.ts';
 import { printable } from '../../node-support/printable.ts';
 import { systemReason } from '../../node-support/system-error.ts';
-import { JSON_OPTION, QUIET_OPTION, YES_OPTION } from '../io/common-options.ts';
+import { JSON_OPTION, type OutputFlags, QUIET_OPTION, YES_OPTION } from '../io/common-options.ts';
 import { readSecretLine } from '../io/passphrase.ts';
-import { askSecret, askYesOrNo, canAsk, showSecretly } from '../io/terminal.ts';
+import { askSecret, canAsk, confirm, confirmSites, showSecretly } from '../io/terminal.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { PROOF } from './describe.ts';
 import { describeDecision } from './key-location.ts';
@@ -29,10 +29,8 @@ import {
   storageOptions,
 } from './reader-options.ts';
 
-interface CommonFlags {
+interface CommonFlags extends OutputFlags {
   readonly wordsFile?: string;
-  readonly quiet?: boolean;
-  readonly json?: boolean;
 }
 
 interface ExportFlags extends StorageFlags, CommonFlags {
@@ -136,25 +134,17 @@ async function runImport(from: string, flags: ImportFlags): Promise<void> {
     ...how,
     from,
     words,
-    confirm: (sites) => confirmSites(sites, flags),
+    confirm: (sites) => confirmArriving(sites, flags),
   });
   if (json) return print(JSON.stringify(report));
   if (!quiet) describe(report);
 }
 
 /** Shows what the file would connect, and asks for each site that was proved: the author of the file may have trusted any publisher. */
-async function confirmSites(sites: readonly ArrivingSite[], { yes, quiet }: ImportFlags): Promise<string[]> {
+async function confirmArriving(sites: readonly ArrivingSite[], { yes, quiet }: ImportFlags): Promise<string[]> {
   if (!quiet || !yes) introduce(sites);
   const open = sites.filter(({ proof }) => proof !== undefined).map(({ site }) => site);
-  if (yes || open.length === 0) return open;
-  if (!canAsk())
-    throw new UsageError(
-      `connecting ${open.join(', ')} needs a yes, and there is no terminal to ask on`,
-      'add --yes if this roaming file is your own',
-    );
-  const confirmed: string[] = [];
-  for (const site of open) if (await askYesOrNo(`connect ${site}?`)) confirmed.push(site);
-  return confirmed;
+  return yes ? open : confirmSites(open, 'add --yes if this roaming file is your own');
 }
 
 function introduce(sites: readonly ArrivingSite[]): void {
@@ -198,11 +188,9 @@ function describe({
   if (!isRunning) sayHint('"wispr proxy" has to run while you read, and says where to open them');
 }
 
-async function confirmReplace(): Promise<void> {
-  if (!canAsk())
-    throw new UsageError('--replace needs a yes, and there is no terminal to ask on', 'add --yes if you mean it');
-  if (!(await askYesOrNo('forget every publisher that this device is connected with, and take those of the file?')))
-    throw new UsageError('given up; nothing was changed');
+function confirmReplace(): Promise<void> {
+  const question = 'forget every publisher that this device is connected with, and take those of the file?';
+  return confirm(question, '--replace', 'given up; nothing was changed', 'add --yes if you mean it');
 }
 
 /** Only the person who typed them sees what is wrong with them. */

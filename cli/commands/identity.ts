@@ -5,7 +5,7 @@ import { describeIdentity, lockReader, unlockReader } from '../../client-proxy/i
 import type { CodedError } from '../../core/errors.ts';
 import { utcMinute } from '../../node-support/clock.ts';
 import { printable } from '../../node-support/printable.ts';
-import { JSON_OPTION, QUIET_OPTION } from '../io/common-options.ts';
+import { JSON_OPTION, type OutputFlags, QUIET_OPTION } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { readPassphrase } from '../io/passphrase.ts';
 import { EXIT, explain, print, say, sayHint } from '../io/voice.ts';
@@ -16,10 +16,7 @@ import { addRoamingCommands } from './identity-roaming.ts';
 import { describeKeyLocation } from './key-location.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from './reader-options.ts';
 
-interface Flags extends StorageFlags {
-  readonly json?: boolean;
-  readonly quiet?: boolean;
-}
+interface Flags extends StorageFlags, OutputFlags {}
 
 export function addIdentityCommand(program: Command): void {
   const identity = program

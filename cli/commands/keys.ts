@@ -24,7 +24,7 @@ import { shortId, TOP_LEVEL_ROLES } from '../../publisher/keys/roots.ts';
 import { readSigner } from '../../publisher/keys/signing-keys.ts';
 import { listKeys, SECTION_PREFIX } from '../../publisher/publication/list-keys.ts';
 import { count } from '../../publisher/text.ts';
-import { locateConfiguration } from '../io/arguments.ts';
+import { locateConfiguration, parseNumber } from '../io/arguments.ts';
 import { JSON_OPTION, PASSPHRASE_OPTION, SITE_OPTION, share } from '../io/common-options.ts';
 import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
 import { print, say, sayHint } from '../io/voice.ts';
@@ -85,12 +85,8 @@ function withFlags(command: Command): Command {
 
 function withThreshold(command: Command): Command {
   const description = 'how many of the keys have to sign; above one for root, targets and sections';
+  const parseThreshold = parseNumber(/^[1-9]\d?$/, 'a threshold is a number from 1 to 99');
   return command.addOption(new Option('--threshold <number>', description).argParser(parseThreshold));
-}
-
-function parseThreshold(text: string): number {
-  if (/^[1-9]\d?$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('a threshold is a number from 1 to 99');
 }
 
 function roleArgument(more: readonly string[] = []): Argument {

@@ -3,15 +3,14 @@ import type { Command } from 'commander';
 import type { RunningRelay } from '../../link/index.ts';
 import { printable } from '../../node-support/printable.ts';
 import { collect } from '../io/arguments.ts';
+import type { OutputFlags } from '../io/common-options.ts';
 import { stopRequested } from '../io/signals.ts';
 import { print, say } from '../io/voice.ts';
 
-interface RelayFlags {
+interface RelayFlags extends OutputFlags {
   readonly listen: string;
   readonly from?: readonly string[];
   readonly store: string;
-  readonly quiet?: boolean;
-  readonly json?: boolean;
 }
 
 interface NearFlags extends RelayFlags {

@@ -7,7 +7,7 @@ import { readConfiguration } from '../../publisher/workspace/configuration/read.
 import { hasKeyServer } from '../../publisher/workspace/configuration/schema.ts';
 import { workspaceOf } from '../../publisher/workspace/workspace.ts';
 import { collect, locateConfiguration } from '../io/arguments.ts';
-import { JSON_OPTION, PASSPHRASE_OPTION, QUIET_OPTION } from '../io/common-options.ts';
+import { JSON_OPTION, type OutputFlags, PASSPHRASE_OPTION, QUIET_OPTION } from '../io/common-options.ts';
 import { readPassphrase, warnOfOpenKeys } from '../io/passphrase.ts';
 import { showProtecting } from '../io/progress.ts';
 import { untilSignal } from '../io/signals.ts';
@@ -23,15 +23,13 @@ import {
 import { readSigners, type SignerFlags } from './signers.ts';
 import { tryAgain } from './watching.ts';
 
-interface Flags extends SignerFlags {
+interface Flags extends SignerFlags, OutputFlags {
   config?: string;
   out?: string;
   passphraseFile?: string;
   dryRun?: boolean;
   rekey?: readonly string[];
   watch?: boolean;
-  quiet?: boolean;
-  json?: boolean;
 }
 
 const DESCRIPTION = `make the protected form of a site, as its wispr.json says, or bring it up to date: only what changed is written, and readers find the publication before until the new one is complete`;

@@ -15,16 +15,13 @@ import { nowInSeconds, utcMinute } from '../../node-support/clock.ts';
 import { printable } from '../../node-support/printable.ts';
 import { size } from '../../node-support/size.ts';
 import { ago } from '../../reading/confirmation.ts';
-import { JSON_OPTION } from '../io/common-options.ts';
+import { JSON_OPTION, type OutputFlags } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { readPassphrase } from '../io/passphrase.ts';
 import { EXIT, print, sayHint } from '../io/voice.ts';
 import { addStorageOptions, placeOptions, type StorageFlags } from './reader-options.ts';
 
-interface StatusFlags extends StorageFlags {
-  readonly quiet?: boolean;
-  readonly json?: boolean;
-}
+interface StatusFlags extends StorageFlags, OutputFlags {}
 
 /** Everything that is shown. */
 interface StatusOutput extends StatusReport {

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { type RunningProxy, startProxy } from '../../client-proxy/index.ts';
 import { type CodedError, reasonOf } from '../../core/errors.ts';
 import { printable } from '../../node-support/printable.ts';
-import { QUIET_OPTION } from '../io/common-options.ts';
+import { type OutputFlags, QUIET_OPTION } from '../io/common-options.ts';
 import { stopRequested } from '../io/signals.ts';
 import { canAsk } from '../io/terminal.ts';
 import { print, say, sayHint } from '../io/voice.ts';
@@ -12,10 +12,7 @@ import { describeDecision } from './key-location.ts';
 import { addProxyStatusCommand } from './proxy-status.ts';
 import { addProxyOptions, connectionOptions, type ProxyFlags } from './reader-options.ts';
 
-interface RunFlags extends ProxyFlags {
-  readonly quiet?: boolean;
-  readonly json?: boolean;
-}
+interface RunFlags extends ProxyFlags, OutputFlags {}
 
 export function addProxyCommand(program: Command): void {
   const command = program

@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type SyncOptions, type SyncProgress, type SyncSummary, syncSite } from '../../client-proxy/index.ts';
 import { isKeyId } from '../../core/crypto/key-id.ts';
 import { isSite } from '../../core/site/site.ts';
-import { JSON_OPTION, QUIET_OPTION } from '../io/common-options.ts';
+import { JSON_OPTION, type OutputFlags, QUIET_OPTION } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { showProgress } from '../io/progress.ts';
 import { untilSignal } from '../io/signals.ts';
@@ -16,10 +16,8 @@ type SetSelection = NonNullable<SyncOptions['sets']>;
 
 type Wish = Pick<SyncOptions, 'prefixes' | 'sets'>;
 
-interface SyncFlags extends ConnectionFlags {
+interface SyncFlags extends ConnectionFlags, OutputFlags {
   readonly set?: SetSelection;
-  readonly quiet?: boolean;
-  readonly json?: boolean;
 }
 
 const DESCRIPTION = `keep a connected site on this machine, for when there is no network

@@ -4,19 +4,17 @@ import { type Confirmation, confirmSite, confirmWithKeyFile } from '../../publis
 import { type Site, withSite } from '../../publisher/publish/site.ts';
 import { locateTargets, type PublishTargets } from '../../publisher/publish/targets.ts';
 import { locateConfiguration } from '../io/arguments.ts';
-import { JSON_OPTION, PASSPHRASE_OPTION, QUIET_OPTION, SITE_OPTION } from '../io/common-options.ts';
+import { JSON_OPTION, type OutputFlags, PASSPHRASE_OPTION, QUIET_OPTION, SITE_OPTION } from '../io/common-options.ts';
 import { readPassphrase } from '../io/passphrase.ts';
 import { untilSignal } from '../io/signals.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { warnAboutSignatures } from './expiry-words.ts';
 import { describePlaces, warnAboutRest } from './publish-summary.ts';
 
-export interface SiteFlags {
+export interface SiteFlags extends OutputFlags {
   readonly config?: string;
   readonly tokenFile?: string;
   readonly passphraseFile?: string;
-  readonly quiet?: boolean;
-  readonly json?: boolean;
 }
 
 interface Flags extends SiteFlags {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { isKeyId } from '../../core/crypto/key-id.ts';
 import { isSite } from '../../core/site/site.ts';
 import { isBucket } from '../../node-support/storage/open.ts';
@@ -7,17 +7,16 @@ import { describeFinding, describeReport, type VerifyReport } from '../../publis
 import { verifyBucket, verifyTree, verifyUrl } from '../../publisher/verify/verify.ts';
 import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
-import { JSON_OPTION } from '../io/common-options.ts';
+import { parseNumber } from '../io/arguments.ts';
+import { JSON_OPTION, type OutputFlags } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { showProgress } from '../io/progress.ts';
 import { EXIT, print, say, UsageError } from '../io/voice.ts';
 
-interface Options {
+interface Options extends OutputFlags {
   root?: string;
   sample?: number;
   site?: string;
-  quiet?: boolean;
-  json?: boolean;
 }
 
 const DESCRIPTION = `check a protected site without any secret key: that it is whole, and that nothing in it is old, changed or added
@@ -34,7 +33,11 @@ export function addVerifyCommand(program: Command): void {
     .argument('[place]', 'a directory, s3://BUCKET/PREFIX, or the URL of a site (default: "out" of wispr.json)')
     .argument('[paths...]', 'with a URL: only these documents')
     .option('--root <id>', "the publisher's fingerprint, known from elsewhere")
-    .option('--sample <n>', 'with a URL: so many documents, picked at random', positive)
+    .option(
+      '--sample <n>',
+      'with a URL: so many documents, picked at random',
+      parseNumber(/^[1-9]\d{0,8}$/, 'it has to be a number above 0'),
+    )
     .option('--site <host>', 'which site, if the descriptor names several')
     .option('-q, --quiet', 'print findings only')
     .option(...JSON_OPTION)
@@ -100,9 +103,4 @@ function checkUrl(place: string): void {
     `${place} does not end with a slash, as the URL of a site does`,
     `one document is checked by: wispr verify ${origin} ${pathname}`,
   );
-}
-
-function positive(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('it has to be a number above 0');
-  return Number(text);
 }

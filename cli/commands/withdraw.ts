@@ -1,5 +1,6 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { type Withdrawal, withdrawSite } from '../../publisher/publish/withdraw.ts';
+import { parseNumber } from '../io/arguments.ts';
 import { YES_OPTION } from '../io/common-options.ts';
 import { confirm } from '../io/terminal.ts';
 import { print, say, sayHint } from '../io/voice.ts';
@@ -9,6 +10,8 @@ import { addSiteFlags, onSite, type SiteFlags } from './timestamp.ts';
 interface Flags extends SiteFlags {
   readonly yes?: boolean;
 }
+
+export const parseVersion = parseNumber(/^[1-9]\d{0,14}$/, 'a version is a whole number, like 7');
 
 /** `wispr withdraw [VERSION]` */
 export function addWithdrawCommand(program: Command): void {
@@ -20,11 +23,6 @@ export function addWithdrawCommand(program: Command): void {
     .argument('[version]', 'only if this publication is the current one', parseVersion)
     .option(...YES_OPTION)
     .action(withdraw);
-}
-
-export function parseVersion(text: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('a version is a whole number, like 7');
 }
 
 async function withdraw(version: number | undefined, flags: Flags): Promise<void> {

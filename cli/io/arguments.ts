@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { InvalidArgumentError } from 'commander';
 import { PublishError } from '../../publisher/errors.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
 import { currentIo } from './context.ts';
@@ -27,4 +28,12 @@ export function locateConfiguration(directory: string | undefined, config: strin
 /** The values of an option that may be given more than once. */
 export function collect(value: string, values: readonly string[] = []): readonly string[] {
   return [...values, value];
+}
+
+/** Takes what `pattern` allows as a number. @returns throws InvalidArgumentError with `problem` for anything else */
+export function parseNumber(pattern: RegExp, problem: string): (text: string) => number {
+  return (text) => {
+    if (pattern.test(text)) return Number(text);
+    throw new InvalidArgumentError(problem);
+  };
 }

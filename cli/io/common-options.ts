@@ -7,6 +7,18 @@ export const YES_OPTION = ['-y, --yes', 'answer every question with yes'] as con
 export const PASSPHRASE_OPTION = ['--passphrase-file <file>', 'read the passphrase from this file'] as const;
 export const SITE_OPTION = ['-c, --config <file>', 'wispr.json, or its directory (default: this directory)'] as const;
 
+/** Flags of a command that can be quiet, and answer programs. */
+export interface OutputFlags {
+  readonly quiet?: boolean;
+  readonly json?: boolean;
+}
+
+/** Flags of every `wispr admin` command. */
+export interface AdminFlags {
+  readonly config: string;
+  readonly json?: boolean;
+}
+
 /** Headings of the options that the commands of one kind share, with the one command whose help explains them. */
 export const HOMES: Readonly<Record<string, string>> = {
   'Common options of readers:': 'wispr proxy',

@@ -25,12 +25,32 @@ export async function askLine(question: string): Promise<string> {
  *
  * @param what - that needs it, such as `signing`
  * @param declined - what is said after a no
+ * @param remedy - where there is no terminal
  * @throws UsageError after a no, and where there is no terminal to ask on
  */
-export async function confirm(question: string, what: string, declined: string): Promise<void> {
-  if (!canAsk())
-    throw new UsageError(`${what} needs a yes, and there is no terminal to ask on`, 'add --yes to mean it');
+export async function confirm(
+  question: string,
+  what: string,
+  declined: string,
+  remedy = 'add --yes to mean it',
+): Promise<void> {
+  if (!canAsk()) throw new UsageError(`${what} needs a yes, and there is no terminal to ask on`, remedy);
   if (!(await askYesOrNo(question))) throw new UsageError(declined);
+}
+
+/**
+ * Asks for a yes to each site that is to be connected.
+ *
+ * @param remedy - where there is no terminal
+ * @returns those with a yes
+ * @throws UsageError where there is no terminal to ask on, or the person gives up
+ */
+export async function confirmSites(sites: readonly string[], remedy: string): Promise<string[]> {
+  if (sites.length > 0 && !canAsk())
+    throw new UsageError(`connecting ${sites.join(', ')} needs a yes, and there is no terminal to ask on`, remedy);
+  const confirmed: string[] = [];
+  for (const site of sites) if (await askYesOrNo(`connect ${site}?`)) confirmed.push(site);
+  return confirmed;
 }
 
 /** A question whose answer is not shown. @throws UsageError if the person gives up */

@@ -135,8 +135,9 @@ export function hasLostOnlineKeys(before: RootMetadata, after: RootMetadata): bo
   return lost('timestamp') || lost('snapshot');
 }
 
-/** `expires` as TUF writes it. */
-export function formatExpiry(seconds: number): string {
+/** A time as people and TUF write it. Times beyond what a date can hold, which may be signed, stand as numbers. */
+export function isoTime(seconds: number): string {
+  if (seconds > 8.64e12) return String(seconds);
   return new Date(seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 

@@ -16,12 +16,11 @@ import { type DocumentEntry, documentEntryOf } from './document-entry.ts';
 import { PublicationError } from './errors.ts';
 import { verifyEd25519 } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
-import type { TargetInfo, TargetsMetadata } from './metadata.ts';
+import { isoTime, type TargetInfo, type TargetsMetadata } from './metadata.ts';
 import { DESCRIPTOR_TARGET, FIRST_ROOT_FILE, headTargetOf, SETTINGS_TARGET, targetUrlPath } from './names.ts';
 import { type Resolution, resolveUrl } from './resolve.ts';
 import type { SiteSettings } from './settings.ts';
 import { readSettings, type StoredSettings, storeSettings } from './stored-settings.ts';
-import { isoTime } from './verify-roles.ts';
 
 /** Where the files of a site come from: metadata, and the small targets that every reader needs. */
 export interface SiteSource extends MetadataSource {

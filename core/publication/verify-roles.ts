@@ -9,6 +9,7 @@ import { PublicationError } from './errors.ts';
 import { areTufKeyIds, type SignatureVerifier } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
 import {
+  isoTime,
   type MetaFile,
   parseRoot,
   parseSnapshot,
@@ -199,12 +200,6 @@ export function checkExpiry(role: string, { expires }: { readonly expires: numbe
     'metadata-expired',
     `${role} expired on ${isoTime(expires)}; this machine's clock says ${isoTime(now)}`,
   );
-}
-
-/** A time as people and TUF write it. Times beyond what a date can hold, which may be signed, stand as numbers. */
-export function isoTime(seconds: number): string {
-  if (seconds > 8.64e12) return String(seconds);
-  return new Date(seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
 function checkRootSignatures(

@@ -7,13 +7,7 @@ import { DOCUMENTS_ROLE } from './bins.ts';
 import { type TufJson, type TufObject, tufCanonical } from './canonical.ts';
 import { encodeEnvelope } from './envelope.ts';
 import { encodeTufKey, type RoleSigner, type TufSignature, tufKeyId } from './keys.ts';
-import {
-  formatExpiry,
-  type MetaFile,
-  type RoleMetadata,
-  type SnapshotMetadata,
-  type TopLevelRole,
-} from './metadata.ts';
+import { isoTime, type MetaFile, type RoleMetadata, type SnapshotMetadata, type TopLevelRole } from './metadata.ts';
 
 /** The version of TUF that is followed. */
 const SPEC_VERSION = '1.0.31';
@@ -167,7 +161,7 @@ export async function rootIdOf(firstRoot: Uint8Array): Promise<string> {
 }
 
 function common(type: TopLevelRole, { version, expires }: RoleMetadata): { [member: string]: TufJson } {
-  return { _type: type, expires: formatExpiry(expires), spec_version: SPEC_VERSION, version };
+  return { _type: type, expires: isoTime(expires), spec_version: SPEC_VERSION, version };
 }
 
 /** Length and hash are there wherever metadata were verified strictly (P4). */

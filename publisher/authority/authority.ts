@@ -3,12 +3,13 @@ import { openEnvelope } from '../../core/publication/envelope.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import {
+  isoTime,
   type MetaFile,
   parseTimestamp,
   type RootMetadata,
   type TimestampMetadata,
 } from '../../core/publication/metadata.ts';
-import { isoTime, verifyOwnTimestamp } from '../../core/publication/verify-roles.ts';
+import { verifyOwnTimestamp } from '../../core/publication/verify-roles.ts';
 import { PublishError } from '../errors.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';
 import { TIMESTAMP_PATH } from '../publication/files.ts';

@@ -1,7 +1,8 @@
 /** Publishes what is in `out`: keys, files, the authority's confirmation, timestamps; docs/spec/publication.md, section 8. */
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
-import { checkExpiry, isoTime } from '../../core/publication/verify-roles.ts';
+import { isoTime } from '../../core/publication/metadata.ts';
+import { checkExpiry } from '../../core/publication/verify-roles.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { handOverKeys, isUnreachable } from '../authority/key-server.ts';
 import { PublishError } from '../errors.ts';

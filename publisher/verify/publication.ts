@@ -1,8 +1,8 @@
 /** Checks everything that a publication names, one bin at a time. */
 import { DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { isoTime } from '../../core/publication/metadata.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
-import { isoTime } from '../../core/publication/verify-roles.ts';
 import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
 import { forEachInFlight } from '../../node-support/in-flight.ts';
 import { filesOf, ownTargetFiles } from '../publication/files.ts';

@@ -7,7 +7,7 @@ import { PublicationClient, type TrustedState } from '../../core/publication/cli
 import { openEnvelope } from '../../core/publication/envelope.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
-import { parseTimestamp } from '../../core/publication/metadata.ts';
+import { isoTime, parseTimestamp } from '../../core/publication/metadata.ts';
 import {
   DESCRIPTOR_TARGET,
   FIRST_ROOT_FILE,
@@ -19,7 +19,7 @@ import {
 import type { ReaderProgram } from '../../core/publication/reader-program.ts';
 import { parseSettings, type SiteSettings } from '../../core/publication/settings.ts';
 import { inTurn } from '../../core/publication/sources.ts';
-import { checkExpiry, checkNotFuture, checkTimestampExpiry, isoTime } from '../../core/publication/verify-roles.ts';
+import { checkExpiry, checkNotFuture, checkTimestampExpiry } from '../../core/publication/verify-roles.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
-import { formatExpiry, parseRoot, parseTargets } from '../../core/publication/metadata.ts';
+import { isoTime, parseRoot, parseTargets } from '../../core/publication/metadata.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { verifyFirstRoot, verifyNextRoot, verifyOwnTimestamp } from '../../core/publication/verify-roles.ts';
 import { binMetadata, ROLE_VALIDITY, signMetadata } from '../../core/publication/writer.ts';
@@ -123,7 +123,7 @@ describe('attack 80: at each look-up, without a refresh', () => {
   it('a snapshot that has expired by itself', async () => {
     const { publication } = await readSite();
     const [bytes, { signers }] = [publication.metadata('snapshot', 1), publication.roles.snapshot];
-    const shorter = { ...signedOf(bytes), expires: formatExpiry(LATER) } as unknown as TufObject;
+    const shorter = { ...signedOf(bytes), expires: isoTime(LATER) } as unknown as TufObject;
     publication.files.set(`${METADATA_PATH}1.snapshot.json`, signMetadata(shorter, signers));
     await publication.publishTimestamp(NOW + 1);
     await expectExpiry(publication, 'snapshot');
@@ -131,7 +131,7 @@ describe('attack 80: at each look-up, without a refresh', () => {
 
   it('targets that have expired by themselves', async () => {
     const { publication } = await readSite();
-    const shorter = { ...(await publication.targets(NOW)), expires: formatExpiry(LATER), version: 2 } as TufObject;
+    const shorter = { ...(await publication.targets(NOW)), expires: isoTime(LATER), version: 2 } as TufObject;
     publication.version = 2;
     await publication.force('targets', 2, signMetadata(shorter, publication.roles.targets.signers));
     await publication.publishSnapshot(NOW + 1);
@@ -162,7 +162,7 @@ describe('names and keys of roles', () => {
   it.each(['wispr:settings', 'x wispr:', 'root', 'timestamp', 'snapshot', 'targets', ''])(
     'neither a role nor bins can be called %j: other files are kept under these names',
     (name) => {
-      const about = { _type: 'targets', expires: formatExpiry(LATER), spec_version: '1.0.31', targets: {}, version: 1 };
+      const about = { _type: 'targets', expires: isoTime(LATER), spec_version: '1.0.31', targets: {}, version: 1 };
       const keys = { keyids: ['k'], threshold: 1 };
       const bins = (prefix: string) => ({ keys: {}, succinct_roles: { ...keys, bit_length: 1, name_prefix: prefix } });
       const role = (text: string) => ({ keys: {}, roles: [{ ...keys, name: text, terminating: true, paths: ['*'] }] });
