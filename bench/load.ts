@@ -1,10 +1,10 @@
-/** Load from `wrk`, and what it cost the server: requests a second, and processor time for each. */
+/** Load from `wrk`, and what it cost the server: requests a second, processor time for each, and latency. */
 import { writeFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { ask } from './ask.ts';
 import { runCommand } from './measure.ts';
-import { processorTime, treeOf } from './proc.ts';
+import { processorTime, sumOf, treeOf } from './proc.ts';
 import type { StartedProxy } from './proxies.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -32,17 +32,25 @@ export async function measureLoad(proxy: StartedProxy, load: Load, { directory }
   return { requestsPerSecond, processorTime: (spent * 1e6) / count };
 }
 
+/** What wrk says. */
+interface WrkReport {
+  readonly count: number;
+  readonly requestsPerSecond: number;
+  /** Milliseconds, the median. */
+  readonly latency: number;
+}
+
 /** @param args - further ones; the URL is the last. @throws Error where an answer was not 2xx, or not whole */
-async function runWrk(
-  seconds: number,
-  args: readonly string[],
-): Promise<{ readonly count: number; readonly requestsPerSecond: number }> {
-  const output = await runCommand('wrk', ['-t1', `-c${CONNECTIONS}`, '--timeout', '30s', `-d${seconds}s`, ...args]);
+async function runWrk(seconds: number, args: readonly string[]): Promise<WrkReport> {
+  const settings = ['-t1', `-c${CONNECTIONS}`, '--timeout', '30s', `-d${seconds}s`, '--latency'];
+  const output = await runCommand('wrk', [...settings, ...args]);
   const count = Number(/(\d+) requests in/.exec(output)?.[1]);
   const requestsPerSecond = Number(/Requests\/sec:\s+([\d.]+)/.exec(output)?.[1]);
-  if (/Non-2xx|Socket errors/.test(output) || !(count > 0) || !Number.isFinite(requestsPerSecond))
+  const [, value, unit = ''] = /50%\s+([\d.]+)(us|ms|s)/.exec(output) ?? [];
+  const latency = Number(value) * ({ us: 1e-3, ms: 1, s: 1e3 }[unit] ?? Number.NaN);
+  if (/Non-2xx|Socket errors/.test(output) || !(count > 0) || !Number.isFinite(requestsPerSecond + latency))
     throw new Error(`${args.at(-1)} was not answered as it should: ${output}`);
-  return { count, requestsPerSecond };
+  return { count, requestsPerSecond, latency };
 }
 
 /** The same with each of many documents asked for once, by a client of Node.js's. @param url - what stands before the number of each */
@@ -69,15 +77,9 @@ export async function measureTree(
   url: string,
   seconds: number,
   args: readonly string[] = [],
-): Promise<Figures> {
-  const before = await processorTimeOfTree(pid);
-  const { count, requestsPerSecond } = await runWrk(seconds, [...args, url]);
-  const spent = (await processorTimeOfTree(pid)) - before;
-  return { requestsPerSecond, processorTime: (spent * 1e6) / count };
-}
-
-/** Seconds that a process and everything it started, and that still runs, has used of processors. */
-async function processorTimeOfTree(pid: number): Promise<number> {
-  const times = await Promise.all((await treeOf(pid)).map(processorTime));
-  return times.reduce((sum, time) => sum + time, 0);
+): Promise<Figures & Pick<WrkReport, 'latency'>> {
+  const spentSoFar = async () => sumOf(await treeOf(pid), processorTime);
+  const before = await spentSoFar();
+  const { count, requestsPerSecond, latency } = await runWrk(seconds, [...args, url]);
+  return { requestsPerSecond, processorTime: (((await spentSoFar()) - before) * 1e6) / count, latency };
 }

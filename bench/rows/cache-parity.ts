@@ -1,7 +1,7 @@
 /** Protected objects from nginx, Varnish and Squid, beside plain files of exactly their length from the same server. */
 import type { CacheServer } from '../../cache-config/servers.ts';
 import { type Pair, withCaches } from '../caches.ts';
-import { measureTree } from '../load.ts';
+import { type Figures, measureTree } from '../load.ts';
 import { median, type Row, round } from '../measure.ts';
 
 const LENGTHS = { '1k': 1024, '64k': 65_536, '10m': 10 * 1024 * 1024 };
@@ -9,12 +9,6 @@ const RUNS = Number(process.env.WISPR_BENCH_RUNS ?? 12);
 /** So that each connection gets something. */
 const secondsFor = ({ length }: Pair) => (length > 1_048_576 ? 4 : 1);
 const BOUND = 'the server and its client, a core each: the same bytes by the same calls';
-
-/** Of one run. */
-interface Figures {
-  readonly rate: number;
-  readonly processor: number;
-}
 
 export function cacheParity(): Promise<Row[]> {
   return withCaches('cache-parity', LENGTHS, async (servers, pairs) => {
@@ -31,10 +25,7 @@ export function cacheParity(): Promise<Row[]> {
 async function besidePlain(server: CacheServer, pair: Pair): Promise<Row[]> {
   const { name, object, plain } = pair;
   const seconds = secondsFor(pair);
-  const measure = async (path: string): Promise<Figures> => {
-    const { requestsPerSecond, processorTime } = await measureTree(server.pid, server.url + path, seconds);
-    return { rate: requestsPerSecond, processor: processorTime };
-  };
+  const measure = (path: string) => measureTree(server.pid, server.url + path, seconds);
   await measure(object); // so that a cache has both
   await measure(plain);
   const pairs: { object: Figures; plain: Figures }[] = [];
@@ -44,10 +35,10 @@ async function besidePlain(server: CacheServer, pair: Pair): Promise<Row[]> {
     pairs.push(run % 2 === 0 ? { object: first, plain: second } : { object: second, plain: first });
   }
   const row = `cache-parity: ${server.name}, ${name}`;
-  return (['rate', 'processor'] as const).map((of) => ({
+  return (['requestsPerSecond', 'processorTime'] as const).map((of) => ({
     row,
     value: round(median(pairs.map((both) => both.object[of]))),
-    unit: of === 'rate' ? 'requests/s' : 'µs of CPU',
+    unit: of === 'requestsPerSecond' ? 'requests/s' : 'µs of CPU',
     peer: 'plain file of its length',
     peerValue: round(median(pairs.map((both) => both.plain[of]))),
     ratio: round(median(pairs.map((both) => both.object[of] / both.plain[of]))),

@@ -6,24 +6,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeSelfSigned } from '../../tests/support/certificates.ts';
-import { compare, median, type Row, runCommand } from '../measure.ts';
+import { measureTree } from '../load.ts';
+import { compare, mediansOf, type Row } from '../measure.ts';
 import { startNginx } from '../nginx.ts';
-import { processorTime } from '../proc.ts';
 
 const SERVER = fileURLToPath(new URL('../httpcrypt-server.ts', import.meta.url));
 const RUNS = 3;
 const SECONDS = 2;
-const CONNECTIONS = 10;
 /** More than are shown in one run. */
 const TICKETS = 40_000;
 
-interface Load {
-  readonly requestsPerSecond: number;
-  /** Of the server, user and system, in microseconds for each request. */
-  readonly processorTime: number;
-  /** Milliseconds, the median. */
-  readonly latency: number;
-}
+type Load = Awaited<ReturnType<typeof measureTree>>;
 
 interface Contestant {
   readonly name: string;
@@ -48,9 +41,10 @@ async function measure(row: string, contestants: readonly Contestant[], keepAliv
   for (let run = 0; run < RUNS; run++)
     for (const [index, contestant] of contestants.entries()) loads[index]?.push(await contestant.run(keepAlive));
   const names = contestants.map((contestant) => contestant.name);
-  const rates = loads.map((load) => median(load.map(({ requestsPerSecond }) => requestsPerSecond)));
-  const times = loads.map((load) => median(load.map(({ processorTime }) => processorTime)));
-  const latencies = loads.map((load) => median(load.map(({ latency }) => latency)));
+  const medians = loads.map(mediansOf);
+  const rates = medians.map(({ requestsPerSecond }) => requestsPerSecond);
+  const times = medians.map(({ processorTime }) => processorTime);
+  const latencies = medians.map(({ latency }) => latency);
   const about = { runs: RUNS, bound: 'one core: HTTP, then the exchange' };
   const [first = 0, tickets = 0, ...peers] = rates;
   const others = names.slice(2);
@@ -73,7 +67,7 @@ async function startContestants(folder: string, length: number, endings: AsyncDi
   const nginx = await startNginx({ folder, length, tickets: 'off' }); // no resumption, as in the paper
   endings.defer(nginx.stop);
   const get = (pid: number, url: string) => (keepAlive: boolean) =>
-    runWrk(pid, url, keepAlive ? [] : ['-H', 'Connection: close']);
+    measureTree(pid, url, SECONDS, keepAlive ? [] : ['-H', 'Connection: close']);
   const node =
     (server: { child: ChildProcess }, run: Contestant['run'], mayResume = false): Contestant['run'] =>
     async (keepAlive) => {
@@ -90,7 +84,7 @@ async function startContestants(folder: string, length: number, endings: AsyncDi
       length: number;
     };
     writeFileSync(`${file}.lua`, scriptFor(file, each));
-    return runWrk(pidOf(endpoint), `http://127.0.0.1:${endpoint.port}`, ['-s', `${file}.lua`]);
+    return measureTree(pidOf(endpoint), `http://127.0.0.1:${endpoint.port}`, SECONDS, ['-s', `${file}.lua`]);
   };
   return [
     { name: 'HTTPCrypt', run: node(endpoint, posting('first')) },
@@ -115,20 +109,6 @@ function request()
   return text
 end
 `;
-}
-
-async function runWrk(pid: number, url: string, options: readonly string[]): Promise<Load> {
-  const settings = ['-t1', `-c${CONNECTIONS}`, '--timeout', '30s', `-d${SECONDS}s`, '--latency'];
-  const before = await processorTime(pid);
-  const output = await runCommand('wrk', [...settings, ...options, url]);
-  const spent = (await processorTime(pid)) - before;
-  const count = Number(/(\d+) requests in/.exec(output)?.[1]);
-  const requestsPerSecond = Number(/Requests\/sec:\s+([\d.]+)/.exec(output)?.[1]);
-  const [, value, unit] = /50%\s+([\d.]+)(us|ms|s)/.exec(output) ?? [];
-  const latency = Number(value) * ({ us: 1e-3, ms: 1, s: 1e3 }[unit ?? ''] ?? Number.NaN);
-  if (/Non-2xx/.test(output) || !(requestsPerSecond > 0) || Number.isNaN(latency))
-    throw new Error(`${url} did not answer as it should: ${output}`);
-  return { requestsPerSecond, processorTime: (spent * 1e6) / count, latency };
 }
 
 function pidOf({ child }: { child: ChildProcess }): number {

@@ -1,22 +1,17 @@
-/**
- * `wispr protect` beside `cp -r` and age (https://age-encryption.org), from one directory into another on the same file system; its second run;
- * and the memory that it takes.
- */
+/** `wispr protect` beside `cp -r` and age (https://age-encryption.org), from one directory into another on the same file system; and its second run. */
 import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { writeArticles, writeSparse } from '../articles.ts';
+import { writeArticles } from '../articles.ts';
 import { type Contestant, compare, type Row, runCommand, sideBySide, timeCommand } from '../measure.ts';
 import { NODE, WISPR } from '../processes.ts';
-import { whatItTakes } from '../what-it-takes.ts';
 import { forget, inWorkspace, protectArguments, type Workspace } from '../workspace.ts';
 
 const RUNS = 3;
 const MiB = 1024 * 1024;
-const GiB = 1024 * MiB;
 
 /** 1 GiB of random bytes in one file. */
 export function protect1gib(): Promise<Row[]> {
@@ -83,34 +78,10 @@ export function republish100k(): Promise<Row[]> {
   });
 }
 
-/** Peak memory for 20,000 small documents, and for a file of 2 GiB; docs/figures.md says how a million and 20 GiB are measured by hand. */
-export async function protectMemory(): Promise<Row[]> {
-  return [
-    ...(await memory('protect-memory-20k', (source) => writeArticles(source, { count: 20_000, length: 200 }))),
-    ...(await memory('protect-memory-2gib', (source) => writeSparse(join(source, 'film.bin'), 2 * GiB))),
-  ];
-}
-
-function memory(row: string, fill: (source: string) => Promise<void>): Promise<Row[]> {
-  return inWorkspace(row, fill, (workspace) => {
-    const bound = 'three JavaScript heaps with the program in each, Argon2id (64 MiB, before the threads work), SQLite';
-    return sideBySide({ row, unit: 'MiB', runs: 1, bound }, [
-      { name: 'wispr protect', run: () => peakMemory(workspace, [WISPR, ...protectArguments(workspace)]) },
-      { name: 'Node.js, doing nothing', run: () => peakMemory(workspace, ['-e', '0']) },
-    ]);
-  });
-}
-
 /** The least that tells whether anything changed. */
 function lookAtAll({ directory, source }: Workspace): Promise<number> {
   const script = `find "$1" "$2" -type f -printf '%s %T@ %p\\n' > /dev/null`;
   return timeCommand('sh', ['-c', script, 'sh', source, join(directory, 'protected')]);
-}
-
-/** Peak memory of a Node.js process, in MiB. */
-async function peakMemory(workspace: Workspace, args: readonly string[]): Promise<number> {
-  await forget(workspace);
-  return (await whatItTakes(args, workspace.directory)).memory;
 }
 
 /**
