@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { ask } from './ask.ts';
-import { runCommand } from './measure.ts';
+import { mediansOf, runCommand } from './measure.ts';
 import { processorTime, sumOf, treeOf } from './proc.ts';
 import type { StartedProxy } from './proxies.ts';
 import type { Workspace } from './workspace.ts';
@@ -20,6 +20,23 @@ export interface Figures {
   readonly requestsPerSecond: number;
   /** Of the server's process, user and system, in microseconds for each request. */
   readonly processorTime: number;
+}
+
+/** Something to load; each call is one run. */
+export interface LoadContestant<Measured = Figures> {
+  readonly name: string;
+  readonly run: () => Promise<Measured>;
+}
+
+/** Runs the contestants in turn, `runs` times. @returns each one's medians */
+export async function measureLoads<Measured extends { readonly [Name in keyof Measured]: number }>(
+  contestants: readonly LoadContestant<Measured>[],
+  runs: number,
+): Promise<Record<keyof Measured, number>[]> {
+  const found: Measured[][] = contestants.map(() => []);
+  for (let run = 0; run < runs; run++)
+    for (const [index, contestant] of contestants.entries()) found[index]?.push(await contestant.run());
+  return found.map((runs) => mediansOf(runs));
 }
 
 /** All requests answered whole: wrk counts every other status as an error. */
@@ -39,6 +56,9 @@ interface WrkReport {
   /** Milliseconds, the median. */
   readonly latency: number;
 }
+
+/** Figures with the median of the answers' milliseconds. */
+export type TreeFigures = Figures & Pick<WrkReport, 'latency'>;
 
 /** @param args - further ones; the URL is the last. @throws Error where an answer was not 2xx, or not whole */
 async function runWrk(seconds: number, args: readonly string[]): Promise<WrkReport> {
@@ -77,7 +97,7 @@ export async function measureTree(
   url: string,
   seconds: number,
   args: readonly string[] = [],
-): Promise<Figures & Pick<WrkReport, 'latency'>> {
+): Promise<TreeFigures> {
   const spentSoFar = async () => sumOf(await treeOf(pid), processorTime);
   const before = await spentSoFar();
   const { count, requestsPerSecond, latency } = await runWrk(seconds, [...args, url]);

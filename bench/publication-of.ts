@@ -10,11 +10,12 @@ import {
   METADATA_PATH,
   metadataFile,
   SETTINGS_TARGET,
+  TIMESTAMP_FILE,
   targetUrlPath,
 } from '../core/publication/names.ts';
 import { encodeSettings } from '../core/publication/settings.ts';
 import { SitePublication, type SiteSource } from '../core/publication/site-publication.ts';
-import { inTurn, type MetadataStore, type TimestampAnswer } from '../core/publication/sources.ts';
+import { inTurn, type MetadataStore } from '../core/publication/sources.ts';
 import {
   binMetadata,
   documentsMetadata,
@@ -73,7 +74,7 @@ export async function publicationOf(
   await sign('targets', await targetsMetadata(about, [[SETTINGS_TARGET, target]], keys));
   const snapshot = await sign('snapshot', snapshotMetadata(about, facts));
   const timestamp = timestampMetadata({ version: now, expires: about.expires }, await factsOf(1, snapshot));
-  files.set(`${METADATA_PATH}timestamp.json`, signMetadata(timestamp, [signer]));
+  files.set(METADATA_PATH + TIMESTAMP_FILE, signMetadata(timestamp, [signer]));
   return { rootId: await rootIdOf(root), files, documents };
 }
 
@@ -90,43 +91,35 @@ function binsOf(documents: number, bits: number): Map<string, [string, TufObject
   return bins;
 }
 
-/** The files of a publication as a source that counts. */
-export class CountingSource implements SiteSource {
-  readonly #files: ReadonlyMap<string, Uint8Array>;
-  readonly fetched: Uint8Array[] = [];
-  requests = 0;
+/** The files of one host as a source. @param file - its bytes, where there is one */
+export function sourceOf(file: (urlPath: string) => Promise<Uint8Array | undefined>): SiteSource {
+  const metadata = (name: string) => file(METADATA_PATH + name);
+  return { file, metadata, timestamps: (_, isEnough) => inTurn([() => metadata(TIMESTAMP_FILE)], isEnough) };
+}
 
-  constructor({ files }: LargePublication) {
-    this.#files = files;
-  }
-
-  async metadata(file: string): Promise<Uint8Array | undefined> {
-    return this.file(METADATA_PATH + file);
-  }
-
-  timestamps(_: number, isEnough: () => boolean): AsyncIterable<TimestampAnswer> {
-    return inTurn([() => this.metadata('timestamp.json')], isEnough);
-  }
-
-  async file(urlPath: string): Promise<Uint8Array | undefined> {
-    this.requests++;
-    const bytes = this.#files.get(urlPath);
-    if (bytes) this.fetched.push(bytes);
-    return bytes;
-  }
+/** What a reader has asked for. */
+interface Asked {
+  readonly fetched: Uint8Array[];
+  requests: number;
 }
 
 /** A reader that begins with nothing, and looks one document up. */
 export async function readCold(
   publication: LargePublication,
   now: number,
-): Promise<{ readonly source: CountingSource; readonly site: SitePublication }> {
-  const source = new CountingSource(publication);
+): Promise<{ readonly source: Asked; readonly site: SitePublication }> {
+  const asked: Asked = { fetched: [], requests: 0 };
+  const source = sourceOf(async (urlPath) => {
+    asked.requests++;
+    const bytes = publication.files.get(urlPath);
+    if (bytes) asked.fetched.push(bytes);
+    return bytes;
+  });
   const site = new SitePublication({ rootId: publication.rootId, source, store: emptyStore() });
   await site.refresh(now);
   const entry = await site.document(pathOf(0), now);
   if (entry === undefined) throw new Error('the document is not in the publication');
-  return { source, site };
+  return { source: asked, site };
 }
 
 /** A store in memory. */

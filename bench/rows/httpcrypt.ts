@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeSelfSigned } from '../../tests/support/certificates.ts';
-import { measureTree } from '../load.ts';
-import { compare, mediansOf, type Row } from '../measure.ts';
+import { measureLoads, measureTree, type TreeFigures } from '../load.ts';
+import { compare, type Row } from '../measure.ts';
 import { startNginx } from '../nginx.ts';
 
 const SERVER = fileURLToPath(new URL('../httpcrypt-server.ts', import.meta.url));
@@ -16,11 +16,9 @@ const SECONDS = 2;
 /** More than are shown in one run. */
 const TICKETS = 40_000;
 
-type Load = Awaited<ReturnType<typeof measureTree>>;
-
 interface Contestant {
   readonly name: string;
-  readonly run: (keepAlive: boolean) => Promise<Load>;
+  readonly run: (keepAlive: boolean) => Promise<TreeFigures>;
 }
 
 /** @param length - of the answers */
@@ -37,11 +35,9 @@ export async function httpcryptRows(name: string, length: number): Promise<Row[]
 }
 
 async function measure(row: string, contestants: readonly Contestant[], keepAlive: boolean): Promise<Row[]> {
-  const loads = contestants.map((): Load[] => []);
-  for (let run = 0; run < RUNS; run++)
-    for (const [index, contestant] of contestants.entries()) loads[index]?.push(await contestant.run(keepAlive));
   const names = contestants.map((contestant) => contestant.name);
-  const medians = loads.map(mediansOf);
+  const loads = contestants.map(({ name, run }) => ({ name, run: () => run(keepAlive) }));
+  const medians = await measureLoads(loads, RUNS);
   const rates = medians.map(({ requestsPerSecond }) => requestsPerSecond);
   const times = medians.map(({ processorTime }) => processorTime);
   const latencies = medians.map(({ latency }) => latency);

@@ -7,8 +7,8 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Load, measureEachOnce, measureLoad } from '../load.ts';
-import { compare, measureAlternately, median, type Row } from '../measure.ts';
+import { type Figures, type Load, type LoadContestant, measureEachOnce, measureLoad, measureLoads } from '../load.ts';
+import { compare, type Row } from '../measure.ts';
 import { onStage, SITE, type StartedProxy } from '../proxies.ts';
 
 const RUNS = Number(process.env.WISPR_BENCH_RUNS ?? 5);
@@ -22,24 +22,6 @@ const LENGTHS: Readonly<Record<string, { length: number; count: number; bound: s
   'proxy-10m': { length: 10 * 1024 * 1024, count: 40, bound: 'one core: SHA-256, AES-256-GCM, copying' },
 };
 
-/** Something to ask, by way of a proxy; its figures of processor time are collected. */
-class LoadContestant {
-  readonly name: string;
-  readonly processorTimes: number[] = [];
-  readonly #ask: () => ReturnType<typeof measureLoad>;
-
-  constructor(name: string, ask: () => ReturnType<typeof measureLoad>) {
-    this.name = name;
-    this.#ask = ask;
-  }
-
-  readonly run = async (): Promise<number> => {
-    const { requestsPerSecond, processorTime } = await this.#ask();
-    this.processorTimes.push(processorTime);
-    return requestsPerSecond;
-  };
-}
-
 export async function proxyRows(row: string): Promise<Row[]> {
   const { length, count, bound } = LENGTHS[row] ?? { length: 0, count: 0, bound: '' };
   return onStage(
@@ -52,8 +34,10 @@ export async function proxyRows(row: string): Promise<Row[]> {
         await stage.startFloor(),
         await stage.startMitmproxy(),
       ];
-      const ask = (name: string, proxy: StartedProxy, url: string, load: Partial<Load> = {}) =>
-        new LoadContestant(name, () => measureLoad(proxy, { url, seconds: SECONDS, ...load }, workspace));
+      const ask = (name: string, proxy: StartedProxy, url: string, load: Partial<Load> = {}) => ({
+        name,
+        run: () => measureLoad(proxy, { url, seconds: SECONDS, ...load }, workspace),
+      });
       const peers = [
         ask(FLOOR, floor, `${stage.plainUrl}/document.bin`),
         ask(MITMPROXY, mitmproxy, `${stage.plainUrl}/document.bin`, { seconds: MITMPROXY_SECONDS }),
@@ -62,8 +46,8 @@ export async function proxyRows(row: string): Promise<Row[]> {
       const uncached = ask('without cache', bare, `http://${SITE}/document.bin`);
       const rows = await besidePeers(row, bound, [again, uncached, ...peers]);
       const first = [
-        new LoadContestant('first read', () => measureEachOnce(keeping, `http://${SITE}/many/`, count)),
-        new LoadContestant(FLOOR, () => measureEachOnce(floor, `${stage.plainUrl}/many/`, count)),
+        { name: 'first read', run: () => measureEachOnce(keeping, `http://${SITE}/many/`, count) },
+        { name: FLOOR, run: () => measureEachOnce(floor, `${stage.plainUrl}/many/`, count) },
       ];
       return [...rows, ...(await besidePeers(row, `${bound}; making files`, first, 1))];
     },
@@ -87,12 +71,10 @@ export async function passRows(row: string): Promise<Row[]> {
     const rows: Row[] = [];
     for (const name of Object.keys(lengths)) {
       const url = `${stage.plainUrl}/${name}.bin`;
-      const asked = [`passed through`, FLOOR, MITMPROXY].map(
-        (who, index) =>
-          new LoadContestant(who, () =>
-            measureLoad(proxies[index] as StartedProxy, { url, seconds: SECONDS }, workspace),
-          ),
-      );
+      const asked = ['passed through', FLOOR, MITMPROXY].map((who, index) => ({
+        name: who,
+        run: () => measureLoad(proxies[index] as StartedProxy, { url, seconds: SECONDS }, workspace),
+      }));
       rows.push(...(await besidePeers(`${row}-${name}`, 'one core: HTTP on both sides', asked)));
     }
     return rows;
@@ -107,20 +89,18 @@ async function besidePeers(
   runs = RUNS,
 ): Promise<Row[]> {
   if (runs > 1) for (const { run } of contestants) await run(); // warm
-  for (const { processorTimes } of contestants) processorTimes.length = 0;
-  const rates = await measureAlternately(contestants, runs);
-  const times = contestants.map(({ processorTimes }) => median(processorTimes));
-  const isPeer = ({ name }: LoadContestant) => name === FLOOR || name === MITMPROXY;
-  return contestants.flatMap((one, index) => {
+  const medians = await measureLoads(contestants, runs);
+  const measured = contestants.map(({ name }, index) => ({ name, figures: medians[index] as Figures }));
+  const isPeer = ({ name }: { readonly name: string }) => name === FLOOR || name === MITMPROXY;
+  return measured.flatMap((one) => {
     if (isPeer(one)) return [];
-    const others = contestants.map((other, at) => ({ other, at })).filter(({ other }) => isPeer(other));
-    const pick = (figures: readonly number[]) =>
-      [index, ...others.map(({ at }) => at)].map((at) => figures[at] ?? Number.NaN);
-    const names = [one, ...others.map(({ other }) => other)].map(({ name }) => name);
-    const name = `${row}, ${one.name}`;
+    const all = [one, ...measured.filter(isPeer)];
+    const names = all.map(({ name }) => name);
+    const about = { row: `${row}, ${one.name}`, runs, bound };
+    const pick = (of: keyof Figures) => all.map(({ figures }) => figures[of]);
     return [
-      ...compare({ row: name, unit: 'requests/s', runs, bound }, names, pick(rates)),
-      ...compare({ row: name, unit: 'µs of CPU', runs, bound }, names, pick(times)),
+      ...compare({ ...about, unit: 'requests/s' }, names, pick('requestsPerSecond')),
+      ...compare({ ...about, unit: 'µs of CPU' }, names, pick('processorTime')),
     ];
   });
 }

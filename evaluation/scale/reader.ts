@@ -6,10 +6,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { median, milliseconds } from '../../bench/measure.ts';
-import { emptyStore, spread } from '../../bench/publication-of.ts';
+import { emptyStore, sourceOf, spread } from '../../bench/publication-of.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
-import { SitePublication, type SiteSource } from '../../core/publication/site-publication.ts';
-import { inTurn, type TimestampAnswer } from '../../core/publication/sources.ts';
+import { SitePublication } from '../../core/publication/site-publication.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { pathOf, type Read } from './documents.ts';
@@ -17,57 +16,37 @@ import { pathOf, type Read } from './documents.ts';
 const COLD_STARTS = 9;
 const LOOK_UPS = 100;
 
-class Files implements SiteSource {
-  readonly #folder: string;
-  #fetched = 0;
-
-  constructor(folder: string) {
-    this.#folder = folder;
-  }
-
-  metadata(file: string): Promise<Uint8Array | undefined> {
-    return this.file(METADATA_PATH + file);
-  }
-
-  timestamps(_: number, isEnough: () => boolean): AsyncIterable<TimestampAnswer> {
-    return inTurn([() => this.metadata('timestamp.json')], isEnough);
-  }
-
-  async file(urlPath: string): Promise<Uint8Array | undefined> {
-    const bytes = await readFile(join(this.#folder, decodeURIComponent(urlPath))).catch(() => undefined);
-    this.#fetched += bytes?.length ?? 0;
-    return bytes;
-  }
-
-  /** Bytes since the last call. */
-  drain(): number {
-    const fetched = this.#fetched;
-    this.#fetched = 0;
-    return fetched;
-  }
-}
-
 const [folder = '', documents = ''] = process.argv.slice(2);
 process.stdout.write(JSON.stringify(await read(folder, Number(documents))));
 
 async function read(folder: string, documents: number): Promise<Read> {
   const rootId = await rootIdOf(await readFile(join(folder, METADATA_PATH, '1.root.json')));
   const now = nowInSeconds();
+  let fetched = 0;
+  const source = sourceOf(async (urlPath) => {
+    const bytes = await readFile(join(folder, decodeURIComponent(urlPath))).catch(() => undefined);
+    fetched += bytes?.length ?? 0;
+    return bytes;
+  });
+  /** Bytes that `work` fetches. */
+  const bytesOf = async (work: () => Promise<unknown>) => {
+    const before = fetched;
+    await work();
+    return fetched - before;
+  };
   const begin = async () => {
-    const source = new Files(folder);
     const site = new SitePublication({ rootId, source, store: emptyStore() });
     await site.refresh(now);
     await lookUp(site, 0, now);
-    return { site, source };
+    return site;
   };
   const colds: number[] = [];
   for (let run = 0; run < COLD_STARTS; run++) colds.push(await milliseconds(begin));
-  const { site, source } = await begin();
-  const coldBytes = source.drain();
+  const coldBytes = await bytesOf(begin);
+  const site = await begin();
   const sizes: number[] = [];
   for (let count = 1; count <= LOOK_UPS; count++) {
-    await lookUp(site, spread(count, documents), now);
-    const bytes = source.drain();
+    const bytes = await bytesOf(() => lookUp(site, spread(count, documents), now));
     if (bytes > 0) sizes.push(bytes); // else from a bin that is there
   }
   return { cold: median(colds), coldBytes, lookUpBytes: median(sizes) };
