@@ -1,5 +1,4 @@
 /** The `wispr` command. Each command lives in `commands/`; this file alone sets the exit code of the process. */
-
 import { COMMANDS } from './commands/index.ts';
 import { outliveOutputErrors } from './io/voice.ts';
 import { runCommandLine } from './run.ts';

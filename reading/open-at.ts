@@ -2,7 +2,6 @@
  * How a reader of a bound site gets one document that the publication names: which URLs it asks a content host for, and what it does with
  * the answers. Shared by all readers; the caller supplies sockets and keys.
  */
-
 import { ByteReader } from '../core/encoding/byte-reader.ts';
 import { openCarrier } from '../core/object/carrier.ts';
 import { DocumentReader, type OpenedDocument, type ReadingContext } from '../core/object/document-reader.ts';

@@ -1,5 +1,4 @@
 /** Addresses of the bounce between content origin and vault: docs/spec/web-reader.md, "The bounce". The request is the fragment; keys come back in the body of a form. */
-
 import { isKeyId, type KeyId } from '../core/crypto/key-id.ts';
 import { fromBase64url, toBase64url } from '../core/encoding/base64url.ts';
 import { MAXIMUM_SETS_WANTED } from '../core/keys/document-keys.ts';

@@ -1,5 +1,4 @@
 /** `wispr bind`: connects this device with a publisher. */
-
 import { type Command, InvalidArgumentError } from 'commander';
 import {
   type BindingSummary,

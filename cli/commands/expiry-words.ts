@@ -1,5 +1,4 @@
 /** How what was published says until when it is good. Roles are not named but for the root, whose key is kept apart. */
-
 import { utcMinute } from '../../node-support/clock.ts';
 import { count } from '../../publisher/text.ts';
 import { hintLine } from '../io/voice.ts';

@@ -1,5 +1,4 @@
 /** `wispr fetch URL`: one verified document on standard output, for scripts. No proxy has to run. */
-
 import { type Command, InvalidArgumentError } from 'commander';
 import { DocumentRefused, type FetchedDocument, fetchDocument, type RequestedRange } from '../../client-proxy/index.ts';
 import { CodedError } from '../../core/errors.ts';

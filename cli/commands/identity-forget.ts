@@ -1,5 +1,4 @@
 /** `wispr identity forget`: a publisher, or everything. */
-
 import type { Command } from 'commander';
 import {
   type ConnectedPublisher,

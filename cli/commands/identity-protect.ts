@@ -1,5 +1,4 @@
 /** `wispr identity protect`: where the key of the reader's database is. */
-
 import { Argument, type Command } from 'commander';
 import { protectIdentity } from '../../client-proxy/index.ts';
 import { JSON_OPTION, type OutputFlags, QUIET_OPTION } from '../io/common-options.ts';

@@ -1,5 +1,4 @@
 /** `wispr identity export` and `wispr identity import`: taking the identity to another machine. */
-
 import type { Command } from 'commander';
 import {
   type ArrivingSite,

@@ -1,5 +1,4 @@
 /** `wispr identity`: what this device is to its publishers, and how that is kept. */
-
 import type { Command } from 'commander';
 import { describeIdentity, lockReader, unlockReader } from '../../client-proxy/index.ts';
 import type { CodedError } from '../../core/errors.ts';

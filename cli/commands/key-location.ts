@@ -1,5 +1,4 @@
 /** Where the reader's keys are, in the words of the command line. */
-
 import type { CodedError } from '../../core/errors.ts';
 import { systemCode } from '../../node-support/system-error.ts';
 import { hintLine } from '../io/voice.ts';

@@ -1,5 +1,4 @@
 /** `wispr keys`: the keys that sign a site, and who else may sign for it. */
-
 import { relative } from 'node:path';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { TopLevelRole } from '../../core/publication/metadata.ts';

@@ -1,5 +1,4 @@
 /** `wispr proxy`: runs the personal proxy until it is told to stop. */
-
 import type { Command } from 'commander';
 import { type RunningProxy, startProxy } from '../../client-proxy/index.ts';
 import { type CodedError, reasonOf } from '../../core/errors.ts';

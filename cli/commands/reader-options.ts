@@ -1,5 +1,4 @@
 /** Options of the Reader's commands: where the database is, what opens it, how sockets are redirected, cache, parent proxy and host proofs. */
-
 import { Resolver } from 'node:dns';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';

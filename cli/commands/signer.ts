@@ -1,5 +1,4 @@
 /** The part of `wispr keys` that is for other machines: signers, and those that sign timestamps. */
-
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import { Argument, type Command } from 'commander';

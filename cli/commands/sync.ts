@@ -1,5 +1,4 @@
 /** `wispr sync SITE`: everything that may be read, kept for when there is no network. */
-
 import { type Command, InvalidArgumentError } from 'commander';
 import { type SyncOptions, type SyncProgress, type SyncSummary, syncSite } from '../../client-proxy/index.ts';
 import { isKeyId } from '../../core/crypto/key-id.ts';

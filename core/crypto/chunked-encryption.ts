@@ -3,7 +3,6 @@
  *
  *   salt (24) || commitment (32) || chunk 0 || chunk 1 || … || last chunk
  */
-
 import { randomBytes } from '#random';
 import { openChunks, sealChunks } from '#symmetric';
 import { concat, equalBytes, utf8 } from '../encoding/bytes.ts';

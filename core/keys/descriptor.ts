@@ -1,5 +1,4 @@
 /** The provider descriptor: who publishes which sites, and where their keys are: docs/spec/keys.md, "Provider descriptor". */
-
 import { isKeyId, KEY_LENGTH, type KeyId } from '../crypto/key-id.ts';
 import { fromBase64url } from '../encoding/base64url.ts';
 import { canonicalJson, hasMembers, isJsonObject, type Json, type JsonObject } from '../encoding/canonical-json.ts';

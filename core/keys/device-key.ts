@@ -2,7 +2,6 @@
  * What a device does with its device key. A Reader has the key's bytes; a browser has handles of the three keys that are derived from it, whose
  * bytes no script can read: docs/spec/web-reader.md, "Devices of browsers".
  */
-
 import { hkdfExpand } from '../crypto/hkdf.ts';
 import { KEY_LENGTH, type KeyId } from '../crypto/key-id.ts';
 import { lengthPrefixed, utf8 } from '../encoding/bytes.ts';

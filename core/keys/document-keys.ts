@@ -1,5 +1,4 @@
 /** Set keys on their way to a content origin: from the vault, docs/spec/web-reader.md, "The sealed message"; the same message is in key files. */
-
 import { isKeyId, KEY_LENGTH, type KeyId, keyIdOf } from '../crypto/key-id.ts';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
 import { concat, utf8 } from '../encoding/bytes.ts';

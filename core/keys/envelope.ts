@@ -1,5 +1,4 @@
 /** Key envelopes: set keys under a period key, in a file that everyone may fetch: docs/spec/keys.md, "Key envelopes". */
-
 import type { KeyId } from '../crypto/key-id.ts';
 import {
   canonicalJson,

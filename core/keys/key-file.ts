@@ -3,7 +3,6 @@
  *
  *   "wispr-keyfile/1\n" (16) || payload: chunked-encryption of length: u32 || canonical JSON || zeros
  */
-
 import { type InputKey, openMessage, sealMessage } from '../crypto/chunked-encryption.ts';
 import { hkdfExpand, hkdfExtract } from '../crypto/hkdf.ts';
 import { KEY_LENGTH, type KeyId } from '../crypto/key-id.ts';

@@ -1,5 +1,4 @@
 /** A key that was not given, and why: docs/spec/keys.md, "Key requests". */
-
 import { isKeyId, type KeyId } from '../crypto/key-id.ts';
 import { hasMembers, isJsonObject, type Json } from '../encoding/canonical-json.ts';
 

@@ -2,7 +2,6 @@
  * Opens protected objects: verification steps 10 to 15 of docs/spec/protected-object.md, block by block. No byte of a block is
  * released before the block has passed; a check that fails throws out of the stream, which the caller must then end visibly incomplete.
  */
-
 import { type InputKey, type MessageKeys, messageKeysFor } from '../crypto/chunked-encryption.ts';
 import type { HmacHandle } from '../crypto/hkdf.ts';
 import { type KeyId, keyIdOf } from '../crypto/key-id.ts';

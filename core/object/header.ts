@@ -1,5 +1,4 @@
 /** The header of a protected object: docs/spec/protected-object.md, "Header". Parsing happens before the signature is checked. */
-
 import { isKeyId, type KeyId } from '../crypto/key-id.ts';
 import { encodeBase64, URL_SAFE } from '../encoding/base64.ts';
 import { fromBase64url } from '../encoding/base64url.ts';

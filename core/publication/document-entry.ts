@@ -1,5 +1,4 @@
 /** What a publication says about one document: docs/spec/publication.md, "Targets". */
-
 import { isKeyId, type KeyId } from '../crypto/key-id.ts';
 import { fromHex } from '../encoding/hex.ts';
 import type { TufObject } from './canonical.ts';

@@ -4,7 +4,6 @@
  *
  *   node filled.ts FOLDER SUBSCRIBERS
  */
-
 import { configIn, fresh, importer, sizeOf } from '../../bench/bundles.ts';
 import { median, milliseconds } from '../../bench/measure.ts';
 import { makeEnvelope } from '../../core/keys/envelope.ts';

@@ -1,5 +1,4 @@
 /** A publication with as many bins as there can be: what documents beyond some 10^9 do not make any larger, but their bins. */
-
 import { median, milliseconds } from '../../bench/measure.ts';
 import { publicationOf, readCold } from '../../bench/publication-of.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';

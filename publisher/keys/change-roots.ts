@@ -6,7 +6,6 @@
  * together with the root that names it. A run that is killed leaves the old chain or the new one, and never loses a key; keys that a root
  * has dropped are removed last.
  */
-
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -2,7 +2,6 @@
  * `wispr keys … section:NAME`: who signs for a section. The keys stand in `publisher.keys`; readers learn of them from the role `targets`, so
  * a change takes effect with the next `wispr protect`, and needs no new root.
  */
-
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { KEY_LENGTH } from '../../core/crypto/key-id.ts';
 import { equalBytes } from '../../core/encoding/bytes.ts';

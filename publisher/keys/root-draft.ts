@@ -4,7 +4,6 @@
  *
  *   {"chain":[base64url of 1.root.json …],"signatures":[…],"signed":{…}}
  */
-
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';

@@ -1,5 +1,4 @@
 /** Files with seeds of signing keys and nothing else: `root.keys`, and those of further signers and of machines that sign timestamps. */
-
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { ed25519KeyPair, randomBytes } from '#primitives';

@@ -1,5 +1,4 @@
 /** Which files of the output belong to a document, and whose a file is by its name: docs/spec/publication.md, sections 1 and 3. */
-
 import { createHash, hash as hashOf } from 'node:crypto';
 import {
   closeSync,

@@ -1,5 +1,4 @@
 /** Where `wispr protect` works, and what it can do before it knows the keys. */
-
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { nowInSeconds } from '../../node-support/clock.ts';

@@ -1,5 +1,4 @@
 /** The phases of `wispr protect`, and what each hands to the next: inspect, plan, write. The first two refuse, and change nothing that is published. */
-
 import type { SiteSettings } from '../../core/publication/settings.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { Change } from '../workspace/index/schema.ts';

@@ -1,5 +1,4 @@
 /** What is published already, as far as it matters for the next publication: numbers never go back, and no list leaves a snapshot. */
-
 import { join } from 'node:path';
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';

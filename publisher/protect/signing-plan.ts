@@ -2,7 +2,6 @@
  * What has to be signed, by whose keys, and what it says: docs/spec/publication.md, sections 2 to 4. Whatever did not change and does not expire
  * soon keeps its signatures.
  */
-
 import { join } from 'node:path';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { toHex } from '../../core/encoding/hex.ts';

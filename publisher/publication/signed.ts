@@ -1,5 +1,4 @@
 /** Metadata that the keys of a site have signed at a source: its roots, snapshots whether or not a timestamp names them yet, what it shows. */
-
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { PublicationError } from '../../core/publication/errors.ts';

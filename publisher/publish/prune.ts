@@ -2,7 +2,6 @@
  * Removes what no live publication names: docs/spec/publication.md, section 8. A publication lives until it has been replaced for longer than
  * freshness and grace together; when it was replaced, the metadata of its successor at the target say.
  */
-
 import { PublicationError } from '../../core/publication/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { RootMetadata } from '../../core/publication/metadata.ts';

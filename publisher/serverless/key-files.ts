@@ -1,5 +1,4 @@
 /** The key files of a site without a key server: one for each invitation, docs/spec/web-reader.md, "Key files". */
-
 import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { type DocumentKey, type DocumentKeys, encodeDocumentKeys } from '../../core/keys/document-keys.ts';

@@ -1,5 +1,4 @@
 /** The reading site of a site without a key server, as plain files that any host serves: docs/serverless.md. */
-
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { escapeHtml } from '../../core/encoding/html.ts';
 import { accentOf, ON_DARK_ACCENT, ON_LIGHT_ACCENT } from '../../core/site/accent.ts';

@@ -1,5 +1,4 @@
 /** Checks a document of a publication: its object, its content, and what browsers without a reader find at its own name. */
-
 import { createHash } from 'node:crypto';
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { toHex } from '../../core/encoding/hex.ts';

@@ -1,5 +1,4 @@
 /** What `wispr verify` found. */
-
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { ErrorCatalogue } from '../../core/errors.ts';
 import type { KeyErrorCode } from '../../core/keys/errors.ts';

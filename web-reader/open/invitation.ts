@@ -1,5 +1,4 @@
 /** An invitation as its link says it, and as this browser keeps it: docs/spec/web-reader.md, "Key files". */
-
 import { isKeyId, type KeyId } from '../../core/crypto/key-id.ts';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { type DocumentKeys, MAXIMUM_SETS_WANTED } from '../../core/keys/document-keys.ts';

@@ -2,7 +2,6 @@
  * Opens invitations on a site without a key server, `/-/open.html`: gets the set keys out of the invitation's key file, installs the worker, and goes
  * to the page that is wanted. The worker leads here whenever a key is missing or has ended; then nothing has to be typed.
  */
-
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { DocumentKeys } from '../../core/keys/document-keys.ts';
 import { KeyError } from '../../core/keys/errors.ts';

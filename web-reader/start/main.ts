@@ -3,7 +3,6 @@
  * the worker then answers. At `/-/keys` it takes keys that came from the vault. Where a browser cannot do this, the page is read as the server
  * decrypts it.
  */
-
 import { KEYS_PAGE } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
 import { openStore } from '../store.ts';

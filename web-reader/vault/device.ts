@@ -1,5 +1,4 @@
 /** This browser as a device: docs/spec/web-reader.md, "Devices of browsers". */
-
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { acceptBrowserBinding, encodeBrowserBindingRequest } from '../../core/keys/binding.ts';
 import {

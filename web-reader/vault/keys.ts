@@ -1,5 +1,4 @@
 /** Asks the key server for set keys: docs/spec/web-reader.md, "Key requests". */
-
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { DeviceKeyHandle } from '../../core/keys/device-key.ts';
 import type { DocumentKey, DocumentKeys } from '../../core/keys/document-keys.ts';

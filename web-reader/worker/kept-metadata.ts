@@ -2,7 +2,6 @@
  * The trusted metadata in the store of this origin, to which published scripts can write. Metadata are taken only if the root id, which is part
  * of this program, leads to their signatures: the whole chain of roots is kept, and verified from the first one each time.
  */
-
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { toHex } from '../../core/encoding/hex.ts';

@@ -1,5 +1,4 @@
 /** Which site is read at this origin: site and root id are part of the program that the origin gives, and its content hosts may change. */
-
 import { isKeyId } from '../../core/crypto/key-id.ts';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { isOrigin, isSite } from '../../core/site/site.ts';

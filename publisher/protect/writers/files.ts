@@ -2,7 +2,6 @@
  * Files of the output. One with an immutable name is written under it directly: it is not asked for before the publication that names it, and a run
  * that finds what an interrupted one left writes it anew. Everything else is written beside its place, and renamed.
  */
-
 import {
   closeSync,
   copyFileSync,

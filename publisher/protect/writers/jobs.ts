@@ -4,7 +4,6 @@
  * A document is written in two stages, because a site has to stay readable while its next publication is made (docs/spec/publication.md,
  * section 8): `write` makes files with immutable names, which no publication names yet; `place` then replaces what lies at the document's own name.
  */
-
 import type { KeyId } from '../../../core/crypto/key-id.ts';
 import type { ErrorFields } from '../../../core/errors.ts';
 import type { SealingPlan } from '../../../core/object/sealing.ts';

@@ -1,5 +1,4 @@
 /** One connection to `publisher.db`: its statements, prepared once, and its transactions. */
-
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { inTransaction } from '../../../node-support/sqlite.ts';
 
