@@ -68,7 +68,6 @@ export interface ServerOptions {
 type Own = 'address' | 'port' | 'stateDirectory';
 export type NginxOptions = ServerOptions & Omit<ConfigParameters['nginx'], Own> & { root: string };
 type Backend = { backend: { host: string; port: number } };
-export type VarnishOptions = ServerOptions & Omit<ConfigParameters['varnish'], Own> & Backend;
 /** Options of a content host. */
 export type HostOptions = ServerOptions & { root: string; readingOrigin: string; maxAgeSeconds?: number };
 /** Options of a cache in front of another server. */
@@ -82,25 +81,21 @@ export type SquidOptions = ServerOptions &
 /**
  * Starts nginx as a content host.
  *
- * @throws {CacheConfigError} `service-failed` (with the last lines of its log), `argument-invalid`,
- * `service-failed`
+ * @throws {CacheConfigError} `service-failed` (with the last lines of its log), `argument-invalid`
  */
-export function startNginx({ stateDirectory, port, ...parameters }: NginxOptions): Promise<CacheServer> {
+export function startNginx(options: NginxOptions): Promise<CacheServer> {
   // Started by root, its worker shall read what root can: a site in a private temporary directory, for example.
-  const user = isRoot() ? { user: 'root' } : {};
-  return start('nginx', { stateDirectory, port }, { ...user, ...parameters });
+  return start('nginx', { ...(isRoot() && { user: 'root' }), ...options });
 }
 
 /** Starts Varnish in front of a content host. @throws {CacheConfigError} like {@link startNginx} */
-export function startVarnish({ stateDirectory, port, ...parameters }: VarnishOptions): Promise<CacheServer> {
-  return start('varnish', { stateDirectory, port }, parameters);
+export function startVarnish(options: ReverseOptions<'varnish'>): Promise<CacheServer> {
+  return start('varnish', options);
 }
 
 /** Starts a content host. @throws {CacheConfigError} like {@link startNginx} */
 export function startHost(name: HostName, options: HostOptions): Promise<CacheServer> {
-  if (name === 'nginx') return startNginx(options);
-  const { stateDirectory, port, ...parameters } = options;
-  return start(name, { stateDirectory, port }, parameters);
+  return name === 'nginx' ? startNginx(options) : start(name, options);
 }
 
 /** Starts a cache in front of another server. @throws {CacheConfigError} like {@link startNginx} */
@@ -108,29 +103,21 @@ export function startReverse<Name extends ReverseName>(
   name: Name,
   options: ReverseOptions<Name>,
 ): Promise<CacheServer> {
-  const { stateDirectory, port, ...parameters } = options;
-  return start(name, { stateDirectory, port }, parameters as ConfigParameters[Name]);
+  return start(name, options);
 }
 
 /** Starts Squid as a forward proxy. @throws {CacheConfigError} like {@link startNginx} */
-export function startSquid(options: SquidOptions = {}): Promise<CacheServer> {
-  const { stateDirectory, port, connectLoopback, ...parameters } = options;
+export function startSquid({ connectLoopback, ...options }: SquidOptions = {}): Promise<CacheServer> {
   const user = userOf('squid');
   const anyPort = ['80', '443', '1024-65535'];
   const loopback = connectLoopback ? { allowLoopback: true, webPorts: anyPort, tunnelPorts: anyPort } : {};
-  const small = { diskMegabytes: 1024 };
-  return start(
-    'squid',
-    { stateDirectory, port },
-    { ...small, ...loopback, ...(user && { user: user.name }), ...parameters },
-  );
+  return start('squid', { diskMegabytes: 1024, ...loopback, ...(user && { user: user.name }), ...options });
 }
 
 /** Tries again on another port when another program took it between finding and using it. */
 async function start<Name extends ServerName>(
   name: Name,
-  { stateDirectory, port: firstPort }: ServerOptions,
-  parameters: ConfigParameters[Name],
+  { stateDirectory, port: firstPort, ...parameters }: ServerOptions & Omit<ConfigParameters[Name], Own>,
 ): Promise<CacheServer> {
   const known = SERVERS[name];
   const program = findServer(known.program);
@@ -145,7 +132,7 @@ async function start<Name extends ServerName>(
     const port = wanted ? firstPort : await freePort();
     const directory = makeDirectory(name, stateDirectory);
     try {
-      return await startIn(name, program, port, directory, parameters);
+      return await startIn(name, program, port, directory, parameters as ConfigParameters[Name]);
     } catch (error) {
       rmSync(directory, { recursive: true, force: true });
       if (attempt === ATTEMPTS || !(error instanceof CacheConfigError && PORT_TAKEN.test(error.message))) throw error;
