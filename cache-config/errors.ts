@@ -1,4 +1,4 @@
-import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../core/errors.ts';
+import { type ErrorCatalogue, errorClass } from '../core/errors.ts';
 
 export const CACHE_CONFIG_ERRORS = {
   'argument-invalid': {
@@ -11,11 +11,5 @@ export const CACHE_CONFIG_ERRORS = {
   },
 } as const satisfies ErrorCatalogue;
 
-export type CacheConfigErrorCode = keyof typeof CACHE_CONFIG_ERRORS;
-
 /** A configuration cannot be made, or a server not be started with it. */
-export class CacheConfigError extends CodedError<CacheConfigErrorCode> {
-  constructor(code: CacheConfigErrorCode, message: string, options?: CodedErrorOptions) {
-    super(CACHE_CONFIG_ERRORS, code, message, options);
-  }
-}
+export class CacheConfigError extends errorClass(CACHE_CONFIG_ERRORS) {}

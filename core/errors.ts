@@ -46,6 +46,16 @@ export abstract class CodedError<Code extends string = string> extends Error {
   }
 }
 
+/** The class that a layer's error class derives from: errors with the codes of its catalogue. */
+export function errorClass<Catalogue extends ErrorCatalogue>(catalogue: Catalogue) {
+  type Code = keyof Catalogue & string;
+  return class extends CodedError<Code> {
+    constructor(code: Code, message: string, options?: CodedErrorOptions) {
+      super(catalogue, code, message, options);
+    }
+  };
+}
+
 /**
  * What to do about errors with `code`. A placeholder without a field stands in capitals, as in usage texts: `FILE`.
  *

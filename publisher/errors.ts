@@ -1,4 +1,4 @@
-import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../core/errors.ts';
+import { type ErrorCatalogue, errorClass } from '../core/errors.ts';
 
 /** What can go wrong at the publisher's. Unless a code says otherwise, nothing was changed. */
 export const PUBLISH_ERRORS = {
@@ -109,11 +109,7 @@ export const PUBLISH_ERRORS = {
 export type PublishErrorCode = keyof typeof PUBLISH_ERRORS;
 
 /** The publisher's program could not do what it was asked. */
-export class PublishError extends CodedError<PublishErrorCode> {
-  constructor(code: PublishErrorCode, message: string, options?: CodedErrorOptions) {
-    super(PUBLISH_ERRORS, code, message, options);
-  }
-}
+export class PublishError extends errorClass(PUBLISH_ERRORS) {}
 
 /** @param state - what readers find now */
 export function stopped(state = 'readers find the previous publication'): PublishError {

@@ -1,4 +1,4 @@
-import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../core/errors.ts';
+import { type ErrorCatalogue, errorClass } from '../core/errors.ts';
 
 /** What can go wrong for a reader before an object is there to be checked. */
 export const READING_ERRORS = {
@@ -27,8 +27,4 @@ export const READING_ERRORS = {
 export type ReadingErrorCode = keyof typeof READING_ERRORS;
 
 /** A document could not be had. Nothing was released. */
-export class ReadingError extends CodedError<ReadingErrorCode> {
-  constructor(code: ReadingErrorCode, message: string, options?: CodedErrorOptions) {
-    super(READING_ERRORS, code, message, options);
-  }
-}
+export class ReadingError extends errorClass(READING_ERRORS) {}

@@ -1,4 +1,4 @@
-import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../core/errors.ts';
+import { type ErrorCatalogue, errorClass } from '../core/errors.ts';
 
 /** What can go wrong in the in-browser reader, besides what `core/` names. */
 export const WEB_READER_ERRORS = {
@@ -32,11 +32,5 @@ export const WEB_READER_ERRORS = {
   },
 } as const satisfies ErrorCatalogue;
 
-export type WebReaderErrorCode = keyof typeof WEB_READER_ERRORS;
-
 /** The in-browser reader could not go on. Nothing of a document was released. */
-export class WebReaderError extends CodedError<WebReaderErrorCode> {
-  constructor(code: WebReaderErrorCode, message: string, options?: CodedErrorOptions) {
-    super(WEB_READER_ERRORS, code, message, options);
-  }
-}
+export class WebReaderError extends errorClass(WEB_READER_ERRORS) {}

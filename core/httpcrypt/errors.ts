@@ -1,4 +1,4 @@
-import { CodedError, type ErrorCatalogue } from '../errors.ts';
+import { type ErrorCatalogue, errorClass } from '../errors.ts';
 
 /** The checks of docs/spec/httpcrypt.md that can fail. */
 export const CHANNEL_ERRORS = {
@@ -18,8 +18,4 @@ export const CHANNEL_ERRORS = {
 export type ChannelErrorCode = keyof typeof CHANNEL_ERRORS;
 
 /** A server key or an answer failed a check; nothing of it was used. */
-export class ChannelError extends CodedError<ChannelErrorCode> {
-  constructor(code: ChannelErrorCode, message: string) {
-    super(CHANNEL_ERRORS, code, message);
-  }
-}
+export class ChannelError extends errorClass(CHANNEL_ERRORS) {}

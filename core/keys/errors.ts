@@ -1,4 +1,4 @@
-import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../errors.ts';
+import { type ErrorCatalogue, errorClass } from '../errors.ts';
 
 /** The checks of docs/spec/keys.md that can fail. */
 export const KEY_ERRORS = {
@@ -81,8 +81,4 @@ export const KEY_ERRORS = {
 export type KeyErrorCode = keyof typeof KEY_ERRORS;
 
 /** A key, or a message about keys, failed a check; nothing of it was used. */
-export class KeyError extends CodedError<KeyErrorCode> {
-  constructor(code: KeyErrorCode, message: string, options?: CodedErrorOptions) {
-    super(KEY_ERRORS, code, message, options);
-  }
-}
+export class KeyError extends errorClass(KEY_ERRORS) {}

@@ -1,4 +1,4 @@
-import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../errors.ts';
+import { type ErrorCatalogue, errorClass } from '../errors.ts';
 
 /** The checks of docs/spec/protected-object.md, "Verification", that can fail. */
 export const OBJECT_ERRORS = {
@@ -81,8 +81,4 @@ export const OBJECT_ERRORS = {
 export type ObjectErrorCode = keyof typeof OBJECT_ERRORS;
 
 /** A protected object failed a check; nothing of the part that failed was released. */
-export class ObjectError extends CodedError<ObjectErrorCode> {
-  constructor(code: ObjectErrorCode, message: string, options?: CodedErrorOptions) {
-    super(OBJECT_ERRORS, code, message, options);
-  }
-}
+export class ObjectError extends errorClass(OBJECT_ERRORS) {}

@@ -1,4 +1,4 @@
-import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../errors.ts';
+import { type ErrorCatalogue, errorClass } from '../errors.ts';
 
 /** Errors in the publication of a site: docs/spec/publication.md, "Reading". docs/generated/errors.md documents each. */
 export const PUBLICATION_ERRORS = {
@@ -64,8 +64,4 @@ export const PUBLICATION_ERRORS = {
 export type PublicationErrorCode = keyof typeof PUBLICATION_ERRORS;
 
 /** A publication, or a part of it, was refused. What was trusted before is untouched. */
-export class PublicationError extends CodedError<PublicationErrorCode> {
-  constructor(code: PublicationErrorCode, message: string, options?: CodedErrorOptions) {
-    super(PUBLICATION_ERRORS, code, message, options);
-  }
-}
+export class PublicationError extends errorClass(PUBLICATION_ERRORS) {}

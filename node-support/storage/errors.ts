@@ -1,4 +1,4 @@
-import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../../core/errors.ts';
+import { type ErrorCatalogue, errorClass } from '../../core/errors.ts';
 
 /** Errors where files are put for content hosts. docs/generated/errors.md documents each. */
 export const STORAGE_ERRORS = {
@@ -41,8 +41,4 @@ export const STORAGE_ERRORS = {
 export type StorageErrorCode = keyof typeof STORAGE_ERRORS;
 
 /** Files could not be put into, or read from, a target. What was there before is whole. */
-export class StorageError extends CodedError<StorageErrorCode> {
-  constructor(code: StorageErrorCode, message: string, options?: CodedErrorOptions) {
-    super(STORAGE_ERRORS, code, message, options);
-  }
-}
+export class StorageError extends errorClass(STORAGE_ERRORS) {}
