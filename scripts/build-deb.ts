@@ -3,7 +3,7 @@
  * versions of the lock file, and of the pinned Node.js. The same sources give the same bytes.
  */
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import {
   chmodSync,
   cpSync,
@@ -167,12 +167,7 @@ function writeControl(root: string, architecture: Architecture): void {
     .replace('@ARCH@', architecture)
     .replace('@SIZE@', `${size}`);
   writeFileSync(join(folder, 'control'), control);
-  const sums = files.map(
-    (file) =>
-      `${createHash('md5')
-        .update(readFileSync(join(root, file)))
-        .digest('hex')}  ${file}\n`,
-  );
+  const sums = files.map((file) => `${hash('md5', readFileSync(join(root, file)))}  ${file}\n`);
   writeFileSync(join(folder, 'md5sums'), sums.join(''));
   for (const name of SCRIPTS) cpSync(join(SOURCE, name), join(folder, name));
 }
