@@ -115,7 +115,7 @@ export class ClientConnections {
     this.#connections.set(socket, { queue: [], address });
     if (address !== undefined && ofAddress) this.#byAddress.set(address, ofAddress.add(socket));
     this.#waiting.add(socket);
-    socket.once('close', () => this.#forget(socket));
+    socket.setMaxListeners(20).once('close', () => this.#forget(socket));
   };
 
   /** Closes one that is turned away, else the one that has waited longest for a request. @returns whether there was one */

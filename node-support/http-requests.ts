@@ -21,6 +21,14 @@ export function requestFault({ httpVersion, headers, rawHeaders }: IncomingMessa
   return HOST.test(headers.host ?? '') ? undefined : 'the Host field is malformed';
 }
 
+/** Answers what no origin takes: {@link requestFault} and {@link meetExpectation}. @returns whether it was answered */
+export function refuseFault(request: IncomingMessage, response: ServerResponse): boolean {
+  if (requestFault(request) !== undefined) response.writeHead(400, { Connection: 'close' }).end();
+  else if (!meetExpectation(request, response)) response.writeHead(417).end();
+  else return false;
+  return true;
+}
+
 /** Reads a request in absolute form as the same one in origin form: there, the URL says the host, whatever `Host` says. RFC 9112 section 3.2.2 */
 export function readAbsoluteForm(request: IncomingMessage): void {
   const [, authority, rest = ''] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(request.url ?? '') ?? [];

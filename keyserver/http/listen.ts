@@ -12,7 +12,7 @@ import {
   serverOptions,
 } from '../../node-support/client-connections.ts';
 import { createServer as createHttpServer } from '../../node-support/http.ts';
-import { meetExpectation, readAbsoluteForm, requestFault } from '../../node-support/http-requests.ts';
+import { readAbsoluteForm, refuseFault } from '../../node-support/http-requests.ts';
 import type { KeyServerConfig, ListenerConfig } from '../config/config.ts';
 import { listenAt } from '../config/listen-at.ts';
 import { KeyServerError } from '../errors.ts';
@@ -108,8 +108,7 @@ export async function listenFor(
   const addressOf = ({ remoteAddress = '' }: Socket) =>
     isTrustedProxy(remoteAddress, 0) ? undefined : ipKeyGenerator(remoteAddress);
   new ClientConnections(limits, { addressOf, explain }).serve(server, (request, response) => {
-    if (requestFault(request) !== undefined) return void response.writeHead(400, { Connection: 'close' }).end();
-    if (!meetExpectation(request, response)) return void response.writeHead(417).end();
+    if (refuseFault(request, response)) return;
     readAbsoluteForm(request);
     app(request, response);
   });

@@ -4,7 +4,9 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import { reasonOf } from '../../core/errors.ts';
-import * as http from '../../node-support/http.ts';
+import { ClientConnections, serverOptions } from '../../node-support/client-connections.ts';
+import { createServer as createHttpServer } from '../../node-support/http.ts';
+import { refuseFault, requestFault } from '../../node-support/http-requests.ts';
 import { LIMITS } from '../limits.ts';
 import { CertificateStore } from '../store/store.ts';
 import { NearSide } from '../substitution/near.ts';
@@ -146,17 +148,25 @@ function serverFor(near: Near, destination: Destination): Server {
   });
 }
 
+/** Bytes of the head of a request. */
+const HEAD = 16_384;
+
 function proxyFor(near: Near): Server {
-  const server = http.createServer({ headersTimeout: LIMITS.opening, requestTimeout: LIMITS.opening });
-  server.on('request', (_, response) => {
+  const { connections: clientConnections, opening } = LIMITS;
+  const limits = { clientConnections, pipelined: 1, requestHead: opening, clientIdle: opening };
+  const server = createHttpServer(serverOptions(limits, { maxHeaderSize: HEAD, requestTimeout: opening }));
+  const connections = new ClientConnections(limits);
+  connections.serve(server, (request, response) => {
+    if (refuseFault(request, response)) return;
     const headers = { 'content-type': 'text/plain', connection: 'close' };
     response
       .writeHead(405, { ...headers, allow: 'CONNECT' })
       .end('this proxy takes CONNECT only: https, and no http\n');
   });
-  server.on('connect', ({ url = '' }, client: Socket, head: Buffer) => {
+  server.on('connect', (request, client: Socket, head: Buffer) => {
     supervise(client); // Node.js has taken its own listener for errors away
-    const destination = parseDestination(url);
+    connections.becomeTunnel(client);
+    const destination = requestFault(request) === undefined ? parseDestination(request.url ?? '') : undefined;
     if (destination === undefined) return client.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
     if (head.length > 0) client.unshift(head);
     client.write('HTTP/1.1 200 Connection established\r\n\r\n');

@@ -1,6 +1,8 @@
 /** Every HTTP listener of the Reader and the key server, on loopback, with what a raw client has to know of it. */
+import { join } from 'node:path';
 import type { Limits } from '../../client-proxy/limits.ts';
 import type { RequestLimits } from '../../keyserver/http/limits.ts';
+import { startNear } from '../../link/relay/near.ts';
 import { startRig } from './keyserver-rig.ts';
 import { startReaderRig } from './reader-rig.ts';
 
@@ -13,6 +15,7 @@ export const LISTENERS = [
   'HTTPCrypt',
   'Reader',
   'gateway',
+  'near relay',
 ] as const;
 
 export interface Listening {
@@ -55,6 +58,8 @@ export async function startListeners(
   };
   const posting = (url: string, path: string) => ({ form: { path, fields: [`Origin: ${new URL(url).origin}`] } });
   const { url, readingUrl, documentsUrl, adminUrl = '', metricsUrl, ports } = keyServer.server;
+  const store = join(keyServer.folder, 'certificates.db');
+  const near = await startNear({ far: '127.0.0.1:1', listen: '127.0.0.1:0', store });
   const proxy = { elsewhere: 403, isProxy: true } as const;
   const [site] = await reader.proxy.sites();
   return {
@@ -70,8 +75,10 @@ export async function startListeners(
       }),
       at('Reader', reader.proxy.page, { ...proxy, ...posting(reader.proxy.page, '/settings') }),
       at('gateway', site?.gateway, proxy),
+      at('near relay', `http://${near.address}/`, { elsewhere: undefined }),
     ],
     close: async () => {
+      await near.close();
       await reader.close();
       await keyServer.close();
     },
