@@ -6,11 +6,12 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { STATUS_CODES } from './http.ts';
+import { hasBody } from './http-requests.ts';
 import { plainSocketOf, rememberConnections } from './plain-sockets.ts';
 
 /** Bounds of a listener. Lengths in bytes, times in milliseconds. */
 export interface ConnectionLimits {
-  /** At a time; beyond, the one that has been without a request for longest is closed, and where all have one, the new one. */
+  /** At a time; beyond, the one that has been without a whole request for longest is closed, and where all have one, the new one. */
   readonly clientConnections: number;
   /** The same for the connections of one address; left out: no bound. */
   readonly clientConnectionsPerAddress?: number;
@@ -81,6 +82,8 @@ export class ClientConnections {
   readonly #connections = new Map<Duplex, Connection>();
   /** Those without a request, the one that has waited longest first. */
   readonly #waiting = new Set<Duplex>();
+  /** Those whose request has not arrived whole, the oldest first. */
+  readonly #arriving = new Set<Duplex>();
   /** Those that are turned away, for as long as they take to end. */
   readonly #leaving = new Set<Duplex>();
   readonly #byAddress = new Map<string, Set<Duplex>>();
@@ -118,9 +121,9 @@ export class ClientConnections {
     socket.setMaxListeners(20).once('close', () => this.#forget(socket));
   };
 
-  /** Closes one that is turned away, else the one that has waited longest for a request. @returns whether there was one */
+  /** Closes one that is turned away, else the one that has waited longest for a request, or for the rest of one. @returns whether there was one */
   #makeRoom(among?: ReadonlySet<Duplex>): boolean {
-    for (const candidates of [this.#leaving, this.#waiting])
+    for (const candidates of [this.#leaving, this.#waiting, this.#arriving])
       for (const socket of candidates) {
         if (among && !among.has(socket)) continue;
         socket.destroy();
@@ -143,6 +146,10 @@ export class ClientConnections {
     if (connection === undefined || connection.isOver) return; // the connection is ending
     const begin = () => {
       this.#waiting.delete(plain);
+      if (hasBody(request)) {
+        this.#arriving.add(plain);
+        request.once('end', () => this.#arriving.delete(plain));
+      }
       connection.request = request;
       connection.response = response;
       // Each limit before a page waits for it, too.
@@ -190,6 +197,7 @@ export class ClientConnections {
 
   #done(request: IncomingMessage, response: ServerResponse, connection: Connection): void {
     const { socket } = request;
+    this.#arriving.delete(plainSocketOf(socket));
     delete connection.request;
     delete connection.response;
     if (!request.complete) limitRest(request);
@@ -206,8 +214,7 @@ export class ClientConnections {
     const ofAddress = this.#byAddress.get(address ?? '');
     if (ofAddress?.delete(socket) && ofAddress.size === 0) this.#byAddress.delete(address ?? '');
     this.#connections.delete(socket);
-    this.#waiting.delete(socket);
-    this.#leaving.delete(socket);
+    for (const set of [this.#waiting, this.#arriving, this.#leaving]) set.delete(socket);
   }
 }
 

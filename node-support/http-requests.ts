@@ -56,6 +56,11 @@ export function meetExpectation(request: IncomingMessage, response: ServerRespon
   return true;
 }
 
+/** Whether a body comes with a request. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
 function countOf(wanted: string, fields: readonly string[]): number {
   let count = 0;
   for (let index = 0; index < fields.length; index += 2)

@@ -101,8 +101,3 @@ export function checkAnswer({ httpVersion, statusCode = 0, headers }: IncomingMe
   const isSound = coding === undefined ? /^1\.[01]$/.test(httpVersion) : httpVersion === '1.1' && isChunked;
   if (!isSound) throw new ReaderError('host-answer', 'the host gave an answer of uncertain length');
 }
-
-/** Whether a body comes with a request. */
-export function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-}

@@ -2,11 +2,11 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { reasonOf } from '../../core/errors.ts';
+import { hasBody } from '../../node-support/http-requests.ts';
 import { ReaderError } from '../errors.ts';
 import { CLIENT_LEFT, connectionReason, isBrokenAnswer, isBrokenOff } from '../network/failures.ts';
 import { type AbsoluteTarget, authorityOf } from '../network/request-target.ts';
 import type { Upstream } from '../network/upstream.ts';
-import { hasBody } from './messages.ts';
 import { passAnswer, passInterimAnswers, writeSwitch } from './pass-answer.ts';
 import { beginRequest, passBody, passesExpectation } from './pass-request.ts';
 import { joinSockets } from './tunnel.ts';

@@ -41,13 +41,17 @@ it('attack 127: closes connections that say nothing, half a request or no HTTP, 
   expect(await Promise.all(waiting)).toHaveLength(8 * 4 - 2);
 });
 
-it('attack 127: serves others while connections that say nothing take all places, at every listener', async () => {
-  for (const { port, host, path } of listeners.all.filter((each) => !isRelay(each))) {
-    const sockets = await openMany(port, 3 * BOUND);
-    const client = await rawClient(port);
-    client.send(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
-    expect(await client.ended()).toMatch(/^HTTP\/1\.1 \d{3} /);
-    expect(sockets.filter(isOpen).length).toBeLessThanOrEqual(BOUND);
-    for (const socket of [...sockets, client.socket]) socket.destroy();
-  }
-});
+it.each(['', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf'])(
+  'attack 127: serves others while connections that say %j take all places, at every listener',
+  async (said) => {
+    for (const { port, host, path } of listeners.all.filter((each) => !isRelay(each))) {
+      const sockets = await openMany(port, 3 * BOUND);
+      for (const socket of sockets) socket.write(said);
+      const client = await rawClient(port);
+      client.send(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+      expect(await client.ended()).toMatch(/^HTTP\/1\.1 \d{3} /);
+      expect(sockets.filter(isOpen).length).toBeLessThanOrEqual(BOUND);
+      for (const socket of [...sockets, client.socket]) socket.destroy();
+    }
+  },
+);
