@@ -71,10 +71,7 @@ async function expectRefused(code: string, status = 502, path?: string): Promise
 
 /** A newer timestamp on the host. */
 const publishTimestamp = () =>
-  publication().publishTimestamp(now() - HOUR, {
-    version: publication().timestampVersion + 1,
-    expires: now() + DAY,
-  });
+  publication().publishTimestamp(now() - HOUR, { version: publication().timestampVersion + 1, expires: now() + DAY });
 
 /** Changes what the Reader keeps, while it does not run. */
 function alter(sql: string, ...values: Uint8Array[]): number {

@@ -222,12 +222,7 @@ describe('a proof that the host belongs to the publisher', () => {
 });
 
 const BOTH = ['news.example', 'second.example'];
-const twoSites = () =>
-  BOTH.map((site) => ({
-    site,
-    content: [`http://${site}`],
-    reading: `https://read.${site}`,
-  }));
+const twoSites = () => BOTH.map((site) => ({ site, content: [`http://${site}`], reading: `https://read.${site}` }));
 
 describe('two bindings never share a host', () => {
   it('attack 70: a host bound to another publisher, or through another key server, is refused', async () => {

@@ -121,10 +121,7 @@ describe('a document that was read once', () => {
     const content = randomBytes(600_000);
     await rig.publisher.publish(rig.host.files, '/film.mp4', { content });
     const coded = gzipSync('<p>text</p>'.repeat(1000));
-    await rig.publisher.publish(rig.host.files, '/page.html', {
-      content: coded,
-      metadata: { contentCoding: 'gzip' },
-    });
+    await rig.publisher.publish(rig.host.files, '/page.html', { content: coded, metadata: { contentCoding: 'gzip' } });
     await readAndKeep('/film.mp4', { range: 'bytes=0-' }); // as browsers ask for films
     await readAndKeep('/page.html');
     loseObjects();

@@ -73,12 +73,7 @@ export const MUTATIONS: readonly Mutation[] = [
     find: 'isWorker && path !== WORKER',
     replace: 'false',
   },
-  {
-    attacks: [98],
-    file: 'keyserver/reading-site/deliveries.ts',
-    find: ' cutConnection(socket);',
-    replace: ' return;',
-  },
+  { attacks: [98], file: 'keyserver/reading-site/deliveries.ts', find: ' cutConnection(socket);', replace: ' return;' },
   {
     attacks: [98],
     file: 'keyserver/reading-site/deliveries.ts',
@@ -194,12 +189,7 @@ export const MUTATIONS: readonly Mutation[] = [
     find: 'return known && readU32(head) >= state.now() ? toBase64url(head) : undefined;',
     replace: 'return known || readU32(head) > 0 ? toBase64url(head) : undefined;',
   },
-  {
-    attacks: [107],
-    file: 'keyserver/http/count-store.ts',
-    find: 'maxSize: max,',
-    replace: 'maxSize: 10_000_000,',
-  },
+  { attacks: [107], file: 'keyserver/http/count-store.ts', find: 'maxSize: max,', replace: 'maxSize: 10_000_000,' },
   {
     attacks: [95],
     file: 'keyserver/reading-site/vault.ts',
@@ -236,12 +226,7 @@ export const MUTATIONS: readonly Mutation[] = [
     find: "if (!fresh) return refuse(425, 'too-early');",
     replace: '',
   },
-  {
-    attacks: [109, 114],
-    file: 'keyserver/httpcrypt/server-keys.ts',
-    find: 'key.tickets.delete(ticket);',
-    replace: '',
-  },
+  { attacks: [109, 114], file: 'keyserver/httpcrypt/server-keys.ts', find: 'key.tickets.delete(ticket);', replace: '' },
   {
     attacks: [110],
     file: 'core/httpcrypt/message.ts',

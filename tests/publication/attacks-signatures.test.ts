@@ -15,9 +15,7 @@ describe('metadata without signatures, or signed by other keys', () => {
     const stranger = await keyRing();
     const { signed } = JSON.parse(
       new TextDecoder().decode(site.publication.files.get(METADATA_PATH + fileOf(role, 2))),
-    ) as {
-      signed: never;
-    };
+    ) as { signed: never };
     const code = role === 'timestamp' ? 'metadata-signature' : 'metadata-mismatch';
     for (const signers of [[], stranger.signers]) {
       tamper(site.publication, fileOf(role, 2), () => signMetadata(signed, signers));

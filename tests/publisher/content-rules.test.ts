@@ -61,11 +61,7 @@ describe('the lifetime of a document', () => {
       digests: nothing,
       length: 0,
     };
-    const sent = await signedResponseHeaders(head, {
-      contentLength: 1,
-      mediaType: 'a/b',
-      ...(headers && { headers }),
-    });
+    const sent = await signedResponseHeaders(head, { contentLength: 1, mediaType: 'a/b', ...(headers && { headers }) });
     expect(sent['cache-control']).toBe(expected);
   });
 });

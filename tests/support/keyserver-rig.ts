@@ -118,11 +118,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
   const { log, text } = logged();
   // The clock stands still: what a test signs twice is the same, at the end of a second too.
   let now = options.startAt ?? Math.floor(Date.now() / 1000);
-  const server = await startKeyServer(config, {
-    log,
-    limits: { ...GENEROUS, ...options.limits },
-    now: () => now,
-  });
+  const server = await startKeyServer(config, { log, limits: { ...GENEROUS, ...options.limits }, now: () => now });
   const origins = { keyServer: server.url, reading: server.readingUrl };
   const content = options.content ?? [...(options.before ?? []), host.origin];
   const bundle = await sealBundle(publisher, server.state.recipient.publicKey, { ...origins, content });

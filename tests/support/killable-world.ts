@@ -187,10 +187,7 @@ export class KillableWorld {
 export async function openWorld({ withKeyServer }: { readonly withKeyServer: boolean }): Promise<KillableWorld> {
   const directory = await mkdtemp(join(tmpdir(), 'wispr-world-'));
   const keyServer = withKeyServer ? await startPublishingKeyServer() : undefined;
-  const settings = {
-    ...targetsOf(join(directory, 'A'), join(directory, 'B')),
-    ...(keyServer?.settings ?? {}),
-  };
+  const settings = { ...targetsOf(join(directory, 'A'), join(directory, 'B')), ...(keyServer?.settings ?? {}) };
   const made = await createWorkspace({ 'a.html': '<p>0' }, settings);
   await keyServer?.giveKeyTo(made);
   return new KillableWorld(new Publishing(made), directory, keyServer);

@@ -83,11 +83,7 @@ export function malformedAnswer(object: Uint8Array): fc.Arbitrary<MalformedAnswe
     { weight: 1, arbitrary: head },
     { weight: 1, arbitrary: fc.uint8Array({ maxLength: 300 }).map((one) => Buffer.from(one)) },
   );
-  return fc.record({
-    bytes,
-    cuts: fc.array(fc.nat({ max: 1000 }), { maxLength: 3 }),
-    reset: fc.boolean(),
-  });
+  return fc.record({ bytes, cuts: fc.array(fc.nat({ max: 1000 }), { maxLength: 3 }), reset: fc.boolean() });
 }
 
 function changed(answer: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> {

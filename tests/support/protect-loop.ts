@@ -33,11 +33,7 @@ function keepKeyStore(state: number): void {
 await new Promise((resolve) => process.stdin.once('data', resolve));
 for (let state = Number(first); ; state++) {
   writeState(state);
-  await protectSite({
-    configurationFile,
-    passphrase: PASSPHRASE,
-    ...(state % 3 === 0 && { rekey: ['subscribers'] }),
-  });
+  await protectSite({ configurationFile, passphrase: PASSPHRASE, ...(state % 3 === 0 && { rekey: ['subscribers'] }) });
   keepKeyStore(state);
   process.stdout.write(`${state}\n`);
 }

@@ -62,10 +62,7 @@ export async function readPublished(out: string, options: PublishedOptions): Pro
     firstRoot: () => file(`${METADATA_PATH}1.root.json`),
     grace: 0,
     source: { metadata, timestamps: (_, isEnough) => inTurn([() => metadata('timestamp.json')], isEnough) },
-    store: {
-      read: async (name) => store.get(name),
-      write: async (name, bytes) => void store.set(name, bytes),
-    },
+    store: { read: async (name) => store.get(name), write: async (name, bytes) => void store.set(name, bytes) },
   });
   await client.refresh(now);
   const { snapshot } = client.check(now);

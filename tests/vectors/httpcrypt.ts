@@ -206,12 +206,7 @@ async function answers(): Promise<KeyVector[]> {
     input: { secret: toBase64(first), request: toBase64(request), body: toBase64(body) },
     outcome,
     ...(outcome === 'success' && {
-      result: {
-        status: 200,
-        content: toBase64(says),
-        ticket: toBase64(ticket.shown),
-        secret: toBase64(ticket.secret),
-      },
+      result: { status: 200, content: toBase64(says), ticket: toBase64(ticket.shown), secret: toBase64(ticket.secret) },
     }),
   });
   const bytes = await sealed('good', padded(message(content)));

@@ -39,9 +39,7 @@ it('attack 66: protect, killed at random moments, leaves one whole publication e
 
 function start(state: number): ChildProcess {
   const script = join(import.meta.dirname, '../../support/protect-loop.ts');
-  return spawn(process.execPath, [script, workspace.configurationFile, String(state)], {
-    stdio: 'pipe',
-  });
+  return spawn(process.execPath, [script, workspace.configurationFile, String(state)], { stdio: 'pipe' });
 }
 
 /** A moment of the first run or of one after it: the time from one to the next is measured on the way. A run that fails by itself is an error. */

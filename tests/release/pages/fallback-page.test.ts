@@ -27,12 +27,7 @@ function publish(): void {
   const { teaser } = readPage(
     Buffer.from('<title>"A" &amp; &lt;b&gt;</title><p data-wispr-excerpt>Teaser &lt;script>alert(1)&lt;/script>'),
   );
-  const settings = {
-    publisher: 'The News',
-    site: 'news.example',
-    content: content.origin,
-    reading: reading.origin,
-  };
+  const settings = { publisher: 'The News', site: 'news.example', content: content.origin, reading: reading.origin };
   const html = builtInTemplate.render(fallbackPageOf(PATH, teaser, settings));
   content.handlers.set(urlPathOf(PATH), (_, response) => {
     response.setHeader('content-type', 'text/html; charset=utf-8').end(html);
