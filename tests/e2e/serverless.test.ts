@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { keyPeriodOf } from '../../publisher/serverless/key-files.ts';
 import { accessibilityProblems } from '../support/axe.ts';
+import { launchChromium } from '../support/chromium.ts';
 import { forFile } from '../support/for-file.ts';
 import { takePictures } from '../support/pages/browser.ts';
 import {
@@ -14,13 +15,17 @@ import {
   expectReading,
   handlesIn,
   OTHER_DAY,
+  PASSPHRASE,
   refusalOf,
   ServerlessSite,
 } from '../support/pages/serverless-site.ts';
-import { inRelease } from '../support/tier.ts';
-import { runWispr } from '../support/wispr.ts';
+import { IS_RELEASE, inRelease } from '../support/tier.ts';
+import { runOnTerminal, runWispr } from '../support/wispr.ts';
 
-const site = forFile(() => ServerlessSite.start('nginx'));
+const HOSTS = ['python', 'serve'] as const;
+const PASSWORD = ' the tide waits for no one ';
+
+const site = forFile(() => ServerlessSite.start('nginx', ...(IS_RELEASE ? HOSTS : [])));
 
 it('an invitation leads to the site: pages, pictures, downloads, a film in which one can seek, an issue to keep', () =>
   site.readAt('nginx'));
@@ -118,6 +123,129 @@ it('attack 72: a host that is not honest cannot give out a key file that it has 
 });
 
 inRelease(() => {
+  it.each(HOSTS)(
+    'an invitation opened at %s leads to the site: pages, pictures, downloads, and a film in which one can seek',
+    (host) => site.readAt(host),
+  );
+
+  describe('who may read', () => {
+    it('two friends in two browsers read what each was invited to', async () => {
+      const [ada, ben] = [await site.newPage(), await site.newPage()];
+      await ada.addInitScript(() => {
+        const { attachShadow } = Element.prototype;
+        Element.prototype.attachShadow = function open(init) {
+          return attachShadow.call(this, { ...init, mode: 'open' });
+        };
+      });
+      await ada.goto(site.linkAt('ada'));
+      await ben.goto(`${site.linkAt('ben')}&to=${encodeURIComponent(ARTICLE)}`);
+      await ben.waitForURL(site.originOf() + ARTICLE);
+      await expectReading(ben);
+      await ada.goto(site.originOf() + OTHER_DAY);
+      await expectReading(ada);
+      await ada.click('[aria-label="About this page"]');
+      await ada.waitForSelector('dialog >> button:has-text("Keep this issue")');
+      expect(await ada.isVisible('dialog >> a:has-text("Saved pages")')).toBe(true);
+      expect(await ada.isVisible('dialog >> a:has-text("Your account")')).toBe(false);
+      await ben.goto(site.originOf() + OTHER_DAY);
+      await ben.waitForURL(site.originOf() + OTHER_DAY); // by way of the page that looks for the key
+      expect(await ben.title()).toBe('You have no key for this page');
+      await ada.goto(`${site.originOf()}/-/open.html#to=//elsewhere.example/`);
+      await ada.waitForURL(`${site.originOf()}/`);
+      await Promise.all([ada, ben].map((page) => page.context().close()));
+    });
+
+    it("another's link shortens no key, and takes the place of an invitation only if it gives more", async () => {
+      const [page, other] = [await site.newPage(), await site.newPage()];
+      await page.goto(site.linkAt('ada'));
+      await page.waitForURL(`${site.originOf()}/`);
+      const stored = await handlesIn(page);
+      for (const [each, name] of [
+        [page, 'ben'],
+        [other, 'ben'],
+        [other, 'ada'],
+      ] as const) {
+        await each.goto(site.linkAt(name));
+        await each.waitForURL(`${site.originOf()}/`);
+        if (each === other && name === 'ben') expect(await handlesIn(each)).not.toEqual(stored);
+        else expect(await handlesIn(each)).toEqual(stored);
+      }
+      await Promise.all([page, other].map((each) => each.context().close()));
+    });
+
+    it('a shared password opens, and a wrong one does not', async () => {
+      const answers = [
+        ['passphrase', `${PASSPHRASE}\r`],
+        ['a password for the class', `${PASSWORD}\r`],
+        ['again', `${PASSWORD}\r`],
+      ] as const;
+      const { code, shown } = await runOnTerminal(['invite', 'the class', '--password'], answers, {
+        cwd: site.directory,
+      });
+      expect([code, shown]).toEqual([0, expect.stringContaining('can try passwords on their own computer')]);
+      expect(shown).not.toContain(PASSWORD.trim());
+      site.links.set('the class', /http:\S+#p=[\w-]{22}(?=\s)/.exec(shown)?.[0] ?? '');
+      await site.publish();
+      const page = await site.newPage();
+      await page.goto(site.linkAt('the class'));
+      await page.waitForSelector('#ask:not([hidden])');
+      await takePictures(page, 'serverless-password');
+      await page.fill('#answer', 'a wrong password');
+      await page.click('#ask button');
+      expect(await refusalOf(page)).toBe('This password opens nothing: it is wrong, or the invitation has ended.');
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await takePictures(page, 'serverless-wrong-password');
+      await page.fill('#answer', PASSWORD);
+      await page.click('#ask button');
+      await page.waitForURL(`${site.originOf()}/`);
+      await expectReading(page);
+      await page.context().close();
+    });
+
+    it('a browser without service workers says so, and keeps the link for another one', async () => {
+      const insecure = await launchChromium('--host-resolver-rules=MAP friends.example 127.0.0.1');
+      const page = await insecure.newPage();
+      const link = site.linkAt('ada').replace('localhost', 'friends.example');
+      await page.goto(link);
+      expect(await refusalOf(page)).toBe('This browser cannot read here: open the link in another one.');
+      expect(page.url()).toBe(link);
+      await takePictures(page, 'serverless-unsupported');
+      await insecure.close();
+    });
+  });
+
+  it('keys that end are fetched anew without any tap, once the publisher has published again', async () => {
+    const page = await site.newPage();
+    await site.putKeysOf(nowInSeconds() - 120 * 86_400);
+    await page.goto(`${site.linkAt('erin')}&to=${encodeURIComponent(ARTICLE)}`);
+    await page.waitForURL(site.originOf() + ARTICLE);
+    expect(await page.title()).toBe('Your key for this page is not valid now');
+    await takePictures(page, 'serverless-key-ended');
+    await site.publish();
+    await page.goto(site.originOf() + OTHER_DAY);
+    await expectReading(page);
+    await page.goto(site.originOf() + ARTICLE);
+    await expectReading(page);
+    await page.context().close();
+  });
+
+  it('without a network, what was read opens again, and an invitation says what is missing', async () => {
+    const [page, stranger] = [await site.newPage(), await site.newPage()];
+    await page.goto(`${site.linkAt('ada', 'python')}&to=${encodeURIComponent(ARTICLE)}`);
+    await page.waitForURL(site.originOf('python') + ARTICLE);
+    await expectReading(page);
+    await stranger.goto(`${site.originOf('python')}/-/open.html`);
+    await stranger.waitForSelector('#ask:not([hidden])');
+    await site.hosts.get('python')?.stop();
+    await page.goto('about:blank');
+    await page.goto(site.originOf('python') + ARTICLE);
+    await page.waitForSelector('html[data-reader="ready"]');
+    await stranger.fill('#answer', site.linkAt('ada', 'python'));
+    await stranger.click('#ask button');
+    expect(await refusalOf(stranger)).toBe('This page could not be opened: check your connection.');
+    await Promise.all([page, stranger].map((each) => each.context().close()));
+  });
+
   it('connects no Reader, and says where the site is read instead', async () => {
     const home = await mkdtemp(join(tmpdir(), 'wispr-home-'));
     const env = { PATH: process.env.PATH, HOME: home, XDG_RUNTIME_DIR: home };

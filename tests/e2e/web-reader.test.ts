@@ -1,7 +1,7 @@
-/** The in-browser reader in Chromium: real key server, real content hosts, the real worker, a hostile host and a hostile page. */
+/** The in-browser reader in Chromium: real key server, real content hosts, the real worker, a hostile host and a hostile page. The release tier adds films, keys that are no good, and browsers that lack something. */
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { forFile } from '../support/for-file.ts';
 import { playFilm, takePictures } from '../support/pages/browser.ts';
 import { expectRefusal, expectStory, putState, readerWith, startStories } from '../support/pages/stories.ts';
@@ -253,5 +253,21 @@ inRelease(() => {
       await page.goto(`${rig.documents}/`);
       expect(await page.textContent('h1')).toBe('Front');
     });
+  });
+
+  it('opens what was read, and nothing else, when nothing answers at all', async () => {
+    const rig = await startStories();
+    onTestFinished(() => rig.close());
+    page = await readerWith(rig, 'day-1');
+    const open = (path: string) => page.goto(rig.documents + path);
+    const isShown = () => page.waitForFunction('document.querySelector("img").naturalWidth === 1');
+    await open('/20/story.html');
+    await isShown();
+    await Promise.all([rig.server.close(), rig.host.close()]);
+    await open('/20/story.html');
+    await isShown();
+    await open('/');
+    expect(await page.textContent('h1')).toBe('Front');
+    expect((await open('/20/film.html'))?.status()).toBe(502);
   });
 });

@@ -8,11 +8,11 @@ import { binMetadata, signMetadata, targetsMetadata } from '../../core/publicati
 import { rotatePublisherKey, rotateRole } from '../../publisher/keys/change-roots.ts';
 import { rotateSection } from '../../publisher/keys/change-sections.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
-import { makeTwoPublications } from '../support/two-publications.ts';
 import { createWorkspace } from '../support/workspace.ts';
 
 const METADATA = '.well-known/wispr';
-const PAGE = '<!doctype html><title>A page</title><p data-wispr-excerpt>Teaser.</p><p>Rest.</p>';
+const pageOf = (text: string) => `<!doctype html><title>A page</title><p data-wispr-excerpt>${text}</p><p>Rest.</p>`;
+const PAGE = pageOf('Teaser.');
 
 it('counts what earlier keys of the publisher signed among what earlier publications left', async () => {
   const settings = { public: ['style.css'], sections: [{ name: 'desk', paths: ['desk/**'] }] };
@@ -52,17 +52,30 @@ it('counts what earlier keys of the publisher signed among what earlier publicat
 });
 
 it('names what an interrupted publish left, and metadata under another name than they were signed for', async () => {
-  const two = await makeTwoPublications();
-  const place = `${two.workspace.out}.place`;
+  const files: Record<string, string | Uint8Array> = { 'style.css': 'p { color: red }', 'gone.html': pageOf('Gone.') };
+  for (let number = 1; number <= 6; number++) files[`news/${number}.html`] = pageOf(`News ${number}.`);
+  files['large.bin'] = Buffer.alloc(300_000, 7);
+  const workspace = await createWorkspace(files, { public: ['style.css', 'news/6.html'] });
+  await workspace.protect();
+  const [first, second] = [`${workspace.out}.first`, `${workspace.out}.second`];
+  await cp(workspace.out, first, { recursive: true, preserveTimestamps: true });
+  await workspace.write('news/1.html', pageOf('Newer.'));
+  await workspace.write('news/6.html', pageOf('Newer as well.'));
+  await workspace.write('style.css', 'p { color: blue }');
+  await workspace.write('news/7.html', pageOf('The newest.'));
+  await rm(join(workspace.source, 'gone.html'));
+  await workspace.protect();
+  await cp(workspace.out, second, { recursive: true, preserveTimestamps: true });
+  const place = `${workspace.out}.place`;
   // Everything of the second publication, but for what makes it visible.
-  await cp(two.first, place, { recursive: true });
-  await cp(two.second, place, { recursive: true, filter: (file) => basename(file) !== 'timestamp.json' });
+  await cp(first, place, { recursive: true });
+  await cp(second, place, { recursive: true, filter: (file) => basename(file) !== 'timestamp.json' });
   const unsigned = async () =>
     (await verifyTree(place)).findings.filter(({ code }) => code === 'file-unsigned').map(({ path }) => path);
   const newer = (await readdir(join(place, METADATA))).filter((name) => name.startsWith('2.'));
   expect(await unsigned()).toEqual([...newer.map((name) => `/${METADATA}/${name}`), '/news/7.html'].sort());
 
-  await cp(two.second, place, { recursive: true });
+  await cp(second, place, { recursive: true });
   expect(await unsigned()).toEqual(['/gone.html']);
   const metadata = (name: string) => join(place, METADATA, name);
   await cp(metadata('2.snapshot.json'), metadata('0.snapshot.json'));
@@ -71,5 +84,5 @@ it('names what an interrupted publish left, and metadata under another name than
   const names = ['0.snapshot.json', '1.documents-x.json', '2.x.json'].map((name) => `/${METADATA}/${name}`);
   expect(await unsigned()).toEqual([...names, '/gone.html']);
   await rm(place, { recursive: true });
-  await two.workspace.remove();
+  await workspace.remove();
 });
