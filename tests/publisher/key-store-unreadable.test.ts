@@ -19,11 +19,9 @@ const at = (name: string) => join(workspace.directory, name);
 describe('the key store', () => {
   it('is to be restored where it is gone, and not where something stands in its way', async () => {
     await rm(at('publisher.keys'));
-    const lost = { code: 'key-store-refused' };
-    await expect(workspace.protect()).rejects.toMatchObject(lost);
+    await expect(workspace.protect()).rejects.toMatchObject({ code: 'key-store-refused' });
     await mkdir(at('publisher.keys'));
-    const inTheWay = { code: 'key-store-refused' };
-    await expect(workspace.protect()).rejects.toMatchObject(inTheWay);
+    await expect(workspace.protect()).rejects.toMatchObject({ code: 'key-store-refused' });
   });
 });
 

@@ -52,8 +52,7 @@ describe('the key store', () => {
     const newer = await altered((store) => {
       store.version = 'wispr key store 3';
     });
-    const update = { code: 'key-file-refused' };
-    await expect(openKeyStore(newer, PASSPHRASE)).rejects.toMatchObject(update);
+    await expect(openKeyStore(newer, PASSPHRASE)).rejects.toMatchObject({ code: 'key-file-refused' });
   });
 
   it('says that the public half was named', async () => {
