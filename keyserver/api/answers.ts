@@ -1,5 +1,6 @@
 /** How the API answers: bytes as they are, or `{"error":"code"}` and nothing more. */
-import express, { type RequestHandler, type Response } from 'express';
+import express, { type Request, type RequestHandler, type Response } from 'express';
+import { verifyFirst } from '../http/limits.ts';
 import { checkToken, type TokenScope } from '../publication/tokens.ts';
 import { as } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -26,12 +27,16 @@ export function sendError(response: Response, status: number, error: string): vo
   response.status(status).set('Cache-Control', 'no-store').json({ error });
 }
 
-/** Before anything of the body is read. {@link actingState} acts in the name of the token from then on. */
-export function demandToken(state: KeyServerState, scope: TokenScope): RequestHandler {
-  return async (request, response, next) => {
-    response.locals.actor = `token ${await checkToken(state, request.headers.authorization, scope)}`;
-    next();
+/**
+ * Demands a token before anything of the body is read. {@link actingState} acts in its name from then on.
+ *
+ * @param limit - refusals in 15 minutes of one address
+ */
+export function demandToken(state: KeyServerState, scope: TokenScope, limit: number): RequestHandler {
+  const verify = async ({ headers }: Request, { locals }: Response) => {
+    locals.actor = `token ${await checkToken(state, headers.authorization, scope)}`;
   };
+  return verifyFirst(state, { kind: scope === 'publish' ? 'publishing' : scope, limit }, verify, refuseTooMany);
 }
 
 /** The state, for what a request changes that {@link demandToken} has let in. */

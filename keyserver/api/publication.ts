@@ -7,7 +7,7 @@ import { BUNDLE_PATH, HAND_OVER_LIMITS, PUBLICATION_PATH, TOKEN_PATH } from '../
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { isNotModified } from '../../reading/validators.ts';
 import { noStore } from '../http/app.ts';
-import { limitFailures, limitRequests, type RequestLimits } from '../http/limits.ts';
+import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import { importBundle, type Origins } from '../publication/import-bundle.ts';
 import type { TimestampKeeper } from '../publication/keeper.ts';
 import { readMetadata } from '../publication/stored.ts';
@@ -53,9 +53,8 @@ function addPublishingRoutes(app: Express, options: PublicationOptions): void {
   const { state, keeper, origins, log, limits } = options;
   const guards = [
     noStore,
+    demandToken(state, 'publish', limits.publishingRefusals),
     limitRequests(limits.publishingPerAddress, refuseTooMany),
-    limitFailures(state, { kind: 'publishing', limit: limits.publishingRefusals, countedBy: 'address' }, refuseTooMany),
-    demandToken(state, 'publish'),
   ];
   app.put(BUNDLE_PATH, ...guards, body(MESSAGE_LIMITS.bundle), async (request, response) => {
     const result = await importBundle(actingState(state, response), bytesOf(request.body), origins);

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/app.ts';
-import { limitFailures, limitRequests, type RequestLimits } from '../http/limits.ts';
+import { limitRequests, type RequestLimits, verifyFirst } from '../http/limits.ts';
 import { mailInvitation } from '../mail/invitation.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { Origins } from '../publication/import-bundle.ts';
@@ -18,7 +18,7 @@ import { as, audit } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { listPlans } from '../subscriptions/plans.ts';
 import { MAXIMUM_SEATS, seatsOf } from '../subscriptions/seats.ts';
-import { MAXIMUM_EVENT_LENGTH, readStripeEvent } from '../subscriptions/stripe.ts';
+import { checkSignature, eventId, MAXIMUM_EVENT_LENGTH, readStripeEvent } from '../subscriptions/stripe.ts';
 import {
   findSubscriber,
   knownSubscriber,
@@ -27,6 +27,7 @@ import {
 } from '../subscriptions/subscribers.ts';
 import { plansOf, recordKeptElsewhere } from '../subscriptions/subscriptions.ts';
 import { actingState, body, bytesOf, demandToken, refuseTooMany } from './answers.ts';
+import { refusalOf } from './refusals.ts';
 
 export interface SubscriptionOptions {
   readonly state: KeyServerState;
@@ -150,28 +151,31 @@ const STRIPE_PATH = '/v1/stripe';
 
 export function addSubscriptionRoutes(app: Express, options: SubscriptionOptions): void {
   const { state, limits, log, stripe } = options;
-  const guards = [
-    noStore,
-    limitRequests(limits.subscriptionsPerAddress, refuseTooMany),
-    limitFailures(
-      state,
-      { kind: 'subscriptions', limit: limits.publishingRefusals, countedBy: 'address' },
-      refuseTooMany,
-    ),
-  ];
+  const { publishingRefusals: limit } = limits;
+  const counted = limitRequests(limits.subscriptionsPerAddress, refuseTooMany);
+  const token = demandToken(state, 'subscriptions', limit);
   for (const operation of OPERATIONS)
-    app.post(
-      operation.path,
-      ...guards,
-      demandToken(state, 'subscriptions'),
-      body(MAXIMUM_LENGTH),
-      answerWith(options, operation),
-    );
+    app.post(operation.path, noStore, token, counted, body(MAXIMUM_LENGTH), answerWith(options, operation));
   if (stripe === undefined) return;
-  app.post(STRIPE_PATH, ...guards, body(MAXIMUM_EVENT_LENGTH), async (request, response) => {
-    const taken = await acceptStripe(options, stripe, request);
-    log.info({ taken }, 'an event of Stripe came');
-    response.status(204).end();
+  const verify = async (request: Request) =>
+    checkSignature(bytesOf(request.body), request.get('stripe-signature') ?? '', stripe.secret, state.now());
+  const signed = verifyFirst(state, { kind: 'stripe', limit }, verify, refuseTooMany);
+  app.post(STRIPE_PATH, noStore, body(MAXIMUM_EVENT_LENGTH), signed, counted, async (request, response) => {
+    try {
+      const taken = await acceptStripe(options, stripe, bytesOf(request.body));
+      log.info({ taken }, 'an event of Stripe came');
+      response.status(204).end();
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (!refusal || refusal.status >= 500) throw error;
+      // Stripe would repeat it for days otherwise, and then send no more.
+      const { code } = refusal;
+      log.warn(
+        { code, event: eventId(bytesOf(request.body)) },
+        'an event of Stripe cannot be used: nothing was changed',
+      );
+      response.status(202).json({ unused: code });
+    }
   });
 }
 
@@ -235,34 +239,38 @@ async function plans({ state }: SubscriptionOptions) {
 }
 
 /**
- * Prices that are no plan here are passed over, and so are subscribers who were revoked: a payment does not undo that.
+ * Takes what an event says. Prices that are no plan here are passed over, unless there is no other.
  *
  * @returns whether it changed anything
+ * @throws KeyServerError for an event that cannot be used; `revoked` for a subscriber who was revoked: a payment does not undo that
  */
 async function acceptStripe(
   { state, log }: SubscriptionOptions,
-  { secret, plans: byPrice }: StripeConfig,
-  request: Request,
+  { plans: byPrice }: StripeConfig,
+  bytes: Uint8Array,
 ): Promise<boolean> {
   const { database, now } = state;
-  const event = readStripeEvent(bytesOf(request.body), request.get('stripe-signature'), secret, now());
+  const event = readStripeEvent(bytes);
   if (!event) return false;
-  const { id: source, subscriber: named, prices, ...told } = event;
+  const { id: source, subscriber: named, prices, isPaid, ...told } = event;
   const name = parseSubscriberName(named);
-  const wanted = prices.flatMap((price) => byPrice[price] ?? []);
-  if (wanted.length < prices.length) log.warn('a price of an event is no plan of "stripe.plans"');
+  const plans = prices.flatMap((price) => (Object.hasOwn(byPrice, price) ? (byPrice[price] ?? []) : []));
+  if (plans.length < prices.length) log.warn('a price of an event is no plan of "stripe.plans"');
+  const wanted = isPaid ? plans : [];
   return database.transaction(async () => {
     const before = await findSubscriber(database, name);
-    if (before && before.revoked !== null) {
-      log.warn('an event is about a subscriber who was revoked: nothing was changed');
-      return false;
-    }
-    if (!before && wanted.length === 0) return false;
+    if (before && before.revoked !== null) throw new KeyServerError('revoked', 'the subscriber was revoked');
+    if (!before && wanted.length === 0) return unpaidOrUnknown(isPaid);
     const id = before?.id ?? (await createSubscriber(database, name, now()));
     const isNews = await recordKeptElsewhere(database, id, { ...told, source: `stripe ${source}`, plans: wanted });
     const { from, until } = told;
-    if (isNews)
-      await audit(as(state, 'stripe'), 'subscription', before?.name ?? name, { plans: wanted, from, until, source });
-    return isNews;
+    if (!isNews) return wanted.length === 0 && unpaidOrUnknown(isPaid);
+    await audit(as(state, 'stripe'), 'subscription', before?.name ?? name, { plans: wanted, from, until, source });
+    return true;
   });
+}
+
+function unpaidOrUnknown(isPaid: boolean): false {
+  if (isPaid) throw new KeyServerError('no-such-plan', 'no price of the event is a plan of "stripe.plans"');
+  return false;
 }

@@ -15,6 +15,8 @@ const PRUNE_EVERY = 256;
 export interface Attempt {
   /** How many attempts count now: the failures so far, and what this process has not finished yet, this one included. */
   readonly hits: number;
+  /** Seconds until those that failed do not count any more. */
+  readonly wait: number;
   /** Ends the attempt; only a failure is written. */
   readonly end: (failed: boolean) => void;
 }
@@ -45,17 +47,19 @@ export class FailureCounts {
     const running = (this.#running.get(key) ?? 0) + 1;
     this.#running.set(key, running);
     try {
-      return { hits: (await this.#failures(key)) + running, end: (failed) => this.#end(key, failed) };
+      const { failed: before, ends } = await this.#failures(key);
+      const wait = ends - this.#state.now();
+      return { hits: before + running, wait, end: (failed) => this.#end(key, failed) };
     } catch (error) {
       this.#end(key, false);
       throw error;
     }
   }
 
-  async #failures(key: string): Promise<number> {
+  async #failures(key: string): Promise<{ readonly failed: number; readonly ends: number }> {
     const { database, now } = this.#state;
-    const sql = 'SELECT failed FROM failures WHERE counted = ? AND ends > ?';
-    return (await database.first<{ failed: number }>(sql, await this.#counted(key), now()))?.failed ?? 0;
+    const sql = 'SELECT failed, ends FROM failures WHERE counted = ? AND ends > ?';
+    return (await database.first(sql, await this.#counted(key), now())) ?? { failed: 0, ends: now() + 1 };
   }
 
   #end(key: string, failed: boolean): void {

@@ -2,6 +2,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { rateLimit } from 'express-rate-limit';
 import { onceClosed } from '../../node-support/once-closed.ts';
+import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { nameKey } from '../subscriptions/subscribers.ts';
 import { clientAddress, clientsBehind } from './client-address.ts';
@@ -26,7 +27,7 @@ export function limitRequests(limit: number, refuse: RequestHandler): RequestHan
     limit: (request) => limit * clientsOf(request),
     store: new CountStore(MINUTE),
     keyGenerator: addressOf,
-    handler: refuse,
+    handler: (request, response, next) => refuse(request, retryAfter(response, MINUTE / 1000), next),
     legacyHeaders: false,
     standardHeaders: false,
   });
@@ -58,12 +59,44 @@ export function limitFailures(
     const attempt = await counts.begin(keyOf(request, response, countedBy));
     if (attempt.hits > (countedBy === 'address' ? limit * clientsOf(request) : limit)) {
       attempt.end(false);
-      return refuse(request, response, next);
+      return refuse(request, retryAfter(response, attempt.wait), next);
     }
     // A client that leaves before the answer has failed: otherwise broken-off attempts would cost the server work without being counted.
     onceClosed(response, () => attempt.end(all || !response.writableEnded || isFailure(response.statusCode)));
     next();
   };
+}
+
+/**
+ * Verifies a credential first, and counts afterwards: whoever has a valid one is refused for nobody else's failures, and whatever is answered to it is
+ * none. What is refused more than `limit` times in 15 minutes from one address gets 429, after which `refuse` writes the body.
+ *
+ * @param verify - throws `token-refused`
+ */
+export function verifyFirst(
+  state: KeyServerState,
+  { kind, limit }: Pick<FailureLimit, 'kind' | 'limit'>,
+  verify: (request: Request, response: Response) => Promise<void>,
+  refuse: RequestHandler,
+): RequestHandler {
+  const counts = new FailureCounts(state, kind);
+  return async (request, response, next) => {
+    try {
+      await verify(request, response);
+    } catch (error) {
+      if (!(error instanceof KeyServerError && error.code === 'token-refused')) throw error;
+      const attempt = await counts.begin(addressOf(request));
+      attempt.end(attempt.hits <= limit);
+      if (attempt.hits <= limit) throw error;
+      return refuse(request, retryAfter(response, attempt.wait), next);
+    }
+    next();
+  };
+}
+
+/** Says in an answer 429 when to ask again. @param seconds - from now on */
+export function retryAfter(response: Response, seconds: number): Response {
+  return response.set('Retry-After', String(Math.max(1, Math.ceil(seconds))));
 }
 
 /** Has this request counted as one of a known browser, named by `id`. */

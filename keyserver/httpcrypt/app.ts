@@ -130,11 +130,13 @@ function send(response: ServerResponse, body: Uint8Array): void {
 /** An answer that is not sealed, and says nothing that is not public. */
 function plain(response: ServerResponse, status: number, text = ''): Outcome {
   const close = status === 413 && { Connection: 'close' };
+  const wait = status === 429 && { 'Retry-After': MINUTE / 1000 };
   response.writeHead(status, {
     'Content-Type': 'text/plain',
     'Content-Length': text.length,
     'Cache-Control': 'no-store, no-transform',
     ...close,
+    ...wait,
   });
   response.end(text);
   return { status, route: NO_ROUTE };

@@ -4,7 +4,7 @@
  */
 import type { Request, RequestHandler, Response } from 'express';
 import { cutConnection } from '../../node-support/plain-sockets.ts';
-import { addressOf, clientsOf, type RequestLimits } from '../http/limits.ts';
+import { addressOf, clientsOf, type RequestLimits, retryAfter } from '../http/limits.ts';
 
 type DeliveryLimits = Pick<RequestLimits, 'openDocumentsPerAddress' | 'documentWait' | 'readerSilence'>;
 
@@ -33,7 +33,8 @@ export function takeTurns(limits: DeliveryLimits, refuse: RequestHandler): Reque
     const line = lines.get(address) ?? { open: 0, waiting: new Set() };
     lines.set(address, line);
     if (line.open < limits.openDocumentsPerAddress * clientsOf(request)) line.open += 1;
-    else if (!(await hasPlace(line, response, limits.documentWait))) return refuse(request, response, next);
+    else if (!(await hasPlace(line, response, limits.documentWait)))
+      return refuse(request, retryAfter(response, limits.documentWait / 1000), next);
     if (response.destroyed) return leave(address, line); // no event would report any more that its client has left
     const timer = cutIfSilent(request, response, limits.readerSilence);
     response.once('close', () => {

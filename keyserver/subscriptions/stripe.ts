@@ -13,73 +13,93 @@ const TOLERANCE = 300;
 /** Seconds for which a right outlasts what was paid for: the next payment is made and told of meanwhile. */
 const OVERLAP = 86_400;
 
-/** Statuses in which a subscription may be read with. */
+/** Statuses in which a subscription may be read with, in which nothing was paid, and which are the last one. */
 const STANDING: readonly string[] = ['active', 'trialing', 'past_due'];
+const UNPAID: readonly string[] = ['incomplete', 'incomplete_expired'];
+const LAST: readonly string[] = ['canceled', 'incomplete_expired'];
 
 /** What an event says of a subscription. Times in seconds since 1970. */
 export interface SubscriptionEvent {
   /** Of the subscription, at Stripe. */
   readonly id: string;
-  /** When it happened: of two events the later one counts, in whichever order they arrive. */
+  /** When it happened. */
   readonly at: number;
+  /** No event follows, whenever others happened. */
+  readonly isLast: boolean;
   /** The subscriber, from the metadata of the subscription. */
   readonly subscriber: string;
-  /** Ids of the prices that are paid. */
+  /** Ids of the prices. */
   readonly prices: readonly string[];
+  /** Whether the prices were ever paid, as far as the event says. */
+  readonly isPaid: boolean;
   readonly from: number;
+  /** Beginning of the period that is being paid. */
+  readonly periodFrom: number;
   readonly until: number;
 }
 
-const item = z.object({ price: z.object({ id: z.string() }), current_period_end: z.number().optional() });
+/** Up to the year 9999. */
+const time = z.int().min(0).max(253_402_300_799);
+const period = { current_period_start: time.optional(), current_period_end: time.optional() };
+const item = z.object({ price: z.object({ id: z.string() }), ...period });
 
 const event = z.object({
-  created: z.number(),
+  account: z.null().optional(), // of an account that is connected to the seller's
+  created: time,
   type: z.string(),
   data: z.object({
     object: z.object({
-      id: z.string().max(255),
-      current_period_end: z.number().optional(), // before API version 2025-03-31
-      ended_at: z.number().nullish(),
+      id: z.string().regex(/^[ -~]{1,255}$/),
+      ...period, // before API version 2025-03-31
+      ended_at: time.nullish(),
       items: z.object({ data: z.array(item).max(100) }),
       metadata: z.record(z.string(), z.string()),
-      start_date: z.number(),
+      start_date: time,
       status: z.string(),
     }),
   }),
 });
 
 /**
- * Checks the signature of an event, and reads it.
+ * Reads an event whose signature was checked.
  *
- * @param body - as it arrived, byte for byte
- * @param signature - the header `Stripe-Signature`
- * @param secret - of the endpoint, `whsec_…`
- * @param now - seconds since 1970
  * @returns `undefined` where it is about no subscription, or about one without `metadata.subscriber`
- * @throws KeyServerError `token-refused` where it is not signed, or was signed long ago; `argument-invalid` where it is not of that form
+ * @throws KeyServerError `argument-invalid` where it is not of the form that Stripe documents, or of a connected account
  */
-export function readStripeEvent(
-  body: Uint8Array,
-  signature: string | undefined,
-  secret: string,
-  now: number,
-): SubscriptionEvent | undefined {
-  checkSignature(body, signature ?? '', secret, now);
+export function readStripeEvent(body: Uint8Array): SubscriptionEvent | undefined {
   const value = jsonOf(body);
   if (!/^customer\.subscription\./.test(String((value as { type?: unknown } | null)?.type))) return undefined;
   const { data, error } = event.safeParse(value);
   if (error) throw new KeyServerError('argument-invalid', 'the event is not of the form that Stripe documents');
-  const { id, current_period_end, ended_at, items, metadata, start_date, status } = data.data.object;
+  const { created: at } = data;
+  const { id, ended_at, items, metadata, start_date: from, status, ...own } = data.data.object;
   if (!metadata.subscriber) return undefined;
-  const periodEnds = [current_period_end, ...items.data.map((each) => each.current_period_end)];
-  const paidUntil = Math.max(0, ...periodEnds.map((end) => end ?? 0)) + OVERLAP;
-  const until = STANDING.includes(status) ? paidUntil : Math.min(paidUntil, ended_at ?? data.created);
-  const prices = items.data.map(({ price }) => price.id);
-  return { id, at: data.created, subscriber: metadata.subscriber, prices, from: start_date, until };
+  const periods = [own, ...items.data];
+  const paidUntil = Math.max(0, ...periods.map((each) => each.current_period_end ?? 0)) + OVERLAP;
+  const starts = periods.flatMap(({ current_period_start: start }) => start ?? []);
+  return {
+    id,
+    at,
+    isLast: LAST.includes(status),
+    subscriber: metadata.subscriber,
+    prices: items.data.map(({ price }) => price.id),
+    isPaid: !UNPAID.includes(status),
+    from,
+    periodFrom: starts.length > 0 ? Math.min(...starts) : at,
+    until: STANDING.includes(status) ? paidUntil : Math.min(paidUntil, ended_at ?? at, at),
+  };
 }
 
-/** The scheme `v1`: HMAC-SHA-256 over time and body. Several may stand there while a secret is replaced. */
-function checkSignature(body: Uint8Array, header: string, secret: string, now: number): void {
+/**
+ * Checks the scheme `v1`: HMAC-SHA-256 over time and body. Several may stand there while a secret is replaced.
+ *
+ * @param body - as it arrived, byte for byte
+ * @param header - `Stripe-Signature`
+ * @param secret - of the endpoint, `whsec_…`
+ * @param now - seconds since 1970
+ * @throws KeyServerError `token-refused` where it is not signed, or was signed long ago
+ */
+export function checkSignature(body: Uint8Array, header: string, secret: string, now: number): void {
   const parts = header
     .slice(0, 2048)
     .split(',')
@@ -93,6 +113,11 @@ function checkSignature(body: Uint8Array, header: string, secret: string, now: n
     'token-refused',
     'the event is not signed with the secret of this endpoint, or was signed long ago',
   );
+}
+
+/** The id of a signed event, as Stripe lists it; `undefined` where it has none. */
+export function eventId(body: Uint8Array): string | undefined {
+  return /"id":\s*"(evt_\w{1,64})"/.exec(Buffer.from(body).toString())?.[1];
 }
 
 function jsonOf(body: Uint8Array): unknown {

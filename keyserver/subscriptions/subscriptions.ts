@@ -112,34 +112,52 @@ export async function endSubscriptions(
 export interface KeptElsewhere {
   /** Names it there, and the system. */
   readonly source: string;
-  /** When it was as it is told, in seconds since 1970: of two tellings the later one counts. */
+  /** When it was as it is told, in seconds since 1970. */
   readonly at: number;
+  /** Whatever else is told of it was so before. */
+  readonly isLast: boolean;
   /** All that it is for; others that it was for before end. */
   readonly plans: readonly string[];
   readonly from: number;
-  readonly until: number | null;
+  /** From when it stands again, where it had ended. */
+  readonly periodFrom: number;
+  readonly until: number;
 }
 
-/** Within the caller's transaction. @returns whether it was news. @throws KeyServerError `argument-invalid` where there is no such plan */
+/**
+ * Records what another system tells, within the caller's transaction. Of two tellings the later one counts, in whichever order they come; of two
+ * of one second, the one with the later end. What has ended is not made longer: a further row begins.
+ *
+ * @returns whether it was news
+ * @throws KeyServerError `argument-invalid` where there is no such plan
+ */
 export async function recordKeptElsewhere(
   database: Database,
   subscriber: number,
-  { source, at, plans, from, until }: KeptElsewhere,
+  { source, at, isLast, plans, from, periodFrom, until }: KeptElsewhere,
 ): Promise<boolean> {
-  const known = await database.all<{ plan: string; told: number }>(
-    'SELECT plan, told FROM subscriptions WHERE source = ?',
+  const known = await database.all<{ plan: string; told: number; ends: number }>(
+    'SELECT plan, told, ends FROM subscriptions WHERE source = ?',
     source,
   );
-  if (known.some(({ told }) => told > at)) return false;
-  for (const plan of plans) {
+  const told = isLast ? Number.MAX_SAFE_INTEGER : at;
+  if (known.some((row) => row.told > told || (row.told === told && (isLast || row.ends > until)))) return false;
+  const stands = until > at;
+  for (const plan of new Set(plans)) {
     if (!(await findPlan(database, plan))) throw noPlan(plan);
+    const row = known.find((each) => each.plan === plan);
+    if (row && !stands) continue;
+    const hasEnded = row && row.ends < at;
+    const kept = `UPDATE subscriptions SET source = source || ' ' || id WHERE source = ? AND plan = ?`;
+    if (hasEnded) await database.run(kept, source, plan);
     const sql = `INSERT INTO subscriptions (subscriber, plan, begins, ends, source, told) VALUES (?, ?, ?, ?, ?, ?)
-      ON CONFLICT (source, plan) DO UPDATE SET subscriber = excluded.subscriber, begins = excluded.begins, ends = excluded.ends, told = excluded.told`;
-    await database.run(sql, subscriber, plan, from, until, source, at);
+      ON CONFLICT (source, plan) DO UPDATE SET subscriber = excluded.subscriber, ends = excluded.ends, told = excluded.told`;
+    await database.run(sql, subscriber, plan, hasEnded ? Math.max(from, periodFrom) : from, until, source, told);
   }
-  const other = known.filter(({ plan }) => !plans.includes(plan));
+  const ended = known.filter(({ plan }) => !stands || !plans.includes(plan));
   const end =
     'UPDATE subscriptions SET told = ?, ends = CASE WHEN ends < ? THEN ends ELSE ? END WHERE source = ? AND plan = ?';
-  for (const { plan } of other) await database.run(end, at, at, at, source, plan);
-  return plans.length + other.length > 0;
+  const last = Math.min(at, until);
+  for (const { plan } of ended) await database.run(end, told, last, last, source, plan);
+  return plans.length + ended.length > 0;
 }

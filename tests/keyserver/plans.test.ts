@@ -116,7 +116,7 @@ describe('a subscriber', () => {
     const { database } = rig.server.state;
     await rig.invite({ name: 'emil', sets: ['none'] });
     const id = await rig.idOf('emil');
-    const told = { source: 'stripe sub_1', plans: ['pictures'], from: now - 10 };
+    const told = { source: 'stripe sub_1', plans: ['pictures'], from: now - 10, isLast: false, periodFrom: now - 10 };
     expect(await recordKeptElsewhere(database, id, { ...told, at: now - 5, until: now + DAY })).toBe(true);
     expect(await readableBy('emil')).toEqual(['photos']);
     expect(await recordKeptElsewhere(database, id, { ...told, at: now - 1, until: now - 1 })).toBe(true);

@@ -15,7 +15,7 @@ const SECRET = 'whsec_of_this_test';
 const rig = rigForFile(() => {
   const secretFile = join(temporaryFolder(), 'stripe.secret');
   writeFileSync(secretFile, `${SECRET}\n`, { mode: 0o600 });
-  return { config: { stripe: { secretFile, plans: { price_daily: 'daily' } } } };
+  return { limits: { publishingRefusals: 20 }, config: { stripe: { secretFile, plans: { price_daily: 'daily' } } } };
 });
 let token: string;
 beforeAll(async () => {
@@ -157,6 +157,7 @@ describe('Stripe', () => {
   const sendText = (body: string, signature: string | undefined = sign(body)) =>
     post('/v1/stripe', body, { 'stripe-signature': signature });
   const send = (...event: Parameters<typeof eventOf>) => sendText(eventOf(...event));
+  const unused = (code: string) => ({ status: 202, unused: code });
   const held = async (subscriber = EMIL) => (await ask('show', { subscriber })).subscriptions;
 
   it('begins and ends a subscription by its signed events, in whichever order they come', async () => {
@@ -170,10 +171,10 @@ describe('Stripe', () => {
 
   it('does not readmit a revoked person, and adds no subscriber for an unknown plan', async () => {
     await ask('revoke', { subscriber: 'emil@example.org' });
-    expect(await send({})).toEqual({ status: 204 });
+    expect(await send({})).toEqual(unused('revoked'));
     expect(await ask('show', { subscriber: 'emil@example.org' })).toMatchObject({ revoked: true });
     const items = { data: [{ price: { id: 'price_other' }, current_period_end: 1 }] };
-    expect(await send({ metadata: { subscriber: 'zoe@example.org' }, items })).toEqual({ status: 204 });
+    expect(await send({ metadata: { subscriber: 'zoe@example.org' }, items })).toEqual(unused('no-such-plan'));
     expect(await ask('show', { subscriber: 'zoe@example.org' })).toMatchObject({ status: 404 });
   });
 
@@ -214,19 +215,87 @@ describe('Stripe', () => {
       ]);
     expect(await post('/v1/stripe', body, {})).toEqual({ status: 401, error: 'token-refused' });
     const twoSecrets = `${sign(body, now(), 'whsec_old')},${sign(body).split(',')[1]}`;
-    expect(await sendText(body, twoSecrets)).toEqual({ status: 204 });
+    expect(await sendText(body, twoSecrets)).toEqual(unused('revoked'));
   });
 
-  it('passes over what is not ours, and refuses what is no event', async () => {
-    const items = { data: [{ price: { id: 'price_other' }, current_period_end: 1 }] };
-    const others = [
-      eventOf({ items }),
-      eventOf({ metadata: {} }),
-      eventOf({ id: 'in_1' }, now(), 'invoice.paid'),
-      'null',
-    ];
+  it('passes over what is not ours, and answers what cannot be used so that Stripe goes on (attack 130)', async () => {
+    const others = [eventOf({ metadata: {} }), eventOf({ id: 'in_1' }, now(), 'invoice.paid'), 'null'];
     for (const text of others) expect(await sendText(text)).toEqual({ status: 204 });
-    for (const text of ['{', '{"type":"customer.subscription.created","created":1}'])
-      expect(await sendText(text)).toEqual({ status: 400, error: 'argument-invalid' });
+    const pricedAs = (id: string) => ({ id: `sub ${id}`, items: { data: [{ price: { id } }] } });
+    for (const name of ['price_other', 'constructor', '__proto__', 'toString'])
+      expect(await send({ ...pricedAs(name), metadata: { subscriber: 'p@example.org' } })).toEqual(
+        unused('no-such-plan'),
+      );
+    expect(await send({ metadata: { subscriber: 'x'.repeat(65) } })).toEqual(unused('name-refused'));
+    const bodies = [
+      '{',
+      '{"type":"customer.subscription.created","created":1}',
+      eventOf({}).replace('{', '{"account":"acct_1",'),
+      ...[-1, 1.5, 1e300].map((start_date) => eventOf({ start_date })),
+      eventOf({}, now() + 0.5),
+      eventOf({ id: 'sub\0' }),
+    ];
+    for (const text of bodies) expect([text, await sendText(text)]).toEqual([text, unused('argument-invalid')]);
+    expect(rig.log()).toContain('"event":"evt_1"');
+  });
+
+  it('takes two events of one second as the seller means them, in either order, late and twice (attack 130)', async () => {
+    const items = { data: [{ price: { id: 'price_daily' }, current_period_end: now() + 1_000_000 }] };
+    const active = { status: 'active' };
+    const deleted = { status: 'canceled', ended_at: now() };
+    const cases = [
+      [active, { status: 'incomplete' }, now() + 1_086_400],
+      [active, deleted, now()],
+    ] as const;
+    for (const [index, [one, other, until]] of cases.entries())
+      for (const [turn, pair] of [[one, other, one] as const, [other, one, other] as const].entries()) {
+        const subscriber = `second-${index}-${turn}@example.org`;
+        for (const object of pair)
+          expect(await send({ id: subscriber, metadata: { subscriber }, items, ...object })).toEqual({ status: 204 });
+        expect(await held(subscriber)).toMatchObject([{ until }]);
+      }
+    await send({ id: 'late', metadata: { subscriber: 'late@example.org' }, ...deleted });
+    await send({ id: 'late', metadata: { subscriber: 'late@example.org' } }, now() + 9);
+    expect(await held('late@example.org')).toMatchObject([{ until: now() }]);
+    await send({ id: 'never', metadata: { subscriber: 'never@example.org' }, status: 'incomplete' });
+    expect(await ask('show', { subscriber: 'never@example.org' })).toMatchObject({ status: 404 });
+  });
+
+  it('leaves months that were not paid unreadable after a later payment (attack 131)', async () => {
+    const DAY = 86_400;
+    const start = now() - 200 * DAY;
+    const tell = (status: string, day: number, from: number) => {
+      const period = { current_period_start: start + from * DAY, current_period_end: start + (from + 30) * DAY };
+      const items = { data: [{ price: { id: 'price_daily' }, ...period }] };
+      const object = { id: 'gap', metadata: { subscriber: 'gap@example.org' }, status, start_date: start, items };
+      return send(object, start + day * DAY);
+    };
+    await tell('active', 0, 0);
+    await tell('unpaid', 33, 30);
+    await tell('unpaid', 60, 60);
+    await tell('active', 190, 180);
+    await tell('active', 200, 200);
+    expect((await held('gap@example.org')).map(({ from, until }: Record<string, number>) => [from, until])).toEqual([
+      [start, start + 31 * DAY],
+      [start + 180 * DAY, start + 231 * DAY],
+    ]);
+  });
+
+  it('takes what is signed or has a token however much is refused from the same address (attack 128)', async () => {
+    const foreign = () => sendText(eventOf({}), sign(eventOf({}), now(), 'whsec_other'));
+    const wrong = { authorization: 'Bearer x' };
+    for (const attempt of [foreign, () => post('/v1/subscriptions/plans', {}, wrong)]) {
+      for (let count = 0; count < 21; count++) await attempt();
+      expect(await attempt()).toEqual({ status: 429, error: 'too-many-requests' });
+    }
+    expect(await send({ id: 'after' })).toEqual(unused('revoked'));
+    for (let count = 0; count < 21; count++) await ask('show', { subscriber: 'nobody' });
+    expect(await ask('plans', {})).toMatchObject({ status: 200 });
+    const { headers, body } = await request(`${rig.server.url}/v1/subscriptions/plans`, {
+      method: 'POST',
+      headers: wrong,
+    });
+    await body.dump();
+    expect(Number(headers['retry-after'])).toBeGreaterThan(800);
   });
 });
