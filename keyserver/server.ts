@@ -1,6 +1,7 @@
 /** The key server: what it consists of, and in which order it starts and ends. */
 import type { Express } from 'express';
 import { destination, type Logger, pino } from 'pino';
+import { loggedError } from '../node-support/logged-error.ts';
 import { readWebReader, type WebReaderFiles } from '../node-support/web-reader-files.ts';
 import { adminOrigin } from './admin-site/address.ts';
 import { createAdminSite } from './admin-site/app.ts';
@@ -91,7 +92,8 @@ export interface RunningKeyServer {
  */
 export async function startKeyServer(config: KeyServerConfig, options: StartOptions = {}): Promise<RunningKeyServer> {
   checkBeforeStart(config);
-  const { log = pino({ base: null }, destination(2)) } = options;
+  const { log: plain = pino({ base: null }, destination(2)) } = options;
+  const log = plain.child({}, { serializers: { err: loggedError } });
   const limits = { ...DEFAULT_LIMITS, ...config.limits, ...options.limits };
   const { state, listeners } = await openStateAndListeners(config, log, limits, options);
   /** Parts that work for requests: they end in reverse order, once no request runs any more. */

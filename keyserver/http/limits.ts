@@ -86,8 +86,9 @@ export function verifyFirst(
     } catch (error) {
       if (!(error instanceof KeyServerError && error.code === 'token-refused')) throw error;
       const attempt = await counts.begin(addressOf(request));
-      attempt.end(attempt.hits <= limit);
-      if (attempt.hits <= limit) throw error;
+      const isCounted = attempt.hits <= limit * clientsOf(request);
+      attempt.end(isCounted);
+      if (isCounted) throw error;
       return refuse(request, retryAfter(response, attempt.wait), next);
     }
     next();

@@ -69,6 +69,6 @@ export async function endSubscription(state: KeyServerState, subscriber: string,
 
 function spanOf(day: string, zone: string) {
   const span = daySpan(day, zone);
-  if (span && span.start >= 0) return span;
+  if (span) return span;
   throw new KeyServerError('argument-invalid', 'there is no such day', { typed: true });
 }

@@ -182,7 +182,9 @@ function isFormError(error: unknown): boolean {
   );
 }
 
-/** The browser went away. */
+/** The browser went away while a document was sent, or before. */
 function isDisconnect(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
+  return error instanceof Error && 'code' in error && DISCONNECTS.includes(error.code);
 }
+
+const DISCONNECTS: readonly unknown[] = ['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_UNABLE_TO_PIPE'];

@@ -60,7 +60,7 @@ export type Subscribed = 'begun' | 'moved' | 'unchanged';
  *
  * @param from - seconds since 1970
  * @param until - seconds since 1970, inclusive; `null`: without end
- * @throws KeyServerError `argument-invalid` where there is no such plan, or it ends before it begins
+ * @throws KeyServerError `argument-invalid` where there is no such plan, it ends before it begins, or begins before 1970
  */
 export async function subscribe(
   database: Database,
@@ -69,6 +69,7 @@ export async function subscribe(
   from: number,
   until: number | null,
 ): Promise<Subscribed> {
+  if (from < 0) throw new KeyServerError('argument-invalid', 'it begins before 1970', { typed: true });
   if (until !== null && until < from)
     throw new KeyServerError('argument-invalid', 'it ends before it begins', { typed: true });
   if (!(await findPlan(database, plan))) throw noPlan(plan);

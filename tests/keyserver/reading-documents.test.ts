@@ -1,9 +1,12 @@
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
+import { PassThrough, Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { pino } from 'pino';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { urlPathOf } from '../../core/site/path.ts';
+import { handleError } from '../../keyserver/reading-site/own-pages.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
 import { configIn, rigForFile, rigForTest, temporaryFolder } from '../support/keyserver-rig.ts';
 import { createPublisher, fileOf, publish, SITE, type TestDocument } from '../support/publisher-with-sets.ts';
@@ -243,3 +246,13 @@ function altered(bytes: Uint8Array, offset: number): Uint8Array {
   copy[offset] = (copy[offset] ?? 0) ^ 1;
   return copy;
 }
+
+it('logs no fault where a client leaves while its document opens (attack 141)', async () => {
+  const gone = new PassThrough().destroy();
+  const error: unknown = await pipeline(Readable.from(['x']), gone).catch((reason) => reason);
+  expect(error).toMatchObject({ code: 'ERR_STREAM_UNABLE_TO_PIPE' });
+  const faults: unknown[] = [];
+  const log = { error: (fault: unknown) => faults.push(fault) };
+  await handleError({ log } as never, {} as never)(error, {} as never, gone as never, () => undefined);
+  expect(faults).toEqual([]);
+});

@@ -105,6 +105,8 @@ describe('another system', () => {
     ['begin', { subscriber: 'carl' }, 400, 'argument-invalid'],
     ['begin', { subscriber: 'carl', plan: 'weekly' }, 404, 'no-such-plan'],
     ['begin', { subscriber: 'carl', plan: 'daily', from: '2026-02-30' }, 400, 'argument-invalid'],
+    ['begin', { subscriber: 'carl', plan: 'daily', from: '1969-12-31' }, 400, 'argument-invalid'],
+    ['begin', { subscriber: 'carl', plan: 'daily', until: '1969-12-31' }, 400, 'argument-invalid'],
     ['begin', { subscriber: 'a\u0007', plan: 'daily' }, 400, 'name-refused'],
     ['invite', { subscriber: 'ada@example.org', mail: true }, 409, 'mail-off'],
     ['begin', { subscriber: 'carl', plan: 'daily', admin: true }, 400, 'argument-invalid'],
@@ -133,6 +135,15 @@ describe('another system', () => {
     expect(rig.log()).not.toMatch(/ada|bert|carl/i);
     expect(rig.log()).not.toContain(token);
   });
+});
+
+it('logs an error by its kind and place, without its message (attack 141)', async () => {
+  const { database } = rig.server.state;
+  await database.run('ALTER TABLE tokens RENAME TO moved');
+  expect(await ask('plans', {})).toEqual({ status: 500, error: 'internal' });
+  await database.run('ALTER TABLE moved RENAME TO tokens');
+  expect(rig.log()).toMatch(/"stack":" +at .*"unforeseen error"/);
+  expect(rig.log()).not.toMatch(/no such table|does not exist|"message"/);
 });
 
 it('docs/openapi.json is made from the operations (npm run openapi)', () => {

@@ -100,7 +100,8 @@ class SkeletonReader implements Skeleton {
 
   onopentag(name: string, attributes: Record<string, string>): void {
     const refresh = 'http-equiv' in attributes;
-    const isWord = (attribute: string) => (WORDS.test(attribute) && !refresh) || SHOWN[name]?.test(attribute);
+    const isWord = (attribute: string) =>
+      (WORDS.test(attribute) && !refresh) || (Object.hasOwn(SHOWN, name) && SHOWN[name]?.test(attribute));
     const shown = Object.entries(attributes).map(([attribute, value]) =>
       isWord(attribute) ? ` ${attribute}` : ` ${attribute}=${value}`,
     );

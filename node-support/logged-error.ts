@@ -1,0 +1,12 @@
+/** What logs have of an error: its name, its code, where it happened, and the same of its cause. Messages and fields could quote a query or a body. */
+export function loggedError(error: unknown): object {
+  if (!(error instanceof Error)) return { type: typeof error };
+  const { name, code, stack = '', cause } = error as Error & { code?: unknown };
+  const places = stack.split('\n').filter((line) => /^ +at /.test(line));
+  return {
+    type: name,
+    ...((typeof code === 'string' || typeof code === 'number') && { code }),
+    stack: places.join('\n'),
+    ...(cause !== undefined && { cause: loggedError(cause) }),
+  };
+}
