@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { READER_INVITATION_PATH } from '../../core/site/open-in-reader.ts';
 import { ReaderError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
 import { acceptProposal, showProposal } from './confirm.ts';
 import { declineSite, inspectLink, inspectSite, showConnect, showInvitation } from './connect.ts';
 import type {
@@ -110,8 +111,10 @@ function send(response: ServerResponse, answer: PageAnswer, withBody: boolean): 
   }
   const isText = 'text' in answer;
   const body = isText ? `${answer.text}\n` : answer.html;
-  response.writeHead(isText ? 200 : (answer.status ?? 200), {
+  const status = isText ? 200 : (answer.status ?? 200);
+  response.writeHead(status, {
     ...CONTROL_HEADERS,
+    ...(status === 429 && { 'retry-after': String(LIMITS.unlockPause / 1000) }),
     ...(isText && { 'content-type': 'text/plain; charset=utf-8' }),
     'content-length': String(Buffer.byteLength(body)),
   });
