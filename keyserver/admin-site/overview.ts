@@ -36,6 +36,7 @@ export function addOverviewPage(app: Express, pages: AdminPages): void {
       people: await subscribers(now),
       plot: keyPlot(series),
       refusals: refusalsOf(counts).slice(0, 3),
+      unused: refusalsOf(counts, 'stripe-unused '),
       fresh: await freshnessOf(state),
     });
   });

@@ -37,11 +37,14 @@ export function seriesOf(counts: readonly HourlyCount[], from: number, to: numbe
 
 const REFUSED = 'key-refused ';
 
-/** How many keys were refused, by reason, most first. */
-export function refusalsOf(counts: readonly HourlyCount[]): { readonly reason: string; readonly n: number }[] {
+/** How many keys were refused, or events of Stripe not used, by reason, most first. */
+export function refusalsOf(
+  counts: readonly HourlyCount[],
+  kind: 'key-refused ' | 'stripe-unused ' = REFUSED,
+): { readonly reason: string; readonly n: number }[] {
   const sums = new Map<string, number>();
   for (const { what, n } of counts)
-    if (what.startsWith(REFUSED)) sums.set(what.slice(REFUSED.length), (sums.get(what.slice(REFUSED.length)) ?? 0) + n);
+    if (what.startsWith(kind)) sums.set(what.slice(kind.length), (sums.get(what.slice(kind.length)) ?? 0) + n);
   return [...sums].map(([reason, n]) => ({ reason, n })).sort((a, b) => b.n - a.n);
 }
 

@@ -4,8 +4,14 @@ import type { Database } from './database.ts';
 const HOUR = 3600;
 const KEPT_HOURS = 90 * 24;
 
-/** `key-refused` has its reason behind it. */
-export type Counted = 'key-given' | `key-refused ${string}` | 'sign-in' | 'sign-in-refused' | 'binding';
+/** `key-refused` and `stripe-unused` have their reason behind them. */
+export type Counted =
+  | 'key-given'
+  | `key-refused ${string}`
+  | `stripe-unused ${string}`
+  | 'sign-in'
+  | 'sign-in-refused'
+  | 'binding';
 
 /** Of one hour. */
 export interface HourlyCount {

@@ -131,6 +131,10 @@ describe('an operator', () => {
     await page.getByText('Key requests, last 14 days').waitFor();
     expect(await page.locator('.rung.late').textContent()).toContain('The publisher has to run “wispr publish”.');
     expect(await page.locator('.rung.soon').count()).toBe(1);
+    expect(await page.getByText('Events of Stripe').count()).toBe(0);
+    rig.server.state.counts.add('stripe-unused plan-unknown', 3);
+    await page.goto(`${origin}/`);
+    expect(await page.getByText('Events of Stripe').textContent()).toContain('plan-unknown: 3');
     await shoot('overview');
     await page.goto(`${origin}/requests?days=2`);
     expect(await page.locator('td', { hasText: 'not-entitled' }).count()).toBe(1);
