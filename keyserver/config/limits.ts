@@ -35,7 +35,7 @@ export const limits = z
     signInsPerNameAndAddress: limit(10, 'Failed sign-ins in 15 minutes for one name from one address.'),
     signInsPerAddress: limit(
       30,
-      'Failed sign-ins in 15 minutes from one address; as many refused passkeys, and answers of the OpenID provider.',
+      'Failed sign-ins in 15 minutes from one address; as many refused answers of the OpenID provider.',
     ),
     signInsPerName: limit(1000, 'Failed sign-ins in 15 minutes for one name from all addresses.'),
     signInsPerKnownBrowser: limit(

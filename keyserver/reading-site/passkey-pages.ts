@@ -4,7 +4,6 @@ import { localTarget } from '../../reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/app.ts';
 import { field, formOf } from '../http/forms.ts';
-import { limitFailures } from '../http/limits.ts';
 import { createSession, type NewSession } from '../sign-in/accounts.ts';
 import {
   ANSWER_FORM_LENGTH,
@@ -20,20 +19,15 @@ import { asReader, audit } from '../storage/audit.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { provenOnly, sendSignIn, tellAdded } from './account-pages.ts';
 import { type AccountPages, beginSession, subscriberOf } from './account-session.ts';
-import { documentLimit, refuseTooMany } from './own-pages.ts';
+import { documentLimit } from './own-pages.ts';
 import { sameOriginOnly } from './session-cookie.ts';
 
 const form = formOf(ANSWER_FORM_LENGTH, 10);
 
 /** Adds the routes below `/-/passkey/` to the reading site. */
 export function addPasskeyPages(app: Express, pages: AccountPages): void {
-  const { origin, limits, state } = pages;
+  const { origin, limits } = pages;
   const asked = [noStore, sameOriginOnly(origin), documentLimit(limits)];
-  const failures = limitFailures(
-    state,
-    { kind: 'passkeys', limit: limits.signInsPerAddress, countedBy: 'address' },
-    refuseTooMany,
-  );
   app.get('/-/passkeys.js', (_request, response) => {
     response.set({ 'Content-Type': PASSKEY_SCRIPT.type, 'Cache-Control': 'no-cache' }).end(PASSKEY_SCRIPT.content);
   });
@@ -43,13 +37,11 @@ export function addPasskeyPages(app: Express, pages: AccountPages): void {
   app.post('/-/passkey/new', ...asked, provenOnly(pages), async (request, response) =>
     sendNew(pages, request, response),
   );
-  app.post('/-/passkey/sign-in', ...asked, failures, form, async (request, response) =>
-    acceptSignIn(pages, request, response),
-  );
+  app.post('/-/passkey/sign-in', ...asked, form, async (request, response) => acceptSignIn(pages, request, response));
   app.post('/-/passkey/add', ...asked, form, provenOnly(pages), async (request, response) =>
     acceptNew(pages, request, response),
   );
-  app.post('/-/passkey/remove', ...asked, form, async (request, response) => {
+  app.post('/-/passkey/remove', ...asked, form, provenOnly(pages), async (request, response) => {
     const subscriber = await subscriberOf(pages, request);
     if (subscriber) await removeOwn(pages, subscriber, field(request, 'passkey'));
     response.redirect(303, '/-/account');
