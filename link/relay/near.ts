@@ -152,7 +152,8 @@ function serverFor(near: Near, destination: Destination): Server {
 const HEAD = 16_384;
 
 function proxyFor(near: Near): Server {
-  const { connections: clientConnections, opening } = LIMITS;
+  // Bounded by `listen`, whose connections that make room end a little later.
+  const { nearConnections: clientConnections, opening } = LIMITS;
   const limits = { clientConnections, pipelined: 1, requestHead: opening, clientIdle: opening };
   const server = createHttpServer(serverOptions(limits, { maxHeaderSize: HEAD, requestTimeout: opening }));
   const connections = new ClientConnections(limits);
