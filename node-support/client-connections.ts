@@ -15,8 +15,9 @@ export interface ConnectionLimits {
   readonly clientConnections: number;
   /** The same for the connections of one address; left out: no bound. */
   readonly clientConnectionsPerAddress?: number;
-  /** Requests that wait on one connection for those before them; beyond, it is cut. */
+  /** Requests that wait on one connection for those before them, and fields of one; beyond, it is cut. */
   readonly pipelined: number;
+  readonly fields?: number;
   /** Until the head of a request has arrived; and between two requests on a connection. */
   readonly requestHead: number;
   readonly clientIdle: number;
@@ -121,9 +122,14 @@ export class ClientConnections {
     socket.setMaxListeners(20).once('close', () => this.#forget(socket));
   };
 
-  /** Closes one that is turned away, else the one that has waited longest for a request, or for the rest of one. @returns whether there was one */
+  /**
+   * Closes one that is turned away, else the one that has waited longest for a request, for the rest of one, or for its client to take an answer
+   * that was given whole.
+   *
+   * @returns whether there was one
+   */
   #makeRoom(among?: ReadonlySet<Duplex>): boolean {
-    for (const candidates of [this.#leaving, this.#waiting, this.#arriving])
+    for (const candidates of [this.#leaving, this.#waiting, this.#arriving, this.#untaken()])
       for (const socket of candidates) {
         if (among && !among.has(socket)) continue;
         socket.destroy();
@@ -131,6 +137,11 @@ export class ClientConnections {
         return true;
       }
     return false;
+  }
+
+  *#untaken(): Iterable<Duplex> {
+    for (const [socket, { response }] of this.#connections)
+      if (response?.writableEnded && !response.writableFinished) yield socket;
   }
 
   /** Nothing of the connection is taken any more. */
@@ -144,6 +155,7 @@ export class ClientConnections {
     const plain = plainSocketOf(socket);
     const connection = this.#connections.get(plain);
     if (connection === undefined || connection.isOver) return; // the connection is ending
+    if (request.rawHeaders.length > 2 * (this.#limits.fields ?? Number.POSITIVE_INFINITY)) return void socket.destroy();
     const begin = () => {
       this.#waiting.delete(plain);
       if (hasBody(request)) {

@@ -85,7 +85,12 @@ export function lookupBy(resolve: ResolveName): LookupFunction {
   };
 }
 
+/** Answers that leave it to the system: there is none of that name, or no name server. One that is silent is not among them. */
+const SYSTEM_MAY_KNOW = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'ECONNREFUSED', 'EREFUSED']);
+
 async function askForAddresses(name: string, servers?: readonly string[]): Promise<LookupAddress[]> {
+  // Names of the own network are no name server's on the Internet.
+  if (!name.includes('.') || name.endsWith('.local')) return askSystem(name);
   try {
     return await askNameServers(servers, async (resolver) => {
       const [six, four] = await Promise.allSettled([resolver.resolve6(name), resolver.resolve4(name)]);
@@ -94,7 +99,7 @@ async function askForAddresses(name: string, servers?: readonly string[]): Promi
       return found;
     });
   } catch (cause) {
-    if (['ENOTFOUND', 'ENODATA', 'EBADNAME'].includes(systemCode(cause) ?? '')) return askSystem(name);
+    if (SYSTEM_MAY_KNOW.has(systemCode(cause) ?? '')) return askSystem(name);
     throw noAnswer(cause);
   }
 }

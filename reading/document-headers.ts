@@ -6,6 +6,18 @@
  */
 export const NO_PASSKEYS = 'publickey-credentials-get=(), publickey-credentials-create=()';
 
+/** A member of the structured dictionary that `Permissions-Policy` is (RFC 8941), as publishers write it. */
+const FEATURE = /^[a-z][a-z0-9-]*=(?:\*|\((?:(?:\*|self|src|"[^"\\]*")(?: (?!\))|(?=\))))*\))$/;
+
+/**
+ * A signed policy with a further one behind it: of two values for one feature the later counts. Browsers drop a dictionary whole in which anything
+ * is malformed, so a signed one that could be is left out.
+ */
+export function withFeatures(signed: string | undefined, ours: string): string {
+  const isSound = signed?.split(',').every((member) => FEATURE.test(member.trim()));
+  return isSound ? `${signed}, ${ours}` : ours;
+}
+
 /**
  * The signed headers, and what holds if the publisher has signed nothing else. The documents are the reader's own: no cache may share them, and
  * pages of other origins may not load or frame them.
@@ -22,8 +34,7 @@ export function documentHeaders(headers: Readonly<Record<string, string>>): Reco
     'referrer-policy': 'same-origin',
     'x-frame-options': 'SAMEORIGIN',
     ...signed,
-    // Of two values for one feature the later counts.
-    'permissions-policy': [...(features === undefined ? [] : [features]), NO_PASSKEYS],
+    'permissions-policy': withFeatures(features, NO_PASSKEYS),
     'content-security-policy': [
       ...(policy === undefined ? [] : [policy]),
       "frame-ancestors 'self'",

@@ -1,4 +1,5 @@
 /** The headers with which a document leaves this program, as a proxy and as a gateway. */
+import { withFeatures } from '../../reading/document-headers.ts';
 import type { HeaderFields } from '../network/answer-fields.ts';
 
 /** Decrypted pages come from this machine; that must not let them look around on it. */
@@ -16,8 +17,10 @@ export function documentHeaders(headers: HeaderFields, mode: ProxyMode): HeaderF
     // Unless the publisher signed how long it may be kept, browsers would guess, and show what was withdrawn or is not fresh any more.
     'cache-control': 'private, no-cache',
     ...headers,
-    // Of two values for one feature the later counts.
-    'permissions-policy': both(headers['permissions-policy'], CLOSED_FEATURES),
+    'permissions-policy': withFeatures(
+      [headers['permissions-policy'] ?? []].flat().join(', ') || undefined,
+      CLOSED_FEATURES,
+    ),
     'content-security-policy': both(headers['content-security-policy'], "frame-ancestors 'self'"),
     // Browsers heed it in secure contexts only, which plain http through a proxy is not, and complain elsewhere.
     ...(mode === 'gateway' && { 'cross-origin-opener-policy': 'same-origin' }),

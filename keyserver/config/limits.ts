@@ -45,7 +45,10 @@ export const limits = z
     mailsPerNameAndAddress: limit(3, 'Mails in 15 minutes for one name from one address.'),
     mailsPerAddress: limit(20, 'Mails in 15 minutes from one address.'),
     mailsPerName: limit(10, 'Mails in 15 minutes for one name from all addresses.'),
-    mailsPerNameAndDay: limit(20, 'Mails a day for one name, whoever asks; known browsers do not count.'),
+    mailsPerNameAndDay: limit(
+      40,
+      'Mails a day for one name, whoever asks, a fifth of them from one address; known browsers do not count.',
+    ),
     mailsPerKnownBrowser: limit(10, 'Mails in 15 minutes in one known browser.'),
     joinsPerAddress: limit(20, 'Refused codes in 15 minutes from one address, at the reading site.'),
     documentsPerAddress: limit(600, 'Documents a minute from one address.'),
@@ -70,7 +73,8 @@ export const limits = z
       'Connections at a time to one listener from one address, trusted proxies apart; the one longest without a request makes room.',
     ),
     clientConnections: limit(4096, 'The same from all addresses.'),
-    pipelined: limit(64, 'Requests that wait on one connection for those before them.'),
+    pipelined: limit(8, 'Requests that wait on one connection for those before them.'),
+    fields: limit(128, 'Header fields of a request.'),
     requestHead: limit(30_000, 'Milliseconds until a request has arrived whole.'),
     clientIdle: limit(5000, 'Milliseconds between two requests on a connection.'),
   })

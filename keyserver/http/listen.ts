@@ -60,9 +60,16 @@ export function checkListener(settings: ListenerConfig, { dev, trustedProxies }:
 export function checkAdminListener(settings: ListenerConfig | undefined, config: KeyServerConfig): void {
   if (!settings) return;
   const { origin, listen, tls } = settings;
-  if (origin?.startsWith('http:')) throw invalid('"admin.origin" has to be an https origin, or left out on loopback');
-  if (origin === undefined && isLoopback(bracketed(listen.host)) && !tls) return;
+  const isOwnName = origin === undefined || isEarlierAdminOrigin(origin);
+  if (origin?.startsWith('http:') && !isOwnName)
+    throw invalid('"admin.origin" has to be an https origin, or left out on loopback');
+  if (isOwnName && isLoopback(bracketed(listen.host)) && !tls) return;
   checkListener(settings, config);
+}
+
+/** Whether an origin is what version 0.1.0 wanted on loopback, where the pages have a name of their own now. */
+export function isEarlierAdminOrigin(origin: string): boolean {
+  return /^http:\/\/localhost(?::|$)/.test(origin);
 }
 
 /**

@@ -53,9 +53,7 @@ export function addAccountPages(app: Express, pages: AccountPages): void {
   app.post('/-/password', ...ownForm, form, provenOnly(pages), async (request, response) =>
     acceptPassword(pages, request, response),
   );
-  app.post('/-/remove-device', ...ownForm, form, provenOnly(pages), async (request, response) =>
-    acceptRemoval(pages, request, response),
-  );
+  app.post('/-/remove-device', ...ownForm, form, async (request, response) => acceptRemoval(pages, request, response));
   app.post('/-/forget', ...ownForm, (request, response) => acceptForgetting(pages, request, response));
   app.post('/-/sign-out', ...ownForm, (request, response) => acceptSignOut(pages, request, response));
 }

@@ -38,9 +38,8 @@ export function addPasskeyPages(app: Express, pages: AccountPages): void {
     sendNew(pages, request, response),
   );
   app.post('/-/passkey/sign-in', ...asked, form, async (request, response) => acceptSignIn(pages, request, response));
-  app.post('/-/passkey/add', ...asked, form, provenOnly(pages), async (request, response) =>
-    acceptNew(pages, request, response),
-  );
+  // Its challenge was given to a session that was proven.
+  app.post('/-/passkey/add', ...asked, form, async (request, response) => acceptNew(pages, request, response));
   app.post('/-/passkey/remove', ...asked, form, provenOnly(pages), async (request, response) => {
     const subscriber = await subscriberOf(pages, request);
     if (subscriber) await removeOwn(pages, subscriber, field(request, 'passkey'));

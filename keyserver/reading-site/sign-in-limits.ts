@@ -38,8 +38,16 @@ export function limitMails(pages: SignInLimits, refuse: RequestHandler): Request
     limits.mailsPerAddress,
     limits.mailsPerName,
   ]);
-  const daily = { kind: 'mails a day', limit: limits.mailsPerNameAndDay, countedBy: 'name', all: true } as const;
-  return [...counted, limitFailures(pages.state, { ...daily, window: DAY }, refuse)];
+  const { mailsPerNameAndDay } = limits;
+  const daily = [
+    // So that one address does not use up what all of them may do.
+    { kind: 'mails a day by address', limit: Math.ceil(mailsPerNameAndDay / 5), countedBy: 'name-and-address' },
+    { kind: 'mails a day', limit: mailsPerNameAndDay, countedBy: 'name' },
+  ] as const;
+  return [
+    ...counted,
+    ...daily.map((limit) => limitFailures(pages.state, { ...limit, all: true, window: DAY }, refuse)),
+  ];
 }
 
 export const DAY = 86_400;

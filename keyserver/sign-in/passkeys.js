@@ -11,6 +11,8 @@ async function send(form, mediation) {
   waiting = new AbortController();
   const { signal } = waiting;
   const response = await fetch(form.dataset.passkey, { method: 'POST', signal });
+  // The session is not of just now any more: the page says what to do.
+  if (response.status === 403 && mediation === undefined) return location.reload();
   if (!response.ok) throw new Error(`status ${response.status}`);
   const options = await response.json();
   const credential = options.user

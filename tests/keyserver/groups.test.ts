@@ -7,7 +7,7 @@ import { findSubscriber, revokeSubscriber } from '../../keyserver/subscriptions/
 import { endSubscriptions } from '../../keyserver/subscriptions/subscriptions.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, type BoundDevice, bind, createDeviceKeys, post } from '../support/device.ts';
-import { rigForFile } from '../support/keyserver-rig.ts';
+import { rigForFile, rigForTest } from '../support/keyserver-rig.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 import { createVisitor } from '../support/reading-site-visitor.ts';
 import { runWispr } from '../support/wispr.ts';
@@ -158,6 +158,16 @@ describe('a group', () => {
     const member = nameOf(account) ?? '';
     await expect(rig.invite({ name: member, seats: 9 })).rejects.toMatchObject({ code: 'argument-invalid' });
   });
+});
+
+it('attack 133: the code of a group proves no copied session of a member', async () => {
+  const own = await rigForTest();
+  const code = await own.codeFor('School', { seats: 5 });
+  const copied = createVisitor(own.server.readingUrl);
+  await copied.join(code);
+  own.passTime(3600);
+  expect((await copied.join(code)).status).toBe(303);
+  expect((await copied.post('/-/connect-reader', { as: 'json' })).status).toBe(403);
 });
 
 describe('devices', () => {

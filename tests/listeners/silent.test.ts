@@ -1,5 +1,8 @@
 /** Attack 127: connections that say nothing, or half of something, at every listener; ten thousand of them: tests/release/load. */
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ClientConnections, serverOptions } from '../../node-support/client-connections.ts';
+import { createServer } from '../../node-support/http.ts';
 import { startListeners } from '../support/listeners.ts';
 import { isOpen, openMany, rawClient } from '../support/raw-http.ts';
 
@@ -55,3 +58,27 @@ it.each(['', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf'])(
     }
   },
 );
+
+it('attack 127: serves others while connections that take no answer take all places', async () => {
+  const limits = { clientConnections: BOUND, pipelined: 1, requestHead: 30_000, clientIdle: 5000 };
+  const server = createServer(serverOptions(limits, { maxHeaderSize: 16_384, requestTimeout: 0 }));
+  const large = Buffer.alloc(32 * 1024 * 1024);
+  let answered = 0;
+  new ClientConnections(limits).serve(server, ({ url }, response) => {
+    response.end(url === '/large' ? large : 'small');
+    answered++;
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const greedy = await Promise.all(Array.from({ length: BOUND }, () => rawClient(port)));
+  for (const { socket, send } of greedy) {
+    socket.pause();
+    send('GET /large HTTP/1.1\r\nHost: x\r\n\r\n');
+  }
+  await expect.poll(() => answered).toBe(BOUND);
+  const client = await rawClient(port);
+  client.send('GET /small HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  expect(await client.ended()).toContain('small');
+  for (const { socket } of greedy) socket.destroy();
+  await new Promise((resolve) => server.close(resolve));
+});

@@ -47,7 +47,8 @@ describe('addresses of names', () => {
     for (const name of ['localhost', 'x.LOCALHOST.'])
       expect(await resolve(name)).toContainEqual({ address: '127.0.0.1', family: 4 });
     expect(await resolve('::1')).toEqual([{ address: '::1', family: 6 }]);
-    expect(dns.questions).toEqual([]);
+    for (const name of ['no-such-printer', 'no-such-printer.local']) await expect(resolve(name)).rejects.toThrow();
+    expect(dns.questions).toEqual([]); // the own network's names are asked of nobody else
     expect(parseHosts('# x y\n10.0.0.1\tOne two # three\r\n::5 one\n10.0.0 four\n')).toEqual(
       new Map([
         ['one', [4, 6].map((family) => ({ address: family === 4 ? '10.0.0.1' : '::5', family }))],
