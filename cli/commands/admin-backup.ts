@@ -55,15 +55,22 @@ async function backUpOnce(config: KeyServerConfig, file: string): Promise<DailyB
 
 export function addRestoreCommand(command: Command): void {
   command
-    .option('--move', 'nothing has changed since the copy was made: keep sessions, open links and operators')
+    .option('--move', "nothing has changed since the copy was made: keep readers' sessions, open links and operators")
     .action(
       async (file: string, { config: configFile, json, move = false }: AdminFlags & { readonly move?: boolean }) => {
         const config = readConfig(configFile);
         const restored = await restore(config, file, move);
         if (json) return print(JSON.stringify(restored));
-        for (const line of describe(restored)) say(line);
+        for (const line of move ? describeMoved(restored) : describe(restored)) say(line);
       },
     );
+}
+
+function describeMoved({ subscribers }: Restored): string[] {
+  return [
+    `moved ${count(subscribers, 'subscriber')}, with their sessions and open links`,
+    'operators sign in again, and their open links are void; start the key server',
+  ];
 }
 
 function describe({ made, subscribers, publication, serial, ...restored }: Restored): string[] {

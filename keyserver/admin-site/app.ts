@@ -31,7 +31,11 @@ export function createAdminSite(options: AdminSiteOptions): Express {
   };
   const app = createApp(
     { ...options, formsLeadTo: [] },
-    (_request, response) => void response.status(421).end(),
+    (_request, response) =>
+      void response
+        .status(421)
+        .type('text')
+        .send('These pages have another address: the key server says it at its start.\n'),
     refuseTooMany,
   );
   for (const [path, { type, content }] of Object.entries(ASSETS))

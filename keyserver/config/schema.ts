@@ -74,7 +74,8 @@ const publication = z
 const admin = z
   .strictObject({
     origin: httpsOrigin.optional().meta({
-      description: 'Their https origin, on a host of its own, or `http://localhost:PORT`.',
+      description:
+        'Their https origin, on a host of its own. Without it, they are on loopback, under a name that the key server says.',
     }),
     listen,
     tls: tls.optional(),

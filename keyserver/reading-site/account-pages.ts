@@ -159,7 +159,8 @@ async function acceptSignIn(pages: AccountPages, request: Request, response: Res
   const [name, password] = [nameField(request), field(request, 'password')];
   const to = localTarget(field(request, 'to'), pages.origin);
   const session = await signIn(pages.state, { name, password, address: addressOf(request) });
-  if (!session) return sendSignIn(pages, response, 403, { to, name, failed: true });
+  const again = (await subscriberOf(pages, request)) !== undefined;
+  if (!session) return sendSignIn(pages, response, 403, { to, name, failed: true, again });
   await beginSession(pages, request, response, session);
   response.redirect(303, to);
 }
@@ -169,7 +170,10 @@ async function acceptPassword(pages: AccountPages, request: Request, response: R
   if (subscriber && !isAcceptablePassword(password)) return showAccount(pages, request, response.status(400), true);
   const [token, address] = [pages.cookie.read(request) ?? '', addressOf(request)];
   if (subscriber && (await setFirstPassword(pages.state, token, { password, address })))
-    await Promise.all([rememberBrowser(pages, response, subscriber), tellAdded(pages, subscriber, 'A password')]);
+    await Promise.all([
+      rememberBrowser(pages, response, subscriber),
+      tellAdded(pages, subscriber, 'A password was set'),
+    ]);
   response.redirect(303, '/-/account');
 }
 

@@ -87,7 +87,7 @@ async function acceptNewPassword(
   else if (!(await replacePassword(state, token, { password, address: addressOf(request) })))
     return response.redirect(303, '/-/account');
   await endSessions(state, subscriber, token);
-  if (!remove) await tellAdded(pages, subscriber, 'A password');
+  if (!remove) await tellAdded(pages, subscriber, 'A password was set');
   await rememberBrowser(pages, response, subscriber);
   response.redirect(303, '/-/account');
 }
@@ -104,7 +104,7 @@ async function connectReader(
   if (revoked !== null) return response.redirect(303, '/-/account');
   const code = await createOwnCode(state.database, id, state.now() + MAIL_CODE_LIFETIME);
   const root = (await readProviderRow(state.database))?.root;
-  await tellAdded(pages, subscriber, 'A link that connects a Reader');
+  await tellAdded(pages, subscriber, 'A link that connects a Reader was made');
   if (field(request, 'as') === 'json') response.json({ link: invitationLink({ code }, keyServer, root) });
   else response.redirect(303, invitationLink({ code }, `${origin}/-/join?reader=1`, root));
 }

@@ -63,7 +63,7 @@ async function acceptNew(pages: AccountPages, request: Request, response: Respon
   if (subscriber) {
     const own = { ...passkeysOf(pages), state: asReader(pages.state, subscriber.name) };
     await addNewPasskey(own, subscriber, field(request, 'answer'), field(request, 'label'));
-    await tellAdded(pages, subscriber, 'A passkey');
+    await tellAdded(pages, subscriber, 'A passkey was added');
   }
   response.redirect(303, '/-/account');
 }

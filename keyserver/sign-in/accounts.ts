@@ -42,8 +42,8 @@ export async function joinWithCode(state: KeyServerState, code: string, present?
   return state.database.transaction(async () => {
     const invitation = await findInvitation(state, code, '');
     const subscriber = await useInvitation(state, invitation, BROWSER_USER, present);
-    // The code of a group is no proof of which member it is.
-    return createSession(state, subscriber, invitation.own === null && subscriber !== present);
+    const isOfGroup = invitation.seats !== null && subscriber === present; // no proof of which member it is
+    return createSession(state, subscriber, invitation.own === null && !isOfGroup);
   });
 }
 

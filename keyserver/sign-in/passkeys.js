@@ -1,5 +1,5 @@
 // Both ceremonies of passkeys, by the browser's own means. A form with `data-passkey`, the address of the options, is sent with the browser's
-// answer in its field `answer`. It stays hidden where the browser cannot do it. `.problem` in it appears when there is no passkey in the end.
+// answer in its field `answer`. `data-confirm` is where it leads whose session is too old for it. It stays hidden where the browser cannot do it. `.problem` in it appears when there is no passkey in the end.
 const isAble =
   'PublicKeyCredential' in window &&
   ['parseCreationOptionsFromJSON', 'parseRequestOptionsFromJSON'].every((name) => name in PublicKeyCredential);
@@ -11,8 +11,7 @@ async function send(form, mediation) {
   waiting = new AbortController();
   const { signal } = waiting;
   const response = await fetch(form.dataset.passkey, { method: 'POST', signal });
-  // The session is not of just now any more: the page says what to do.
-  if (response.status === 403 && mediation === undefined) return location.reload();
+  if (response.status === 403 && form.dataset.confirm) return location.assign(form.dataset.confirm);
   if (!response.ok) throw new Error(`status ${response.status}`);
   const options = await response.json();
   const credential = options.user

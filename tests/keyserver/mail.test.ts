@@ -245,7 +245,7 @@ it('attack 47, attack 133: a copied session adds no credential, connects no Read
   await copied.signIn(name, 'the owners password');
   const ownCode = async () => {
     const { text } = await copied.post('/-/connect-reader', { as: 'json' });
-    expect(await mailTo(name)).toContain('A link that connects a Reader was added');
+    expect(await mailTo(name)).toContain('A link that connects a Reader was made');
     return JSON.parse(text).link.split('#')[1].split('.')[0];
   };
   const [first, second] = [await ownCode(), await ownCode()];
@@ -275,7 +275,7 @@ it('attack 47, attack 133: a copied session adds no credential, connects no Read
   const owner = browser();
   expect((await owner.signIn(name, 'the owners password')).status).toBe(303);
   await owner.post('/-/new-password', { password: 'another of the owner' });
-  expect(await mailTo(name)).toContain('A password was added');
+  expect(await mailTo(name)).toContain('A password was set');
   expect((await owner.post('/-/sign-out-everywhere', { credentials: '1' })).status).toBe(200);
   for (const ended of [owner, copied, joined]) expect((await ended.get('/-/account')).status).toBe(401);
   expect((await browser().join(second)).status).toBe(403);

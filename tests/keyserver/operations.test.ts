@@ -275,7 +275,7 @@ it('moves to a PostgreSQL: devices, names and the audit trail go on there', asyn
   await server.close();
   await asOperator('wispr admin backup moved.db');
   writeConfigAt(folder, ports, { data: undefined, database: await newPostgresUrl() });
-  expect(await asOperator('wispr admin restore --move moved.db')).toMatch(/restored \d+ subscribers?/);
+  expect(await asOperator('wispr admin restore --move moved.db')).toMatch(/moved \d+ subscribers, with their sessions/);
   const again = await runWispr(['admin', 'restore', 'moved.db'], { cwd: folder });
   expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/is not empty.*\[argument-invalid\]/s)]);
   await start();

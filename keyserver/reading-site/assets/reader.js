@@ -5,7 +5,7 @@ button?.addEventListener('submit', async (event) => {
   event.preventDefault();
   const response = await fetch(button.action, { method: 'POST', body: new URLSearchParams({ as: 'json' }) });
   if (!response.headers.get('content-type')?.startsWith('application/json')) {
-    location.reload(); // signed out meanwhile
+    location.assign('/-/confirm'); // signed out meanwhile, or too long ago
     return;
   }
   const { link } = await response.json();
