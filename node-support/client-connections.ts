@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { STATUS_CODES } from './http.ts';
 import { hasBody } from './http-requests.ts';
-import { plainSocketOf, rememberConnections } from './plain-sockets.ts';
+import { cutConnection, plainSocketOf, rememberConnections } from './plain-sockets.ts';
 
 /** Bounds of a listener. Lengths in bytes, times in milliseconds. */
 export interface ConnectionLimits {
@@ -132,7 +132,7 @@ export class ClientConnections {
     for (const candidates of [this.#leaving, this.#waiting, this.#arriving, this.#untaken()])
       for (const socket of candidates) {
         if (among && !among.has(socket)) continue;
-        socket.destroy();
+        cutConnection(socket as Socket); // not a clean end, which could pass for that of an answer
         this.#forget(socket);
         return true;
       }
@@ -158,7 +158,7 @@ export class ClientConnections {
     if (request.rawHeaders.length > 2 * (this.#limits.fields ?? Number.POSITIVE_INFINITY)) return void socket.destroy();
     const begin = () => {
       this.#waiting.delete(plain);
-      if (hasBody(request)) {
+      if (hasBody(request) && !request.complete) {
         this.#arriving.add(plain);
         request.once('end', () => this.#arriving.delete(plain));
       }

@@ -26,7 +26,9 @@ export function plainSocketOf(socket: Duplex): Duplex {
 /** Cuts the connection at once, visibly. */
 export function cutConnection(socket: Socket | null): void {
   if (!socket || socket.destroyed) return;
-  (plainSocketOf(socket) as Socket).resetAndDestroy();
+  const plain = plainSocketOf(socket);
+  if ('resetAndDestroy' in plain) (plain as Socket).resetAndDestroy();
+  else plain.destroy(); // within a process
 }
 
 function endsOf({ localAddress, localPort, remoteAddress, remotePort }: Socket): string {

@@ -97,7 +97,7 @@ export function demandPasskey(pages: AdminPages): RequestHandler {
   return async (request, response, next) => {
     const operator: Operator = response.locals.operator;
     if (request.method !== 'POST') return next();
-    const { answer, ...fields } = request.body as Record<string, string>;
+    const { answer, ...fields } = (request.body ?? {}) as Record<string, string>;
     if (answer !== undefined) {
       if ((await ownerOfPasskey(passkeysOf(pages), field(request, 'answer'))) !== operator.id)
         throw new KeyServerError('passkey-refused', 'the passkey is of another operator');

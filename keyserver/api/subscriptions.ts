@@ -174,7 +174,7 @@ export function addSubscriptionRoutes(app: Express, options: SubscriptionOptions
         { code, event: eventId(bytesOf(request.body)) },
         'an event of Stripe cannot be used: nothing was changed',
       );
-      state.counts.add(`stripe-unused ${code}`);
+      if (code !== 'revoked') state.counts.add(`stripe-unused ${code}`);
       response.status(202).json({ unused: code });
     }
   });

@@ -2,6 +2,7 @@
 import express, { type Express, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
+import { isWindow, senderOf } from '../../reading/navigation.ts';
 import type { RequestLimits } from '../config/limits.ts';
 import { type IsTrustedProxy, trustedProxies } from './client-address.ts';
 import { limitRequests } from './limits.ts';
@@ -41,7 +42,12 @@ export function createApp(
     if (request.headers.host?.toLowerCase() === host) next();
     else misdirected(request, response);
   });
-  app.use(limitRequests(options.limits.requestsPerAddress, refuseTooMany));
+  const limit = limitRequests(options.limits.requestsPerAddress, refuseTooMany);
+  app.use((request, response, next) => {
+    // What a page of another site loads is refused later on: it could use up what the reader's address may do.
+    if (senderOf(request.headers) === 'elsewhere' && !isWindow(request.headers)) next();
+    else limit(request, response, next);
+  });
   return app;
 }
 

@@ -32,7 +32,8 @@ export function takeTurns(limits: DeliveryLimits, refuse: RequestHandler): Reque
     const address = addressOf(request);
     const line = lines.get(address) ?? { open: 0, waiting: new Set() };
     lines.set(address, line);
-    if (line.open < limits.openDocumentsPerAddress * clientsOf(request)) line.open += 1;
+    // A content host is asked on as many connections as eight addresses may hold: one that is shared gets half of them.
+    if (line.open < limits.openDocumentsPerAddress * Math.min(4, clientsOf(request))) line.open += 1;
     else if (!(await hasPlace(line, response, limits.documentWait)))
       return refuse(request, retryAfter(response, limits.documentWait / 1000), next);
     if (response.destroyed) return leave(address, line); // no event would report any more that its client has left

@@ -38,8 +38,8 @@ export function addOwnAccountPages(app: Express, pages: AccountPages): void {
   const proven = provenOnly(pages);
   const post = (path: string, work: Work) => app.post(path, ...ownForm, proven, signedIn(work));
   const everywhere = signedIn(async (request, response, subscriber) => {
-    if (field(request, 'credentials') !== '') await removeCredentials(state, subscriber);
     await endSessions(state, subscriber);
+    if (field(request, 'credentials') !== '') await removeCredentials(state, subscriber);
     await leave(pages, response);
   });
   app.post(

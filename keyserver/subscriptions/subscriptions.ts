@@ -153,7 +153,10 @@ export async function recordKeptElsewhere(
     if (hasEnded) await database.run(kept, source, plan);
     const sql = `INSERT INTO subscriptions (subscriber, plan, begins, ends, source, told) VALUES (?, ?, ?, ?, ?, ?)
       ON CONFLICT (source, plan) DO UPDATE SET subscriber = excluded.subscriber, ends = excluded.ends, told = excluded.told`;
-    await database.run(sql, subscriber, plan, hasEnded ? Math.max(from, periodFrom) : from, until, source, told);
+    // What was paid until now was paid for the other plan.
+    const wasOther = known.some((each) => each.plan !== plan && each.ends >= at);
+    const begins = wasOther ? Math.max(from, at) : hasEnded ? Math.max(from, periodFrom) : from;
+    await database.run(sql, subscriber, plan, begins, until, source, told);
   }
   const ended = known.filter(({ plan }) => !stands || !plans.includes(plan));
   const end =

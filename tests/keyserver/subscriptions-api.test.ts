@@ -15,7 +15,10 @@ const SECRET = 'whsec_of_this_test';
 const rig = rigForFile(() => {
   const secretFile = join(temporaryFolder(), 'stripe.secret');
   writeFileSync(secretFile, `${SECRET}\n`, { mode: 0o600 });
-  return { limits: { publishingRefusals: 20 }, config: { stripe: { secretFile, plans: { price_daily: 'daily' } } } };
+  return {
+    limits: { publishingRefusals: 20 },
+    config: { stripe: { secretFile, plans: { price_daily: 'daily', price_all: 'all' } } },
+  };
 });
 let token: string;
 beforeAll(async () => {
@@ -289,6 +292,43 @@ describe('Stripe', () => {
     expect((await held('gap@example.org')).map(({ from, until }: Record<string, number>) => [from, until])).toEqual([
       [start, start + 31 * DAY],
       [start + 180 * DAY, start + 231 * DAY],
+    ]);
+  });
+
+  it('gives another plan from the change on, and not for what was paid before (attack 131)', async () => {
+    const DAY = 86_400;
+    const start = now() - 200 * DAY;
+    await definePlan(rig.server.state, { name: 'all', title: 'All', sets: ['*'], zone: 'UTC' });
+    const tell = (price: string, day: number) => {
+      const period = { current_period_start: start, current_period_end: start + 365 * DAY };
+      const items = { data: [{ price: { id: price }, ...period }] };
+      const object = {
+        id: 'up',
+        metadata: { subscriber: 'up@example.org' },
+        status: 'active',
+        start_date: start,
+        items,
+      };
+      return send(object, start + day * DAY);
+    };
+    for (const [price, day] of [
+      ['price_daily', 0],
+      ['price_all', 190],
+      ['price_daily', 191],
+      ['price_all', 195],
+    ] as const)
+      await tell(price, day);
+    const days = (time: number) => (time - start) / DAY;
+    const rows = (await held('up@example.org')).map(({ plan, from, until }: Record<string, number>) => [
+      plan,
+      days(Number(from)),
+      days(Number(until)),
+    ]);
+    expect(rows.sort()).toEqual([
+      ['all', 190, 191],
+      ['all', 195, 366],
+      ['daily', 0, 190],
+      ['daily', 191, 195],
     ]);
   });
 
