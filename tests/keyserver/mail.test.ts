@@ -302,8 +302,8 @@ it('attack 140: asks the database the same for a name that is known and one that
     const [unknown, known] = [await asked(path, 'karx@example.org'), await asked(path, 'karl@example.org')];
     expect(unknown.length).toBeGreaterThan(0);
     expect(known.slice(0, unknown.length)).toEqual(unknown);
+    if (path === '/-/mail') await mailTo('karl@example.org'); // what comes after the answer is over
   }
-  await mailTo('karl@example.org');
 });
 
 it('changes and removes the password after signing in, and not otherwise', async () => {
