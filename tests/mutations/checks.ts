@@ -77,7 +77,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     attacks: [98],
     file: 'keyserver/reading-site/deliveries.ts',
-    find: 'if (line.open < limits.openDocumentsPerAddress * clientsOf(request))',
+    find: 'if (line.open < limits.openDocumentsPerAddress * Math.min(4, clientsOf(request)))',
     replace: 'if (line.open < Number.POSITIVE_INFINITY)',
   },
   {
