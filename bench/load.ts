@@ -49,7 +49,7 @@ export async function measureLoad(proxy: StartedProxy, load: Load, { directory }
   return { requestsPerSecond, processorTime: (spent * 1e6) / count };
 }
 
-/** What wrk says. */
+/** Output of wrk. */
 interface WrkReport {
   readonly count: number;
   readonly requestsPerSecond: number;

@@ -97,7 +97,7 @@ export function sourceOf(file: (urlPath: string) => Promise<Uint8Array | undefin
   return { file, metadata, timestamps: (_, isEnough) => inTurn([() => metadata(TIMESTAMP_FILE)], isEnough) };
 }
 
-/** What a reader has asked for. */
+/** Requests of a reader. */
 interface Asked {
   readonly fetched: Uint8Array[];
   requests: number;

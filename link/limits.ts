@@ -11,11 +11,11 @@ export const LIMITS = {
   certificate: 16_384,
   /** Of client certificates in a list: `held` has a bit for each. */
   clientCertificates: 8,
-  /** Of clients at once; beyond, one that is idle makes room. */
+  /** Connections of clients at once; beyond, one that is idle makes room. */
   connections: 1_024,
   /** The same of near relays, whose connections end a little later than those of their clients. */
   nearConnections: 2_048,
-  /** How long a connection is idle then, which makes room for one of an address that has as many. */
+  /** Idle time after which a connection makes room for one of an address that has as many. */
   idleWhenFull: 60_000,
   /** A connection without a byte for so long ends. */
   idle: 1_800_000,

@@ -11,7 +11,7 @@ import { cutConnection, plainSocketOf, rememberConnections } from './plain-socke
 
 /** Bounds of a listener. Lengths in bytes, times in milliseconds. */
 export interface ConnectionLimits {
-  /** At a time; beyond, the one that has been without a whole request for longest is closed, and where all have one, the new one. */
+  /** Connections at a time; beyond, the one that has been without a whole request for longest is closed, and where all have one, the new one. */
   readonly clientConnections: number;
   /** The same for the connections of one address; left out: no bound. */
   readonly clientConnectionsPerAddress?: number;
@@ -25,7 +25,7 @@ export interface ConnectionLimits {
 
 /** Pipelined requests for which a connection is read no further. One read of a socket may hold 2,000. */
 const PIPELINED = 32;
-/** What is read and dropped of a request that was answered early, to keep its connection. */
+/** Bytes that are read and dropped of a request that was answered early, to keep its connection. */
 export const DROPPED_OF_REQUEST = 16_777_216;
 /** Until a connection is destroyed whose client was told what is wrong: a reset at once could overtake the answer. */
 const FAREWELL = 1_000;
@@ -53,7 +53,7 @@ export function serverOptions(
 }
 
 interface Connection {
-  /** By which it is counted. */
+  /** Address by which it is counted. */
   readonly address: string | undefined;
   request?: IncomingMessage;
   response?: ServerResponse;
@@ -74,7 +74,7 @@ export type Explain = (
 ) => { readonly fields: string; readonly text: string };
 
 export interface ConnectionOptions {
-  /** By what connections are counted; `undefined`: not by address, as for proxies, which have those of everybody. */
+  /** Finds the address by which connections are counted; `undefined`: not by address, as for proxies, which have those of everybody. */
   readonly addressOf?: (socket: Socket) => string | undefined;
   readonly explain?: Explain;
 }
@@ -187,7 +187,7 @@ export class ClientConnections {
   }
 
   /**
-   * What came is not HTTP, or did not come. An answer says so where it can only be taken for the answer to just that: never in the midst of
+   * Answers what is not HTTP, or did not come. An answer says so where it can only be taken for the answer to just that: never in the midst of
    * another, never in place of one that is still owed.
    */
   #fail(error: NodeJS.ErrnoException, socket: Duplex): void {

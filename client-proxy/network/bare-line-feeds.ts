@@ -24,10 +24,10 @@ export function acceptBareLineFeeds(socket: Duplex): void {
 
 class AnswerHead {
   isOver = false;
-  /** Of the status line. */
+  /** Beginning of the status line. */
   #begin = '';
   #isFirstLine = true;
-  /** Of the line under way, what came in earlier chunks: its length and last byte. */
+  /** Length and last byte of the part of the present line that came in earlier chunks. */
   #length = 0;
   #last = 0;
 

@@ -25,7 +25,7 @@ export interface UpstreamOptions {
   readonly httpcrypt?: boolean | undefined;
   /** Name servers for what is not an address of a host; the system's if left out. */
   readonly dnsServers?: readonly string[] | undefined;
-  /** How addresses of hosts are found; as the system does if left out. */
+  /** Finds addresses of hosts; as the system does if left out. */
   readonly resolve?: ResolveName | undefined;
   readonly limits?: Limits | undefined;
 }

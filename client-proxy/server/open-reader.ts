@@ -41,7 +41,7 @@ export interface ProxyOptions extends StorageOptions {
   readonly trustSites?: readonly string[];
   /** DNS servers that are asked for proofs; the system's if left out. */
   readonly dnsServers?: readonly string[];
-  /** How addresses of hosts are found; as the system does if left out. */
+  /** Finds addresses of hosts; as the system does if left out. */
   readonly resolve?: ResolveName;
   /** PEM of a certificate authority to trust besides the usual ones. */
   readonly ca?: string;

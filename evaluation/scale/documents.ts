@@ -14,7 +14,7 @@ export interface Read {
   /** From nothing to the first document's entry, and what that fetches. */
   readonly cold: number;
   readonly coldBytes: number;
-  /** What a further document fetches if its bin is not there yet. */
+  /** Bytes that a further document fetches if its bin is not there yet. */
   readonly lookUpBytes: number;
 }
 

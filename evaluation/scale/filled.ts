@@ -63,7 +63,7 @@ async function addDevices({ database, now }: KeyServerState): Promise<void> {
   );
 }
 
-/** What the publisher makes, and what the key server does with it. @returns milliseconds for a further day */
+/** Measures the publisher's part, and the key server's. @returns milliseconds for a further day */
 async function newDay(state: KeyServerState): Promise<number> {
   const { importOf } = await importer(state);
   const period = await fresh('period');

@@ -11,7 +11,7 @@ import { type Cluster, startCluster } from '../../tests/support/postgres-cluster
 
 const RUNS = 5;
 
-/** For each request, with sixteen at a time. */
+/** Times of each request, with sixteen at a time. */
 export interface RequestCost {
   /** Milliseconds of a core: of the key server, and of a database beside it. */
   readonly processor: number;
@@ -47,7 +47,7 @@ export async function costOfRequests(
   return mediansOf(runs);
 }
 
-/** Of a key server on PostgreSQL. */
+/** Figures of a key server on PostgreSQL. */
 export async function costOnPostgres(): Promise<RequestCost> {
   await using endings = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'wispr-evaluate-keys-'));

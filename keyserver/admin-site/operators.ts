@@ -15,14 +15,14 @@ const SECRET_LENGTH = 32;
 export interface Operator {
   readonly id: number;
   readonly name: string;
-  /** When the session, or the link, ends. */
+  /** End of the session, or of the link. */
   readonly expires: number;
 }
 
 /** Seconds for which a passkey counts for whatever changes something. */
 const CONFIRMED_FOR = 600;
 
-/** Whether an operator's session was begun by a passkey just now. */
+/** Tells whether an operator's session was begun by a passkey just now. */
 export function isConfirmed({ expires }: Operator, now: number): boolean {
   return now - (expires - OPERATOR_SESSION_LIFETIME) < CONFIRMED_FOR;
 }

@@ -37,7 +37,7 @@ export function seriesOf(counts: readonly HourlyCount[], from: number, to: numbe
 
 const REFUSED = 'key-refused ';
 
-/** How many keys were refused, or events of Stripe not used, by reason, most first. */
+/** Counts keys that were refused, or events of Stripe that were not used, by reason, most first. */
 export function refusalsOf(
   counts: readonly HourlyCount[],
   kind: 'key-refused ' | 'stripe-unused ' = REFUSED,

@@ -44,7 +44,7 @@ export function createApp(
   });
   const limit = limitRequests(options.limits.requestsPerAddress, refuseTooMany);
   app.use((request, response, next) => {
-    // What a page of another site loads is refused later on: it could use up what the reader's address may do.
+    // Requests of another site's page are refused later on: they could use up what the reader's address may do.
     if (senderOf(request.headers) === 'elsewhere' && !isWindow(request.headers)) next();
     else limit(request, response, next);
   });

@@ -23,7 +23,7 @@ export function clientAddress(request: IncomingMessage, isTrustedProxy: IsTruste
 }
 
 /**
- * How many clients an address stands for: one, or in a network that many share, a class or a street.
+ * Counts the clients behind an address: one, or in a network that many share, a class or a street.
  *
  * @param isShared - `undefined`: there are no such networks
  */

@@ -1,4 +1,4 @@
-/** How requests are limited: docs/keyserver.md, "Limits". Failures are counted where guessing is the danger, all requests where load is. */
+/** Limits of requests: docs/keyserver.md, "Limits". Failures are counted where guessing is the danger, all requests where load is. */
 import type { Request, RequestHandler, Response } from 'express';
 import { rateLimit } from 'express-rate-limit';
 import { onceClosed } from '../../node-support/once-closed.ts';
@@ -33,7 +33,7 @@ export function limitRequests(limit: number, refuse: RequestHandler): RequestHan
   });
 }
 
-/** What is counted of failures: how many are too many in 15 minutes, or in `window` seconds, and of what. */
+/** Bound on failures: how many are too many in 15 minutes, or in `window` seconds, and of what. */
 export interface FailureLimit {
   /** No other limit has the same. */
   readonly kind: string;
@@ -110,7 +110,7 @@ export function addressOf(request: Request): string {
   return clientAddress(request, request.app.get('trust proxy fn'));
 }
 
-/** How many times the limits of one address apply to this one. */
+/** Counts the clients behind an address: the limits of one address apply so many times. */
 export function clientsOf(request: Request): number {
   return clientsBehind(request, request.app.get('trust proxy fn'), request.app.get('is shared'));
 }

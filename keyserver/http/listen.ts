@@ -67,7 +67,7 @@ export function checkAdminListener(settings: ListenerConfig | undefined, config:
   checkListener(settings, config);
 }
 
-/** Whether an origin is what version 0.1.0 wanted on loopback, where the pages have a name of their own now. */
+/** Tells whether an origin is that of version 0.1.0 on loopback, where the pages have a name of their own now. */
 export function isEarlierAdminOrigin(origin: string): boolean {
   return /^http:\/\/localhost(?::|$)/.test(origin);
 }

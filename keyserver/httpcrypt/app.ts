@@ -21,7 +21,7 @@ const NO_ROUTE = 'none';
 /** What is said about one request besides what stands in it. */
 export interface Circumstances {
   readonly address: string;
-  /** How many times the limits of one address apply to it. */
+  /** Number of clients behind it: the limits of one address apply so many times. */
   readonly clients: number;
   /** It cannot have been here before. */
   readonly fresh: boolean;
@@ -43,7 +43,7 @@ export interface HttpcryptAppOptions {
   /** Requests a minute of one address. */
   readonly requestsPerAddress: number;
   readonly isTrustedProxy: IsTrustedProxy;
-  /** Whether many clients share an address. */
+  /** Tells whether many clients share an address. */
   readonly isShared: IsTrustedProxy;
   /** Answers what is inside; does not throw. */
   readonly answer: (request: ChannelRequest, circumstances: Circumstances) => Promise<Answer>;

@@ -19,7 +19,7 @@ export interface MailFields {
   readonly publisher: string;
   readonly site: string;
   readonly name?: string;
-  /** What was done in an account, as a sentence begins. */
+  /** Change in an account, as a sentence begins. */
   readonly what?: string;
   readonly link?: string;
   /** `undefined`: the link alone. */

@@ -23,7 +23,7 @@ export interface Entrance {
   readonly origin: string;
   /** Where people sign in. */
   readonly account: string;
-  /** Whether documents are decrypted in browsers, of which a foreign page makes none read what is decrypted here. */
+  /** Tells whether documents are decrypted in browsers; a foreign page makes none of them read what is decrypted here. */
   readonly isInBrowser: () => Promise<boolean>;
   /** Answers a browser that has signed out. */
   readonly sendLeaving: (response: Response) => Promise<void>;

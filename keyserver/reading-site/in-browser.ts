@@ -75,7 +75,7 @@ export const onlyOwnWorker: RequestHandler = ({ headers, path }, _response, next
 
 /** Characters of the form that brings sealed keys: base64url of 128 KiB, and an address. */
 const ARRIVAL_LENGTH = 200_000;
-/** In the body of a form: an address would stay in the window's history where this answer fails. */
+/** Reads keys from a form: an address would stay in the window's history where this answer fails. */
 const arrival = formOf(ARRIVAL_LENGTH, 2);
 
 /** Adds the routes below `/-/`. */

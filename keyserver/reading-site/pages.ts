@@ -78,7 +78,7 @@ export interface SignInPage {
   readonly name: string;
   /** Whether name and password were tried, and did not fit. */
   readonly failed: boolean;
-  /** Whether the reader is signed in, and proves it once more. */
+  /** True where the reader is signed in, and proves it once more. */
   readonly again?: boolean;
   /** Why signing in another way has failed. */
   readonly refused?: RefusedSignIn;

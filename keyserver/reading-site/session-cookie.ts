@@ -61,7 +61,7 @@ function cookieOf(origin: string, purpose: string, more: CookieOptions = {}): Re
   };
 }
 
-/** Of two cookies of one name, another host may have set either, by a `Path` or `Domain` of its own: neither is taken. */
+/** Reads one cookie. Another host may have set either of two of one name, by a `Path` or `Domain` of its own: neither is taken. */
 function valueIn(header: string, name: string): string | undefined {
   const [value, another] = header.split(';').flatMap((pair) => parseCookie(pair)[name] ?? []);
   return another === undefined ? value : undefined;

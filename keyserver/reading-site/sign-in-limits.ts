@@ -40,7 +40,7 @@ export function limitMails(pages: SignInLimits, refuse: RequestHandler): Request
   ]);
   const { mailsPerNameAndDay } = limits;
   const daily = [
-    // So that one address does not use up what all of them may do.
+    // Keeps one address from using up what all of them may do.
     { kind: 'mails a day by address', limit: Math.ceil(mailsPerNameAndDay / 5), countedBy: 'name-and-address' },
     { kind: 'mails a day', limit: mailsPerNameAndDay, countedBy: 'name' },
   ] as const;

@@ -21,7 +21,7 @@ import { passkeysOf, removePasskey } from './passkeys.ts';
 /** Seconds after signing in, in which credentials, devices and addresses can be added, and the account deleted. */
 const PROVEN_FOR = 900;
 
-/** Whether the session was begun just now, and not by a code that another session has made. */
+/** Tells whether the session was begun just now, and not by a code that another session has made. */
 export async function isProven({ database, now }: KeyServerState, token: string): Promise<boolean> {
   const hash = sessionHashOf(token);
   const sql = 'SELECT proven FROM sessions WHERE token_hash = ? AND proven >= ?';

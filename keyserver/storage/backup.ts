@@ -23,7 +23,7 @@ const ALL_PAGES = 2 ** 31 - 1;
 const BESIDE = ['-wal', '-shm', '-journal'];
 const MADE = 'backup-made';
 
-/** What is restored, and how. */
+/** Copy to restore, and how. */
 interface Copied extends Pick<KeyServerConfig, 'masterKey'> {
   readonly file: string;
   readonly isMove: boolean;

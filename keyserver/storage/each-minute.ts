@@ -1,5 +1,7 @@
-/** What a running key server does every minute, and once more when it stops: adds to the audit trail's chain, stores counts, and removes
- * codes that have ended. */
+/**
+ * Work of a running key server every minute, and once more when it stops: it adds to the audit trail's chain, stores counts, and removes codes that
+ * have ended.
+ */
 import type { Logger } from 'pino';
 import { eachMinute } from '../../node-support/each-minute.ts';
 import { chainAudit } from './audit.ts';

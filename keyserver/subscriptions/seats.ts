@@ -14,7 +14,7 @@ export const MAXIMUM_SEATS = 100_000;
 /** Characters of a group's name: a number follows it. */
 const MAXIMUM_NAME_LENGTH = 57;
 
-/** What is noted in place of who used an invitation: it keeps the seat of a member who has left. */
+/** Note in place of the user of an invitation: it keeps the seat of a member who has left. */
 const LEFT = 'left';
 
 export interface Seats {

@@ -22,7 +22,7 @@ const LAST: readonly string[] = ['canceled', 'incomplete_expired'];
 export interface SubscriptionEvent {
   /** Of the subscription, at Stripe. */
   readonly id: string;
-  /** When it happened. */
+  /** Time at which it happened. */
   readonly at: number;
   /** No event follows, whenever others happened. */
   readonly isLast: boolean;
@@ -30,7 +30,7 @@ export interface SubscriptionEvent {
   readonly subscriber: string;
   /** Ids of the prices. */
   readonly prices: readonly string[];
-  /** Whether the prices were ever paid, as far as the event says. */
+  /** True where the prices were ever paid, as far as the event says. */
   readonly isPaid: boolean;
   readonly from: number;
   /** Beginning of the period that is being paid. */
@@ -38,7 +38,7 @@ export interface SubscriptionEvent {
   readonly until: number;
 }
 
-/** Up to the year 9999. */
+/** Last second of the year 9999. */
 const time = z.int().min(0).max(253_402_300_799);
 const period = { current_period_start: time.optional(), current_period_end: time.optional() };
 const item = z.object({ price: z.object({ id: z.string() }), ...period });

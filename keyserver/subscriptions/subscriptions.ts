@@ -113,14 +113,14 @@ export async function endSubscriptions(
 export interface KeptElsewhere {
   /** Names it there, and the system. */
   readonly source: string;
-  /** When it was as it is told, in seconds since 1970. */
+  /** Time at which it was as it is told, in seconds since 1970. */
   readonly at: number;
   /** Whatever else is told of it was so before. */
   readonly isLast: boolean;
   /** All that it is for; others that it was for before end. */
   readonly plans: readonly string[];
   readonly from: number;
-  /** From when it stands again, where it had ended. */
+  /** Time from which it stands again, where it had ended. */
   readonly periodFrom: number;
   readonly until: number;
 }
@@ -153,7 +153,7 @@ export async function recordKeptElsewhere(
     if (hasEnded) await database.run(kept, source, plan);
     const sql = `INSERT INTO subscriptions (subscriber, plan, begins, ends, source, told) VALUES (?, ?, ?, ?, ?, ?)
       ON CONFLICT (source, plan) DO UPDATE SET subscriber = excluded.subscriber, ends = excluded.ends, told = excluded.told`;
-    // What was paid until now was paid for the other plan.
+    // Payments until now were for the other plan.
     const wasOther = known.some((each) => each.plan !== plan && each.ends >= at);
     const begins = wasOther ? Math.max(from, at) : hasEnded ? Math.max(from, periodFrom) : from;
     await database.run(sql, subscriber, plan, begins, until, source, told);

@@ -21,7 +21,7 @@ export class Arrivals {
   }
 
   /**
-   * Where the relay is full, the connection that is idle longest is closed: of the address that has most, if that has more than the new one's;
+   * Admits a connection. Where the relay is full, the connection that is idle longest is closed: of the address that has most, if that has more than the new one's;
    * else of all, if it is idle for a minute.
    *
    * @returns whether there is room for it
@@ -33,12 +33,12 @@ export class Arrivals {
     return true;
   }
 
-  /** To be called when it is closed. */
+  /** Forgets a connection that was closed. */
   leave(socket: Socket): void {
     this.#open.delete(socket);
   }
 
-  /** To be called from time to time, since connections do not say when bytes pass. */
+  /** Looks at all from time to time, since connections do not say when bytes pass. */
   look(): void {
     for (const [{ bytesRead, bytesWritten }, arrival] of this.#open) {
       if (arrival.passed !== bytesRead + bytesWritten) arrival.active = this.#now();

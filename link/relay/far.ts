@@ -22,7 +22,7 @@ export interface FarOptions {
   readonly allowLocal?: readonly string[];
   /** File of the store. */
   readonly store: string;
-  /** How addresses of servers are found; as the system does if left out. */
+  /** Finds addresses of servers; as the system does if left out. */
   readonly resolve?: ResolveName;
   /** Hears what went wrong: a sentence without a full stop. */
   readonly report?: (what: string) => void;

@@ -66,7 +66,7 @@ it.each(CHANGES)('%s', async (wanted, change) => {
   ).toContain(wanted.replace('reader ada: openid', 'reader ada@example.org: openid'));
 });
 
-it('what changes nothing adds no row (attack 135)', async () => {
+it('adds no row for a command that changes nothing (attack 135)', async () => {
   const ada = { id: await rig.idOf('ada'), name: 'ada' };
   const repeated = [
     () => definePlan(state, { name: 'daily', sets: ['day-*'] }),

@@ -42,7 +42,7 @@ describe('addresses of names', () => {
     }
   });
 
-  it('of this computer are known without a name server: localhost, addresses, the hosts file', async () => {
+  it('finds localhost, addresses and names of the hosts file without a name server', async () => {
     const resolve = nameResolver([dns.address]);
     for (const name of ['localhost', 'x.LOCALHOST.'])
       expect(await resolve(name)).toContainEqual({ address: '127.0.0.1', family: 4 });
