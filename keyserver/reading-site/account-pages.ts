@@ -9,11 +9,11 @@ import { addressOf } from '../http/limits.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { deviceOfSession } from '../readers/browser-devices.ts';
 import { devicesOf, removeDevice } from '../readers/devices.ts';
-import { findAccount, setFirstPassword, signIn } from '../sign-in/accounts.ts';
+import { findAccount, signIn } from '../sign-in/accounts.ts';
 import { createEntryCode } from '../sign-in/document-sessions.ts';
 import { isProven } from '../sign-in/own-account.ts';
 import { MAXIMUM_PASSKEYS, passkeysOf } from '../sign-in/passkeys.ts';
-import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../sign-in/passwords.ts';
+import { MINIMUM_PASSWORD_LENGTH } from '../sign-in/passwords.ts';
 import { asReader } from '../storage/audit.ts';
 import { grantsOf, nameKey, type Subscriber } from '../subscriptions/subscribers.ts';
 import { plansOf } from '../subscriptions/subscriptions.ts';
@@ -29,7 +29,7 @@ import {
 import { documentLimit, openedOnly, refuseTooMany } from './own-pages.ts';
 import { accountPage, type SignInPage, signInPage } from './pages.ts';
 import { sameOriginOnly } from './session-cookie.ts';
-import { DAY, limitSignIns, rememberBrowser } from './sign-in-limits.ts';
+import { DAY, limitSignIns } from './sign-in-limits.ts';
 
 /** Adds the routes below `/-/` to the reading site. */
 export function addAccountPages(app: Express, pages: AccountPages): void {
@@ -50,9 +50,6 @@ export function addAccountPages(app: Express, pages: AccountPages): void {
     const name = (await subscriberOf(pages, request))?.name ?? '';
     await sendSignIn(pages, response, 200, { to: '/-/account', name, failed: false, again: name !== '' });
   });
-  app.post('/-/password', ...ownForm, form, provenOnly(pages), async (request, response) =>
-    acceptPassword(pages, request, response),
-  );
   app.post('/-/remove-device', ...ownForm, form, async (request, response) => acceptRemoval(pages, request, response));
   app.post('/-/forget', ...ownForm, (request, response) => acceptForgetting(pages, request, response));
   app.post('/-/sign-out', ...ownForm, (request, response) => acceptSignOut(pages, request, response));
@@ -123,12 +120,7 @@ async function sendOn(pages: AccountPages, request: Request, response: Response)
   response.redirect(303, `${documents}/-/enter?${new URLSearchParams({ code, to })}`);
 }
 
-async function showAccount(
-  pages: AccountPages,
-  request: Request,
-  response: Response,
-  problem: boolean = false,
-): Promise<void> {
+async function showAccount(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const subscriber = await subscriberOf(pages, request);
   if (!subscriber) return sendSignIn(pages, response, 401, { to: '/-/account', name: '', failed: false });
   const { state } = pages;
@@ -147,7 +139,7 @@ async function showAccount(
     hasPassword: (await findAccount(state.database, id)) !== undefined,
     minimumLength: MINIMUM_PASSWORD_LENGTH,
     program: await pages.program(),
-    problem: problem || queryOf(request, 'problem') === 'password',
+    problem: queryOf(request, 'problem') === 'password',
     byMail: pages.mail !== undefined,
     isProven: await isProven(state, pages.cookie.read(request) ?? ''),
     isMailed: pages.mail !== undefined && isMailAddress(name),
@@ -163,18 +155,6 @@ async function acceptSignIn(pages: AccountPages, request: Request, response: Res
   if (!session) return sendSignIn(pages, response, 403, { to, name, failed: true, again });
   await beginSession(pages, request, response, session);
   response.redirect(303, to);
-}
-
-async function acceptPassword(pages: AccountPages, request: Request, response: Response): Promise<void> {
-  const [subscriber, password] = [await subscriberOf(pages, request), field(request, 'password')];
-  if (subscriber && !isAcceptablePassword(password)) return showAccount(pages, request, response.status(400), true);
-  const [token, address] = [pages.cookie.read(request) ?? '', addressOf(request)];
-  if (subscriber && (await setFirstPassword(pages.state, token, { password, address })))
-    await Promise.all([
-      rememberBrowser(pages, response, subscriber),
-      tellAdded(pages, subscriber, 'A password was set'),
-    ]);
-  response.redirect(303, '/-/account');
 }
 
 async function acceptRemoval(pages: AccountPages, request: Request, response: Response): Promise<void> {

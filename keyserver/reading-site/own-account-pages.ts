@@ -48,7 +48,7 @@ export function addOwnAccountPages(app: Express, pages: AccountPages): void {
     (request, response, next) => (field(request, 'credentials') === '' ? next() : proven(request, response, next)),
     everywhere,
   );
-  post('/-/new-password', (request, response, subscriber) => acceptNewPassword(pages, request, response, subscriber));
+  post('/-/password', (request, response, subscriber) => acceptPassword(pages, request, response, subscriber));
   post('/-/connect-reader', (request, response, subscriber) => connectReader(pages, request, response, subscriber));
   post('/-/my-data', async (_request, response, { id }) => {
     response.attachment('my-data.json').type('json');
@@ -71,8 +71,8 @@ export function addOwnAccountPages(app: Express, pages: AccountPages): void {
   });
 }
 
-/** Replaces or, with `remove`, removes the password. Other sessions end. */
-async function acceptNewPassword(
+/** Sets or, with `remove`, removes the password. Other sessions end. */
+async function acceptPassword(
   pages: AccountPages,
   request: Request,
   response: Response,

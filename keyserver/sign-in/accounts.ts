@@ -71,7 +71,7 @@ export async function joinWithPassword(
 }
 
 /**
- * Replaces the password, for a session that was just begun by mail. The other sessions are the caller's to end.
+ * Sets the password, or replaces it. The other sessions are the caller's to end.
  *
  * @param token - of the session: hashing waits for its turn, and meanwhile it may have ended, with the subscriber even
  * @returns whether the session still stood when the password was hashed
@@ -85,32 +85,6 @@ export async function replacePassword(
   const stored = await hashPassword(state.hashing, password, address);
   return state.database.transaction(async () => {
     const subscriber = await findSession(state, token);
-    if (subscriber) await storePassword(state, subscriber.id, stored);
-    return subscriber !== undefined;
-  });
-}
-
-/**
- * Sets the first password of a subscriber who joined without one. An existing one is replaced by a new invitation only.
- *
- * @param token - of the session, as for {@link replacePassword}
- * @param password - one that `isAcceptablePassword`
- * @returns whether there was none before, and the session still stood when the password was hashed
- * @throws KeyServerError `busy`
- */
-export async function setFirstPassword(
-  state: KeyServerState,
-  token: string,
-  { password, address }: Pick<SignInAttempt, 'address' | 'password'>,
-): Promise<boolean> {
-  const withoutOne = async () => {
-    const subscriber = await findSession(state, token);
-    return subscriber && !(await findAccount(state.database, subscriber.id)) ? subscriber : undefined;
-  };
-  if (!(await withoutOne())) return false; // before the costly part
-  const stored = await hashPassword(state.hashing, password, address);
-  return state.database.transaction(async () => {
-    const subscriber = await withoutOne();
     if (subscriber) await storePassword(state, subscriber.id, stored);
     return subscriber !== undefined;
   });

@@ -45,7 +45,7 @@ const CHANGES: readonly [string, () => Promise<unknown>][] = [
     async () =>
       joinWithCode(state, (await rig.invite({ name: 'school', plan: 'daily', seats: 2 })).code.replaceAll('-', '')),
   ],
-  ['reader ada: password-removed ada', () => reader.post('/-/new-password', { remove: '1' })],
+  ['reader ada: password-removed ada', () => reader.post('/-/password', { remove: '1' })],
   ['reader ada: sessions-ended ada', () => reader.post('/-/sign-out-everywhere', {})],
   ['command: rename up3', () => command('admin', 'rename', 'up2', 'up3')],
   ['command: rotate recipient', () => command('admin', 'rotate', 'recipient')],

@@ -146,7 +146,7 @@ it('never tells whether a name is known', async () => {
 });
 
 it('attack 50: no form of another site asks for mail, takes a code, or deletes data', async () => {
-  for (const path of ['mail', 'mail-code', 'move', 'sign-up', 'delete', 'my-data', 'new-password', 'connect-reader'])
+  for (const path of ['mail', 'mail-code', 'move', 'sign-up', 'delete', 'my-data', 'password', 'connect-reader'])
     expect(
       (await browser().post(`/-/${path}`, { name: 'ada@example.org' }, { origin: 'https://evil.example' })).status,
     ).toBe(403);
@@ -254,16 +254,7 @@ it('attack 47, attack 133: a copied session adds no credential, connects no Read
   rig.passTime(1000);
   const password = 'a thiefs password';
   for (const thief of [copied, joined]) {
-    const paths = [
-      'new-password',
-      'password',
-      'move',
-      'connect-reader',
-      'my-data',
-      'delete',
-      'passkey/new',
-      'passkey/remove',
-    ];
+    const paths = ['password', 'move', 'connect-reader', 'my-data', 'delete', 'passkey/new', 'passkey/remove'];
     for (const path of paths) {
       const { status, text } = await thief.post(`/-/${path}`, { password, name: 'eve@example.org', as: 'json' });
       expect([path, status, text.includes('Confirm that it is you')]).toEqual([path, 403, true]);
@@ -274,7 +265,7 @@ it('attack 47, attack 133: a copied session adds no credential, connects no Read
   }
   const owner = browser();
   expect((await owner.signIn(name, 'the owners password')).status).toBe(303);
-  await owner.post('/-/new-password', { password: 'another of the owner' });
+  await owner.post('/-/password', { password: 'another of the owner' });
   expect(await mailTo(name)).toContain('A password was set');
   expect((await owner.post('/-/sign-out-everywhere', { credentials: '1' })).status).toBe(200);
   for (const ended of [owner, copied, joined]) expect((await ended.get('/-/account')).status).toBe(401);
@@ -310,15 +301,15 @@ it('changes and removes the password after signing in, and not otherwise', async
   const visitor = browser();
   await visitor.join(await rig.codeFor('hans@example.org'), 'correct horse');
   rig.passTime(1000);
-  await visitor.post('/-/new-password', { password: 'battery staple' });
+  await visitor.post('/-/password', { password: 'battery staple' });
   const signIn = (password: string) => browser().signIn('hans@example.org', password);
   expect((await signIn('battery staple')).status).toBe(403);
   const fresh = browser();
   await fresh.post('/-/mail-code', { code: codeIn(await ask(fresh, 'hans@example.org')) });
-  await fresh.post('/-/new-password', { password: 'battery staple' });
+  await fresh.post('/-/password', { password: 'battery staple' });
   expect((await signIn('battery staple')).status).toBe(303);
   expect((await visitor.get('/-/account')).status).toBe(401);
-  await fresh.post('/-/new-password', { remove: '1' });
+  await fresh.post('/-/password', { remove: '1' });
   expect((await signIn('battery staple')).status).toBe(403);
   await fresh.post('/-/sign-out-everywhere', {});
   expect((await fresh.get('/-/account')).status).toBe(401);
