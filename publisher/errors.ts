@@ -62,6 +62,16 @@ export const PUBLISH_ERRORS = {
     means: 'another copy of this workspace has published the same number, or changed the keys',
     remedy: '`wispr publish` makes a higher one; with other signing keys, use that copy',
   },
+  'workspace-behind': {
+    means:
+      'the last publication was made in another copy of this workspace, or with a later `publisher.keys`; nothing was published',
+    remedy:
+      'publish there, or bring its site and `publisher.keys` here; if they are lost: the same command with `--restored`, which publishes what is here and gives every set a new key',
+  },
+  'publishing-elsewhere': {
+    means: 'somebody else publishes this site at this moment; nothing was published',
+    remedy: 'wait until that has ended; a run that was killed is forgotten after two minutes',
+  },
   'clock-off': {
     means: "this clock is far ahead of the bucket's; readers refuse what is signed so",
     remedy: 'set the clock; what was signed already: `wispr keys rotate timestamp`, then `wispr publish`',

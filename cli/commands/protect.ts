@@ -7,7 +7,13 @@ import { readConfiguration } from '../../publisher/workspace/configuration/read.
 import { hasKeyServer } from '../../publisher/workspace/configuration/schema.ts';
 import { workspaceOf } from '../../publisher/workspace/workspace.ts';
 import { collect, locateConfiguration } from '../io/arguments.ts';
-import { JSON_OPTION, type OutputFlags, PASSPHRASE_OPTION, QUIET_OPTION } from '../io/common-options.ts';
+import {
+  JSON_OPTION,
+  type OutputFlags,
+  PASSPHRASE_OPTION,
+  QUIET_OPTION,
+  RESTORED_OPTION,
+} from '../io/common-options.ts';
 import { readPassphrase, warnOfOpenKeys } from '../io/passphrase.ts';
 import { showProtecting } from '../io/progress.ts';
 import { untilSignal } from '../io/signals.ts';
@@ -29,6 +35,7 @@ interface Flags extends SignerFlags, OutputFlags {
   passphraseFile?: string;
   dryRun?: boolean;
   rekey?: readonly string[];
+  restored?: boolean;
   watch?: boolean;
 }
 
@@ -45,6 +52,7 @@ export function addProtectCommand(program: Command): void {
     .option('--out <dir>', 'where to write, in place of "out" in the configuration')
     .option('--dry-run', 'say what would be done, without a passphrase, and do nothing')
     .option('--rekey <set>', 'give a set a new key; repeatable', collect)
+    .option(...RESTORED_OPTION)
     .option('--watch', 'go on, and protect again whenever the site changes')
     .option('--key <file>', 'sign with this key file too; repeatable', collect)
     .option(...PASSPHRASE_OPTION)
@@ -63,7 +71,7 @@ async function protect(site: string | undefined, flags: Flags): Promise<void> {
   if (flags.watch && flags.dryRun) throw new UsageError('--watch and --dry-run do not go together');
   const configurationFile = locateConfiguration(site, flags.config);
   const configuration = await readConfiguration(configurationFile); // before a passphrase is typed
-  const { out, rekey = [] } = flags;
+  const { out, rekey = [], restored = false } = flags;
   const what = { configurationFile, rekey, ...(out !== undefined && { out: resolve(out) }) };
   if (flags.dryRun) return sayWhatWouldBeDone(what, flags);
   const { keyStore, rootKeys, directory } = workspaceOf(configurationFile);
@@ -72,10 +80,11 @@ async function protect(site: string | undefined, flags: Flags): Promise<void> {
   await warnOfOpenKeys([keyStore, rootKeys]);
   const signers = await readSigners(flags);
   await untilSignal(async (signal) => {
-    const options = { ...what, passphrase, signers, signal, isWithKeyServer: hasKeyServer(configuration) };
+    const options = { ...what, passphrase, signers, signal, restored, isWithKeyServer: hasKeyServer(configuration) };
     if (!flags.watch) return protectOnce(options, flags);
     await watchSite(placesToWatch(configurationFile), signal, async (times) => {
-      if (times > 0) return tryAgain(() => protectOnce({ ...options, rekey: [] }, flags), flags, signal);
+      if (times > 0)
+        return tryAgain(() => protectOnce({ ...options, rekey: [], restored: false }, flags), flags, signal);
       await protectOnce(options, flags);
       if (!flags.quiet) say(`watching ${root}; Ctrl-C ends it`);
     });

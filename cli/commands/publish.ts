@@ -7,6 +7,7 @@ import { type PublishRun, publishFromWorkspace } from '../../publisher/publish/p
 import { locateTargets, missingDirectories, type PublishTargets } from '../../publisher/publish/targets.ts';
 import { hasKeyServer } from '../../publisher/workspace/configuration/schema.ts';
 import { collect, locateConfiguration } from '../io/arguments.ts';
+import { RESTORED_OPTION } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { readPassphrase, warnOfOpenKeys } from '../io/passphrase.ts';
 import { showProgress, showProtecting } from '../io/progress.ts';
@@ -31,6 +32,7 @@ interface Flags extends SiteFlags, SignerFlags {
   readonly protect: boolean;
   readonly dryRun?: boolean;
   readonly rekey?: readonly string[];
+  readonly restored?: boolean;
   readonly watch?: boolean;
   readonly yes?: boolean;
 }
@@ -50,6 +52,7 @@ export function addPublishCommand(program: Command): void {
     .option('--no-protect', 'publish what is in "out" as it is')
     .option('--dry-run', 'say what protecting the site would do, and do nothing; asks for no passphrase')
     .option('--rekey <set>', 'give a set a new key; repeatable', collect)
+    .option(...RESTORED_OPTION)
     .option('--watch', 'go on, and publish again whenever the site changes')
     .option('--key <file>', 'sign with this key file too; repeatable', collect)
     .option('--key-passphrase-file <file>', 'the passphrase of --key (once, or once for each)', collect)
@@ -90,16 +93,16 @@ interface Run extends Pick<PublishRun, 'passphrase'> {
 async function publishAgain(locate: () => Promise<PublishTargets>, run: Run, flags: Flags): Promise<void> {
   const places = await locate();
   await confirmNewTargets(places, flags);
-  await publishOnce(places, run, { ...flags, rekey: [] });
+  await publishOnce(places, run, { ...flags, rekey: [], restored: false });
 }
 
 async function publishOnce(places: PublishTargets, { passphrase, signers, signal }: Run, flags: Flags): Promise<void> {
-  const { rekey = [], quiet, json } = flags;
+  const { rekey = [], restored = false, quiet, json } = flags;
   const uploading = quiet ? undefined : showProgress('publishing', 'files');
   const protecting = showProtecting(quiet);
   const run: PublishRun = {
     ...{ places, passphrase, signal },
-    ...(flags.protect && { protect: { rekey, signers, ...protecting.shown } }),
+    ...(flags.protect && { protect: { rekey, restored, signers, ...protecting.shown } }),
     onProtected: (summary, highest) => {
       protecting.end();
       reportProtection(summary, highest, places, flags);
@@ -130,13 +133,13 @@ async function confirmNewTargets({ targets }: PublishTargets, { yes }: Flags): P
   }
 }
 
-function checkTogether({ protect, key, rekey, dryRun, watch }: Flags): void {
+function checkTogether({ protect, key, rekey, restored, dryRun, watch }: Flags): void {
   if (watch && (dryRun || !protect))
     throw new UsageError(`--watch and ${dryRun ? '--dry-run' : '--no-protect'} do not go together`);
   if (protect) return;
   if (key !== undefined) throw new UsageError('--no-protect and --key do not go together');
-  if (rekey !== undefined || dryRun)
-    throw new UsageError(`--no-protect and ${dryRun ? '--dry-run' : '--rekey'} do not go together`);
+  const other = (dryRun && '--dry-run') || (restored && '--restored') || (rekey && '--rekey');
+  if (other) throw new UsageError(`--no-protect and ${other} do not go together`);
 }
 
 function reportProtection(

@@ -5,6 +5,10 @@ export const JSON_OPTION = ['--json', 'print one JSON object'] as const;
 export const QUIET_OPTION = ['-q, --quiet', 'say nothing but errors and warnings'] as const;
 export const YES_OPTION = ['-y, --yes', 'answer every question with yes'] as const;
 export const PASSPHRASE_OPTION = ['--passphrase-file <file>', 'read the passphrase from this file'] as const;
+export const RESTORED_OPTION = [
+  '--restored',
+  'publish what is here, although the last publication was made with later keys; every set gets a new key',
+] as const;
 export const SITE_OPTION = ['-c, --config <file>', 'wispr.json, or its directory (default: this directory)'] as const;
 
 /** Flags of a command that can be quiet, and answer programs. */

@@ -11,7 +11,15 @@ import { setsDueForRekey } from './keys.ts';
 import type { SiteLocation } from './location.ts';
 import { inspectOutput } from './output.ts';
 import type { Inspected } from './phases.ts';
-import { areKeysOlder, checkRootsKnown, type Published, publishedIn, signAbove, unknownLists } from './published.ts';
+import {
+  behind,
+  checkRootsKnown,
+  isMadeElsewhere,
+  type Published,
+  publishedIn,
+  signAbove,
+  unknownLists,
+} from './published.ts';
 import { rolesOf } from './roles.ts';
 import { RunKeys } from './run-keys.ts';
 import { checkUseful, RunSections } from './sections.ts';
@@ -24,6 +32,8 @@ export interface InspectOptions {
   readonly rekey?: readonly string[];
   /** The highest publication that the authority or a target has: the next one gets a higher number. Default: the one in `out`. */
   readonly above?: Published | undefined;
+  /** Goes on although the last publication was made elsewhere: every set gets a new key. */
+  readonly restored?: boolean;
 }
 
 /**
@@ -34,7 +44,7 @@ export interface InspectOptions {
 export async function inspect(
   location: SiteLocation,
   index: PublisherIndex,
-  { passphrase, signers = [], rekey: wanted = [], above: highest }: InspectOptions,
+  { passphrase, signers = [], rekey: wanted = [], above: highest, restored = false }: InspectOptions,
   checkNotStopped: () => void,
 ): Promise<Inspected> {
   const { workspace, configuration, out, now } = location;
@@ -50,14 +60,15 @@ export async function inspect(
   await checkRootsKnown(out, keys.store);
   const isServed = configuration.publish === undefined;
   const above = highest ?? (isServed ? await publishedIn(out, roles.root) : undefined);
+  const isBehind = await isMadeElsewhere({ index, out }, publication, above);
+  if (isBehind && !restored) throw behind(above?.file.version);
   const unknown = unknownLists(index, above);
   const { rootId, root } = roles;
   const about = { rootId, nextRoot: root.version + 1, unknown, readOnly: false, checkNotStopped };
   const output = await inspectOutput(out, index, about);
-  const areOlder = areKeysOlder(index, publication, above);
   signAbove(index, unknown);
   sections.reconcile(index, output.signed, publisher);
-  const rekey = setsDueForRekey(configuration, setsSince, now, [...wanted, ...(areOlder ? sets.keys() : [])]);
+  const rekey = setsDueForRekey(configuration, setsSince, now, [...wanted, ...(isBehind ? sets.keys() : [])]);
   const appearance = await appearanceOf(configuration, workspace.directory, publisher);
   return {
     location,
@@ -68,7 +79,7 @@ export async function inspect(
     output,
     appearance,
     rekey,
-    areKeysOlder: areOlder,
+    isBehind,
     recipient,
   };
 }

@@ -35,14 +35,14 @@ export interface SecuredKeys {
  * @throws PublishError `output-failed`
  */
 export async function secureKeys(
-  { location, index, keys, sections, recipient, rekey, areKeysOlder }: Inspected,
+  { location, index, keys, sections, recipient, rekey, isBehind }: Inspected,
   needed: Iterable<string>,
   isAsked: boolean,
 ): Promise<SecuredKeys> {
   const { workspace, configuration, now } = location;
   const known = keys.contents.sets;
   // All those whose keys may have been replaced: they may get documents again.
-  const wanted = [...needed, ...(areKeysOlder ? known.keys() : [])];
+  const wanted = [...needed, ...(isBehind ? known.keys() : [])];
   const made = new Set(wanted.filter((name) => rekey.has(name) || !known.has(name)));
   const fresh = Array.from(made, (name): [string, Uint8Array] => [name, randomBytes(KEY_LENGTH)]);
   const sets = new Map([...keys.contents.sets, ...fresh]);
@@ -55,14 +55,14 @@ export async function secureKeys(
     periods: await namePeriods(periods),
   };
   const handedOver = recipient && digestOfHandOver(about, recipient, timestampOf(configuration, keys));
-  const isOther = areKeysOlder || index.fact('bundle') !== handedOver || !existsSync(workspace.bundle);
+  const isOther = isBehind || index.fact('bundle') !== handedOver || !existsSync(workspace.bundle);
   const bundleIsNew = handedOver !== undefined && isOther;
   const hasOther = kept.length !== keys.contents.kept.length || !isSameList(periods, keys.contents.periods);
   if (made.size + sections.made.size > 0 || bundleIsNew || hasOther) {
     const rings = new Map([...keys.contents.sections, ...sections.made]);
     // An older key store does not know which serials were used: the time is above all of them (docs/spec/keys.md, section 9).
     const next = keys.contents.serial + (bundleIsNew ? 1 : 0);
-    const serial = areKeysOlder || (isAsked && bundleIsNew) ? Math.max(next, now) : next;
+    const serial = isBehind || (isAsked && bundleIsNew) ? Math.max(next, now) : next;
     const contents = { ...keys.contents, kept, periods, sections: rings, sets, serial };
     await keys.change(contents);
     if (bundleIsNew && recipient !== undefined) {

@@ -21,7 +21,7 @@ export interface Inspected {
   /** Sets that get a new key. */
   readonly rekey: ReadonlySet<string>;
   /** Whether the key store is older than what was published: every set gets a new key then. */
-  readonly areKeysOlder: boolean;
+  readonly isBehind: boolean;
   /** The key server's public key, if it is there. */
   readonly recipient: Uint8Array | undefined;
 }

@@ -87,14 +87,14 @@ const LOST = { missing: 'knows of no finished run', damaged: 'is damaged' } as c
 
 /** Describes what was missing or older, and how the run dealt with it. */
 function recoveredFrom(
-  { location: { workspace }, index: { lost }, output, areKeysOlder }: Inspected,
+  { location: { workspace }, index: { lost }, output, isBehind }: Inspected,
   known: number,
 ): string[] {
   return [
     ...(lost && !output.isEmpty ? [`${workspace.database} ${LOST[lost]}: every document is written again`] : []),
-    ...(areKeysOlder
+    ...(isBehind
       ? [
-          `publisher.keys is older than the last publication (it knows publication ${known}): every set has a new key; repeat what you changed since with "wispr keys"`,
+          `publisher.keys knew publication ${known}, and not the last one: every set has a new key; repeat what was changed since with "wispr keys"`,
         ]
       : []),
   ];

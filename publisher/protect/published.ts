@@ -62,14 +62,30 @@ export function signAbove(index: PublisherIndex, unknown: readonly RoleRow[]): v
 }
 
 /**
- * Whether the key store is older than the last publication: then any set key in it may have been replaced since.
+ * Whether the last publication was made in another copy of the workspace, or with a later key store than this: to publish would undo it, and any
+ * set key may have been replaced since.
  *
  * @param known - the last publication that the key store has signed
  */
-export function areKeysOlder(index: PublisherIndex, known: number, above: Published | undefined): boolean {
-  // A closing publication is made without lists, and not noted in the key store.
-  const published = above === undefined ? 0 : above.file.version - (above.snapshot.closed ? 1 : 0);
-  return known < Math.max(published, Number(index.fact('version') ?? 0));
+export async function isMadeElsewhere(
+  { index, out }: { readonly index: PublisherIndex; readonly out: string },
+  known: number,
+  above: Published | undefined,
+): Promise<boolean> {
+  if (index.fact('behind') === 'yes' || known < Number(index.fact('version') ?? 0)) return true;
+  if (above === undefined) return false;
+  const { file, snapshot } = above;
+  if (snapshot.closed) return known < file.version - 1; // any copy may withdraw the publication before
+  if (known < file.version) return true;
+  const own = await readIfThere(join(out, METADATA_PATH, metadataFile('snapshot', file.version)));
+  return own !== undefined && (await hexDigest(own)) !== file.sha256;
+}
+
+/** @param details - what is known of the later publication, as the rest of the sentence */
+export function behind(version: number | undefined, details = ''): PublishError {
+  const what = version === undefined ? 'the last publication' : `publication ${version}`;
+  const message = `${what} was made in another copy of this workspace, or with a later publisher.keys${details}`;
+  return new PublishError('workspace-behind', message, { fields: { ...(version !== undefined && { version }) } });
 }
 
 /**

@@ -21,6 +21,7 @@ import {
 } from '../publication/signed.ts';
 import { type Delivery, deliver } from './deliver.ts';
 import { checkNotStopped, eachTarget } from './each-target.ts';
+import { checkMadeHere } from './elsewhere.ts';
 import { findHighest, type Highest, type Reached } from './highest.ts';
 import { type Pruned, pruneTarget } from './prune.ts';
 import { keepTimestamp, type OpenSiteOptions, type Site, withSite } from './site.ts';
@@ -30,7 +31,7 @@ import { type Uploaded, type UploadProgress, upload } from './upload.ts';
 export interface PublishRun extends OpenSiteOptions {
   readonly places: PublishTargets;
   /** How the site is protected first. Left out: what is in `out` is published as it is. */
-  readonly protect?: Pick<ProtectOptions, 'rekey' | 'signers' | 'onProgress'> | undefined;
+  readonly protect?: Pick<ProtectOptions, 'rekey' | 'restored' | 'signers' | 'onProgress'> | undefined;
   /** Called with what protecting did, before anything is sent. */
   readonly onProtected?: (summary: ProtectSummary, highest: Highest) => void;
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
@@ -70,7 +71,11 @@ export async function publishFromWorkspace(
   run: PublishRun,
 ): Promise<{ readonly summary: PublishSummary; readonly protection: ProtectSummary | undefined }> {
   const { places, passphrase, signal, onProgress, onProtected } = run;
-  const highest = await withSite(places, run, findHighest);
+  const highest = await withSite(places, run, async (site) => {
+    const found = await findHighest(site);
+    if (!run.protect?.restored) await checkMadeHere(site, found.snapshot);
+    return found;
+  });
   throwIfNone(highest);
   const protection =
     run.protect &&

@@ -35,6 +35,7 @@ import {
   type SignedSnapshot,
   type SnapshotPublication,
 } from '../publication/signed.ts';
+import { checkMadeHere } from './elsewhere.ts';
 import { findHighest } from './highest.ts';
 import { type PublishSummary, publishSite } from './publish.ts';
 import { claimVersion, type Site, signSnapshot } from './site.ts';
@@ -60,7 +61,7 @@ export interface Rollback {
  *
  * @param version - the earlier publication. Default: the highest one below the current one with other documents
  * @param confirm - shown what changes; rejects to give up
- * @throws PublishError `argument-invalid`, `publication-missing`, `signatures-missing`; as `publishSite`
+ * @throws PublishError `argument-invalid`, `publication-missing`, `signatures-missing`, `workspace-behind`; as `publishSite`
  */
 export async function rollBack(
   site: Site,
@@ -70,6 +71,7 @@ export async function rollBack(
   const highest = await findHighest(site);
   const current = highest.snapshot;
   if (current === undefined) throw missing(site.out);
+  await checkMadeHere(site, current);
   checkSignsAlone(site);
   const old = await openEarlier(site, current, version);
   const before = await openSnapshot(current, site.output, site.roots);

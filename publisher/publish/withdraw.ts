@@ -1,6 +1,7 @@
 /** `wispr withdraw`: a closing publication, above everything seen. Readers are shown nothing until a higher one. */
 import { closingSnapshotMetadata, ROLE_VALIDITY } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
+import { isMadeElsewhere } from '../protect/published.ts';
 import { missing, type SignedSnapshot } from '../publication/signed.ts';
 import { bringTo, type Confirmation } from './confirm.ts';
 import { findCurrent, findHighest } from './highest.ts';
@@ -48,6 +49,7 @@ async function currentOf(site: Site): Promise<SignedSnapshot> {
 
 /** The snapshot lies in `out` before the authority names it: a run that is killed in between can be repeated. */
 async function close(site: Site, current: SignedSnapshot): Promise<SignedSnapshot> {
+  if (await isMadeElsewhere(site, site.store.contents.publication, current)) site.index.setFact('behind', 'yes');
   const version = await claimVersion(site, current.file.version);
   const about = { version, expires: site.now() + ROLE_VALIDITY.snapshot };
   return signSnapshot(site, closingSnapshotMetadata(about, current.snapshot.roles));

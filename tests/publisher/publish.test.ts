@@ -9,6 +9,7 @@ import type { Target } from '../../node-support/storage/target.ts';
 import { readTimestamp } from '../../publisher/authority/authority.ts';
 import { rotateRole } from '../../publisher/keys/change-roots.ts';
 import { TIMESTAMP_PATH } from '../../publisher/publication/files.ts';
+import { rollBack } from '../../publisher/publish/rollback.ts';
 import { locateTargets } from '../../publisher/publish/targets.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import { withLock, workspaceOf } from '../../publisher/workspace/workspace.ts';
@@ -112,7 +113,43 @@ describe('publishing to a directory', () => {
     expect(await snapshot(place)).toEqual(before);
   });
 
-  it('of two copies of a workspace that make the same number, one is refused, and goes above the other next time', async () => {
+  it('attack 144: refuses to undo what was published from another copy of the workspace, until told to', async () => {
+    await the.publish();
+    const other = await the.copy();
+    await other.made.write('new.html', page('From there.'));
+    await rm(join(other.made.source, 'gone.html'));
+    await other.publish();
+    const before = await snapshot(place);
+    const refused = {
+      code: 'workspace-behind',
+      message: expect.stringContaining('1 document of it is not in the site here: /new.html'),
+    };
+    await expect(the.publish()).rejects.toMatchObject(refused);
+    await expect(the.on((site) => rollBack(site, undefined, async () => {}))).rejects.toMatchObject(refused);
+    await made.protect(); // makes publication 2 as well, and does not hide that the other is another one
+    await expect(the.publish()).rejects.toMatchObject(refused);
+    expect(await snapshot(place)).toEqual(before);
+    const { summary, protection } = await the.publish({ protect: { restored: true } });
+    expect(summary).toMatchObject({ publication: 3, behind: [] });
+    expect(protection?.sets).toMatchObject([{ isRekeyed: true }]);
+    await expect(other.publish()).rejects.toMatchObject({ code: 'workspace-behind' });
+    expect((await the.publish()).summary).toMatchObject({ publication: 3 });
+  });
+
+  it('attack 144: withdraws from any copy of the workspace, which is refused afterwards as before', async () => {
+    await the.publish();
+    const stale = await the.copy();
+    for (const text of ['B.', 'C.']) {
+      await made.write('a.html', page(text));
+      await the.publish();
+    }
+    await stale.withdraw(); // of what it knows: the target is left behind
+    expect(await stale.withdraw()).toMatchObject({ publication: 4, behind: [] });
+    await expect(stale.publish()).rejects.toMatchObject({ code: 'workspace-behind' });
+    expect((await the.publish()).summary).toMatchObject({ publication: 5, behind: [] });
+  });
+
+  it('of two copies of a workspace that make the same number, one is refused, and goes above the other when told to', async () => {
     await the.publish();
     const other = await the.copy();
     await made.write('a.html', page('From here.'));
@@ -124,7 +161,9 @@ describe('publishing to a directory', () => {
     });
     expect(await found()).toEqual([]);
     the.changes = {};
-    expect((await the.publish()).summary).toMatchObject({ publication: 3, behind: [] });
+    await expect(the.publish()).rejects.toMatchObject({ code: 'workspace-behind' });
+    const restored = await the.publish({ protect: { restored: true } });
+    expect(restored.summary).toMatchObject({ publication: 3, behind: [] });
   });
 
   it('attack 28: confirms no older publication, whatever a host shows', async () => {

@@ -10,6 +10,7 @@ import { verifyOwnSnapshot } from '../../core/publication/verify-roles.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { rotateRole } from '../../publisher/keys/change-roots.ts';
 import { READER_OPTIONS, verifyChain } from '../../publisher/keys/roots.ts';
+import type { Progress } from '../../publisher/protect/phases.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import { publishedIn } from '../../publisher/protect/published.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
@@ -83,8 +84,10 @@ describe('an output of another copy of the workspace', () => {
     const kill = () => {
       throw new Error('killed');
     };
-    await expect(workspace.protect({ onProgress: ({ stage }) => stage === 'writing' && kill() })).rejects.toThrow();
-    await workspace.protect();
+    await expect(workspace.protect({ onProgress: kill })).rejects.toMatchObject({ code: 'workspace-behind' });
+    const killed = { restored: true, onProgress: ({ stage }: Progress) => stage === 'writing' && kill() };
+    await expect(workspace.protect(killed)).rejects.toThrow('killed');
+    await workspace.protect({ restored: true });
     await expectWhole();
   });
 });
@@ -116,9 +119,9 @@ describe('files of an earlier time', () => {
     await workspace.published({ store });
     const above = await publishedIn(workspace.out, await verifyChain((await workspace.keyStore()).roots));
     await restore('protected', 'publisher.db', 'publisher.keys');
-    const { publication, recovered } = await workspace.protect({ above, now: nowInSeconds() + 60 });
+    const { publication, recovered } = await workspace.protect({ above, restored: true, now: nowInSeconds() + 60 });
     expect(publication).toMatchObject({ version: 4, isNew: true });
-    expect(recovered).toEqual([expect.stringContaining('publisher.keys is older')]);
+    expect(recovered).toEqual([expect.stringContaining('publisher.keys knew publication 1')]);
     await expectWhole();
   });
 
@@ -174,8 +177,9 @@ describe('an older key store', () => {
     await copyAll();
     await workspace.protect({ rekey: [set?.name ?? ''] });
     await restore('publisher.keys');
-    const { recovered, sets, changes } = await workspace.protect();
-    expect(recovered).toEqual([expect.stringContaining('publisher.keys is older')]);
+    await expect(workspace.protect()).rejects.toMatchObject({ code: 'workspace-behind' });
+    const { recovered, sets, changes } = await workspace.protect({ restored: true });
+    expect(recovered).toEqual([expect.stringContaining('publisher.keys knew publication 1')]);
     expect(sets).toEqual([expect.objectContaining({ isNew: true, isRekeyed: true })]);
     expect(changes.rekeyed).toBe(3);
     await expectWhole();

@@ -1,5 +1,5 @@
 /** A workspace that publishes to several targets, step by step as `wispr publish`, `timestamp` and `withdraw` do. */
-import { cp, readFile, rm } from 'node:fs/promises';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Target } from '../../node-support/storage/target.ts';
@@ -46,7 +46,8 @@ export class Publishing {
     await cp(this.made.directory, directory, { recursive: true });
     onTestFinished(() => rm(directory, { recursive: true }));
     const [source, configurationFile] = [join(directory, 'site'), join(directory, 'wispr.json')];
-    return new Publishing({ ...this.made, directory, source, configurationFile });
+    const write = async (path: string, text: string | Uint8Array) => writeFile(join(source, path), text);
+    return new Publishing({ ...this.made, directory, source, configurationFile, write });
   }
 
   async places(target?: string): Promise<PublishTargets> {

@@ -17,6 +17,8 @@ export type FactName =
   | 'shownAt'
   /** Whose pages lie in `out`: `protect` or `rollback`. */
   | 'pages'
+  /** `yes`: this copy of the workspace withdrew a publication that was made in another. */
+  | 'behind'
   /** Bits of the number of bins. */
   | 'bins'
   /** The version of the last publication. */

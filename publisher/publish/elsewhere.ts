@@ -1,0 +1,30 @@
+/** Several people, each with a copy of the workspace: nobody undoes in silence what another has published. */
+import { locate } from '../protect/location.ts';
+import { behind, isMadeElsewhere } from '../protect/published.ts';
+import { contentsOf, delegatedRoles } from '../publication/roles.ts';
+import { openSnapshot, type SignedSnapshot } from '../publication/signed.ts';
+import { sourceAtTarget } from '../publication/sources.ts';
+import { count, someOf } from '../text.ts';
+import type { Site } from './site.ts';
+
+/**
+ * Refuses where the highest publication was made in another copy of the workspace, and names its documents that are not in the site here.
+ *
+ * @throws PublishError `workspace-behind`
+ */
+export async function checkMadeHere(site: Site, highest: SignedSnapshot | undefined): Promise<void> {
+  if (highest === undefined || !(await isMadeElsewhere(site, site.store.contents.publication, highest))) return;
+  const lost = await missingHere(site, highest).catch(() => []); // a target may lack lists
+  const what = `${count(lost.length, 'document')} of it ${lost.length === 1 ? 'is' : 'are'} not in the site here: ${someOf(lost)}`;
+  throw behind(highest.file.version, lost.length === 0 ? '' : `; ${what}`);
+}
+
+/** Paths of documents, sorted. */
+async function missingHere({ targets, output, roots, configurationFile }: Site, highest: SignedSnapshot) {
+  const [source = output] = targets.map(sourceAtTarget);
+  const paths = new Set<string>();
+  for await (const role of delegatedRoles(await openSnapshot(highest, source, roots)))
+    for (const { path } of (await contentsOf(role)).documents) paths.add(path);
+  for (const { path } of (await locate({ configurationFile })).walk.files()) paths.delete(path);
+  return [...paths].sort();
+}
