@@ -15,11 +15,12 @@ export function isoDay(time: number): string {
 /** The lines of `wispr admin list` about the publication. */
 export function describePublication(publication: PublicationOverview | null): string[] {
   if (!publication) return ['No publication yet: the publisher hands it over with "wispr publish"'];
-  const { version, withdrawn, signed, expires, signsHere, expiries, pushes } = publication;
-  const who = signsHere ? 'signed again here' : 'signed again by the publisher';
+  const { version, withdrawn, published, who, place, signed, expires, signsHere, expiries, pushes } = publication;
+  const signer = signsHere ? 'signed again here' : 'signed again by the publisher';
   return [
     `Publication ${version}${withdrawn ? ', WITHDRAWN: no timestamp is signed until there is a higher version' : ''}`,
-    `  timestamp of ${isoTime(signed)}, fresh until ${isoTime(expires)}, ${who}`,
+    `  published at ${isoTime(published)} by ${who}${place === '' ? '' : ` from ${place}`}`,
+    `  timestamp of ${isoTime(signed)}, fresh until ${isoTime(expires)}, ${signer}`,
     ...expiries.map((role) => `  ${role.role} expires on ${isoDay(role.expires)}`),
     ...pushes.map(({ target, succeeded, failed }) => {
       const last = succeeded === null ? 'never' : isoTime(succeeded);

@@ -3,14 +3,15 @@ import type { Express } from 'express';
 import type { Logger } from 'pino';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
-import { BUNDLE_PATH, HAND_OVER_LIMITS, PUBLICATION_PATH, TOKEN_PATH } from '../../core/publication/hand-over.ts';
+import { BUNDLE_PATH, HAND_OVER_LIMITS, PUBLICATION_PATH, PUBLISHING_PATH } from '../../core/publication/hand-over.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { isNotModified } from '../../reading/validators.ts';
 import { noStore } from '../http/app.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import { importBundle, type Origins } from '../publication/import-bundle.ts';
 import type { TimestampKeeper } from '../publication/keeper.ts';
-import { readMetadata } from '../publication/stored.ts';
+import { holdSite, parseRun, releaseSite } from '../publication/publishing.ts';
+import { readMetadata, readPublication } from '../publication/stored.ts';
 import { listTokens } from '../publication/tokens.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -27,6 +28,7 @@ export interface PublicationOptions {
 /** Seconds for which others may keep a copy. The timestamp is what readers ask for to learn of news. */
 const TIMESTAMP_AGE = 60;
 const VERSIONED_AGE = 3600;
+const MAXIMUM_RUN_LENGTH = 1024;
 
 export function addPublicationRoutes(app: Express, options: PublicationOptions): void {
   addMetadataRoute(app, options);
@@ -49,6 +51,11 @@ function addMetadataRoute(app: Express, { state: { database }, limits }: Publica
   });
 }
 
+/** Names the token, and the place. */
+function sayWho({ who, place }: { readonly who: string; readonly place: string }) {
+  return { by: who.replace(/^token /, ''), from: place };
+}
+
 function addPublishingRoutes(app: Express, options: PublicationOptions): void {
   const { state, keeper, origins, log, limits } = options;
   const guards = [
@@ -62,9 +69,20 @@ function addPublishingRoutes(app: Express, options: PublicationOptions): void {
     if (result.outcome === 'pinned') log.warn('a publisher was pinned: compare its fingerprint in "wispr admin list"');
     response.json(result);
   });
-  app.get(TOKEN_PATH, ...guards, async (_request, response) => {
+  app.get(PUBLISHING_PATH, ...guards, async (_request, response) => {
     const own = (await listTokens(state)).find(({ name }) => response.locals.actor === `token ${name}`);
-    response.json({ expires: own?.expires });
+    const known = await readPublication(state.database);
+    const last = known && { publication: known.snapshotVersion, time: known.published, ...sayWho(known) };
+    response.json({ expires: own?.expires, last });
+  });
+  app.put(PUBLISHING_PATH, ...guards, body(MAXIMUM_RUN_LENGTH), async (request, response) => {
+    const other = await holdSite(actingState(state, response), parseRun(bytesOf(request.body)));
+    if (!other) return void response.status(204).end();
+    response.status(409).json({ error: 'publishing-elsewhere', since: other.since, ...sayWho(other) });
+  });
+  app.delete(`${PUBLISHING_PATH}/:run`, ...guards, async (request, response) => {
+    await releaseSite(state, String(request.params.run));
+    response.status(204).end();
   });
   app.put(PUBLICATION_PATH, ...guards, body(HAND_OVER_LIMITS.length), async (request, response) => {
     const accepted = await keeper.accept(bytesOf(request.body), response.locals.actor);

@@ -28,6 +28,10 @@ export interface Overview {
 export interface PublicationOverview {
   readonly version: number;
   readonly withdrawn: boolean;
+  /** When it came, from whom, and from where. */
+  readonly published: number;
+  readonly who: string;
+  readonly place: string;
   /** When the timestamp was signed, and until when it is fresh. */
   readonly signed: number;
   readonly expires: number;
@@ -96,13 +100,14 @@ export async function overview(state: KeyServerState): Promise<Overview> {
 export async function describePublication({ database }: KeyServerState): Promise<PublicationOverview | null> {
   const known = await readPublication(database);
   if (!known) return null;
-  const { snapshotVersion, version, expires, expiries } = known;
+  const { snapshotVersion, version, expires, expiries, published, who, place } = known;
   const signsHere = (await database.first('SELECT 1 FROM timestamp_key')) !== undefined;
   const pushes = await database.all<PublicationOverview['pushes'][number]>(
     'SELECT target, succeeded, failed FROM pushes ORDER BY target',
   );
   const withdrawn = isWithdrawn(known);
-  return { version: snapshotVersion, withdrawn, signed: version, expires, signsHere, expiries, pushes };
+  const about = { withdrawn, published, who, place };
+  return { version: snapshotVersion, ...about, signed: version, expires, signsHere, expiries, pushes };
 }
 
 /** All in three queries: however many there are, a database elsewhere is not asked for each. */

@@ -17,6 +17,7 @@ import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { readTimestampKey } from './key.ts';
+import { placeOf } from './publishing.ts';
 import {
   followRoots,
   goodSnapshot,
@@ -86,8 +87,11 @@ export function acceptHandOver(
       await storePublication(sign.database, { ...before, expiries: message.expiries });
       return { outcome: 'current', timestamp: before.timestamp, publication };
     }
-    const timestamp = await storeConfirmed(sign, root, { ...message, snapshotVersion: publication });
-    if (!isSame) await audit(state, 'publication', String(publication));
+    const came = isSame ? before : { published: sign.now, who: state.actor, place: await placeOf(state) };
+    const { published, who, place } = came;
+    const about = { snapshotVersion: publication, published, who, place };
+    const timestamp = await storeConfirmed(sign, root, { ...message, ...about });
+    if (!isSame) await audit(state, 'publication', String(publication), { from: place || undefined });
     return { outcome: 'current', timestamp, publication };
   });
 }
@@ -125,7 +129,8 @@ export function adopt(state: KeyServerState, found: FoundPublication, freshSecon
     if (before === undefined || timestamp === undefined || !(await exceeds(timestamp, before, root))) return false;
     const { version: snapshotVersion } = await verifyOwnSnapshot(found.snapshot, root, STRICT);
     await storeRoots(sign.database, found.furtherRoots, roots.length);
-    const adopted = { snapshot: found.snapshot, snapshotVersion, expiries: before.expiries };
+    const came = { published: sign.now, who: state.actor, place: '' };
+    const adopted = { snapshot: found.snapshot, snapshotVersion, expiries: before.expiries, ...came };
     await storeConfirmed(sign, root, adopted, timestamp.version);
     return true;
   });
@@ -194,7 +199,7 @@ async function compareWith(
 async function storeConfirmed(
   { database, signer, now, freshSeconds }: Signing,
   root: RootMetadata,
-  { snapshot, snapshotVersion, expiries }: Pick<Publication, 'snapshot' | 'snapshotVersion' | 'expiries'>,
+  known: Omit<Publication, 'expires' | 'timestamp' | 'version'>,
   above = 0,
 ): Promise<Uint8Array> {
   const before = await readPublication(database);
@@ -202,9 +207,10 @@ async function storeConfirmed(
   const seen = Math.max(previous?.version ?? 0, above);
   checkClock(seen, now);
   const about = { version: timestampVersion(now, seen), expires: now + freshSeconds };
+  const { snapshot, snapshotVersion, expiries, published, who, place } = known;
   const facts = { version: snapshotVersion, length: snapshot.length, sha256: sha256Of(snapshot) };
   const timestamp = signMetadata(timestampMetadata(about, facts), [usable(signer, root)]);
-  await storePublication(database, { snapshot, timestamp, snapshotVersion, ...about, expiries });
+  await storePublication(database, { snapshot, timestamp, snapshotVersion, ...about, expiries, published, who, place });
   return timestamp;
 }
 

@@ -37,22 +37,30 @@ export interface Publication {
   readonly expires: number;
   /** When other roles expire, as the publisher said. */
   readonly expiries: readonly RoleExpiry[];
+  /** When it came, in seconds since 1970. */
+  readonly published: number;
+  /** Who handed it over, as the audit trail names them; `server` where it was found at a target. */
+  readonly who: string;
+  /** From where, as its publisher said; `''`: unknown. */
+  readonly place: string;
 }
 
 export async function readPublication(database: Database): Promise<Publication | undefined> {
   const sql =
-    'SELECT snapshot, timestamp, snapshot_version AS "snapshotVersion", version, expires, expiries FROM publication';
+    'SELECT snapshot, timestamp, snapshot_version AS "snapshotVersion", version, expires, expiries, published, who, place FROM publication';
   const row = await database.first<Publication & { readonly expiries: string }>(sql);
   return row && { ...row, expiries: JSON.parse(row.expiries) };
 }
 
 export async function storePublication(database: Database, publication: Publication): Promise<void> {
-  const { snapshot, timestamp, snapshotVersion, version, expires, expiries } = publication;
-  const columns = 'id, snapshot, timestamp, snapshot_version, version, expires, expiries';
-  const sql = `INSERT INTO publication (${columns}) VALUES (1, ?, ?, ?, ?, ?, ?)
+  const { snapshot, timestamp, snapshotVersion, version, expires, expiries, published, who, place } = publication;
+  const columns = 'id, snapshot, timestamp, snapshot_version, version, expires, expiries, published, who, place';
+  const sql = `INSERT INTO publication (${columns}) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET snapshot = excluded.snapshot, timestamp = excluded.timestamp,
-      snapshot_version = excluded.snapshot_version, version = excluded.version, expires = excluded.expires, expiries = excluded.expiries`;
-  await database.run(sql, snapshot, timestamp, snapshotVersion, version, expires, JSON.stringify(expiries));
+      snapshot_version = excluded.snapshot_version, version = excluded.version, expires = excluded.expires, expiries = excluded.expiries,
+      published = excluded.published, who = excluded.who, place = excluded.place`;
+  const facts = [snapshotVersion, version, expires, JSON.stringify(expiries), published, who, place];
+  await database.run(sql, snapshot, timestamp, ...facts);
 }
 
 /** Whether the current publication is a closing one. */

@@ -274,7 +274,19 @@ CREATE TABLE publication (
   snapshot_version ${integer} NOT NULL,
   version ${integer} NOT NULL,
   expires ${integer} NOT NULL,
-  expiries TEXT NOT NULL
+  expiries TEXT NOT NULL,
+  published ${integer} NOT NULL,
+  who TEXT NOT NULL,
+  place TEXT NOT NULL
+)${strict};
+
+-- The run that publishes now: publication/publishing.ts.
+CREATE TABLE publishing (
+  run TEXT PRIMARY KEY,
+  who TEXT NOT NULL,
+  place TEXT NOT NULL,
+  since ${integer} NOT NULL,
+  ends ${integer} NOT NULL
 )${strict};
 
 -- When timestamps were last pushed, and when that last failed.

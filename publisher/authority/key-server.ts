@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { request } from 'undici';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { isJsonObject, type JsonObject } from '../../core/encoding/canonical-json.ts';
-import { BUNDLE_PATH, PUBLICATION_PATH, TOKEN_PATH } from '../../core/publication/hand-over.ts';
+import { BUNDLE_PATH, PUBLICATION_PATH, PUBLISHING_PATH } from '../../core/publication/hand-over.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
@@ -87,7 +87,7 @@ function isOpenToOthers(stats: Stats): boolean {
 
 /** @throws PublishError `key-server-refused`, `key-server-unreachable` */
 export async function handOverKeys(access: KeyServerAccess, bundle: Uint8Array): Promise<void> {
-  const { status, bytes } = await exchange(access, BUNDLE_PATH, bundle);
+  const { status, bytes } = await exchange(access, BUNDLE_PATH, { body: bundle });
   if (status < 200 || status > 299) throw refusal(access, 'the keys', status, bytes);
 }
 
@@ -104,7 +104,7 @@ export async function putPublication(
   message: Uint8Array,
   version: number,
 ): Promise<Uint8Array> {
-  const { status, bytes } = await exchange(access, PUBLICATION_PATH, message);
+  const { status, bytes } = await exchange(access, PUBLICATION_PATH, { body: message });
   const answer = jsonIn(bytes);
   const timestamp = fromBase64url(answer?.timestamp);
   if (status === 200 && timestamp) return timestamp;
@@ -127,23 +127,71 @@ export async function fetchTimestamp(access: KeyServerAccess): Promise<Uint8Arra
   throw unreachable(access.origin, status === 200 ? 'what it has is too long for a timestamp' : `${status}`);
 }
 
+/** Who publishes, or has. Times in seconds since 1970. */
+export interface RunInTheWay {
+  /** Name of the token. */
+  readonly by: string;
+  /** User and machine. */
+  readonly from: string;
+  readonly since: number;
+}
+
+/** What the key server tells a publisher. */
+export interface PublishingState {
+  /** Until when the token is good, in seconds since 1970. */
+  readonly expires: number;
+  /** The current publication; `undefined`: there is none. */
+  readonly last: (Omit<RunInTheWay, 'since'> & { readonly publication: number; readonly time: number }) | undefined;
+}
+
+/** @throws PublishError `key-server-refused`, `key-server-unreachable` */
+export async function fetchPublishing(access: KeyServerAccess): Promise<PublishingState> {
+  const { status, bytes } = await exchange(access, PUBLISHING_PATH);
+  const { expires, last } = jsonIn(bytes) ?? {};
+  if (status !== 200 || typeof expires !== 'number') throw refusal(access, 'the token', status, bytes);
+  if (!isJsonObject(last)) return { expires, last: undefined };
+  const { publication, time } = last;
+  return { expires, last: { publication: Number(publication), time: Number(time), ...names(last) } };
+}
+
 /**
- * Until when the token is good, in seconds since 1970.
+ * Says that a run publishes, or still does.
  *
- * @throws PublishError `key-server-refused`, `key-server-unreachable`
+ * @returns the run that is in its way; `undefined` also where the key server does not answer
+ * @throws PublishError `key-server-refused`
  */
-export async function fetchTokenEnd(access: KeyServerAccess): Promise<number> {
-  const { status, bytes } = await exchange(access, TOKEN_PATH);
-  const expires = jsonIn(bytes)?.expires;
-  if (status === 200 && typeof expires === 'number') return expires;
-  throw refusal(access, 'the token', status, bytes);
+export async function putRun(
+  access: KeyServerAccess,
+  run: { readonly run: string; readonly from: string },
+): Promise<RunInTheWay | undefined> {
+  const body = Buffer.from(JSON.stringify(run));
+  const answer = await exchange(access, PUBLISHING_PATH, { body }).catch((error: unknown) => {
+    if (!isUnreachable(error)) throw error;
+  });
+  if (answer === undefined || answer.status < 300) return undefined;
+  const { status, bytes } = answer;
+  const other = jsonIn(bytes);
+  if (status === 409 && other?.error === 'publishing-elsewhere') return { since: Number(other.since), ...names(other) };
+  const failure = refusal(access, 'to let this run publish', status, bytes);
+  if (isUnreachable(failure)) return undefined;
+  throw failure;
+}
+
+/** @throws PublishError `key-server-unreachable` */
+export async function releaseRun(access: KeyServerAccess, run: string): Promise<void> {
+  await exchange(access, `${PUBLISHING_PATH}/${run}`, { method: 'DELETE' });
+}
+
+function names({ by, from }: JsonObject): { by: string; from: string } {
+  const shown = (value: unknown) => (typeof value === 'string' && value !== '' ? printable(value.slice(0, 200)) : '?');
+  return { by: shown(by), from: shown(from) };
 }
 
 /** The metadata that the key server serves: timestamp, roots, the current snapshot. */
 export function placeAtKeyServer(access: KeyServerAccess): PublicationSource {
   return {
     read: async (path, maximum) => {
-      const { status, bytes } = await exchange(access, path, undefined, maximum);
+      const { status, bytes } = await exchange(access, path, { maximum });
       return status === 200 ? bytes : undefined;
     },
   };
@@ -171,15 +219,20 @@ function reasonOf(said: string): string | undefined {
 /** undici has no total time: its own begin anew with every byte. */
 const NO_TIMES = { headersTimeout: 0, bodyTimeout: 0 };
 
-/** Puts a body, or gets; reads no more of the answer than `maximum` bytes. All of it together has a time limit. */
+/** Puts a body, gets, or does what `method` says; reads no more of the answer than `maximum` bytes. All of it together has a time limit. */
 async function exchange(
   { origin, token, limits = LIMITS, signal: given }: KeyServerAccess,
   path: string,
-  body?: Uint8Array,
-  maximum = MAXIMUM_ANSWER,
+  {
+    body,
+    method = body ? 'PUT' : 'GET',
+    maximum = MAXIMUM_ANSWER,
+  }: { readonly body?: Uint8Array; readonly method?: 'DELETE' | 'GET' | 'PUT'; readonly maximum?: number } = {},
 ): Promise<{ status: number; bytes: Buffer }> {
   const headers = { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/octet-stream' }) };
-  const asking = body ? { method: 'PUT', headers, body } : path === TOKEN_PATH && { headers };
+  // Metadata are public: whoever answers in the place of the key server gets no token for them.
+  const isOpen = method === 'GET' && path !== PUBLISHING_PATH;
+  const asking = { method, ...(!isOpen && { headers }), ...(body && { body }) };
   const ask = async (signal: AbortSignal) => {
     const answer = await request(origin + path, { ...asking, ...NO_TIMES, signal });
     return { status: answer.statusCode, bytes: await startOf(answer.body, maximum + 1) };

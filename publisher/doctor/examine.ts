@@ -12,7 +12,7 @@ import {
 } from '../../node-support/doctor/network.ts';
 import { shownChecks } from '../../node-support/doctor/shown.ts';
 import { isBucket } from '../../node-support/storage/open.ts';
-import { fetchTokenEnd, readToken } from '../authority/key-server.ts';
+import { fetchPublishing, readToken } from '../authority/key-server.ts';
 import { readConfiguration } from '../workspace/configuration/read.ts';
 import { hasKeyServer, originsOf } from '../workspace/configuration/schema.ts';
 import { workspaceOf } from '../workspace/workspace.ts';
@@ -66,8 +66,8 @@ function tokenCheck(origin: string, file: string): Check {
     check: 'token',
     remedy: NEW_TOKEN,
     run: async (signal) => {
-      const ends = await fetchTokenEnd({ origin, token: await readToken(file), signal });
-      return untilEnd(ends, nowInSeconds(), ASKED_FOR, NEW_TOKEN);
+      const { expires } = await fetchPublishing({ origin, token: await readToken(file), signal });
+      return untilEnd(expires, nowInSeconds(), ASKED_FOR, NEW_TOKEN);
     },
   };
 }

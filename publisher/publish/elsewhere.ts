@@ -1,4 +1,6 @@
 /** Several people, each with a copy of the workspace: nobody undoes in silence what another has published. */
+import { utcMinute } from '../../node-support/clock.ts';
+import { fetchPublishing } from '../authority/key-server.ts';
 import { locate } from '../protect/location.ts';
 import { behind, isMadeElsewhere } from '../protect/published.ts';
 import { contentsOf, delegatedRoles } from '../publication/roles.ts';
@@ -16,7 +18,15 @@ export async function checkMadeHere(site: Site, highest: SignedSnapshot | undefi
   if (highest === undefined || !(await isMadeElsewhere(site, site.store.contents.publication, highest))) return;
   const lost = await missingHere(site, highest).catch(() => []); // a target may lack lists
   const what = `${count(lost.length, 'document')} of it ${lost.length === 1 ? 'is' : 'are'} not in the site here: ${someOf(lost)}`;
-  throw behind(highest.file.version, lost.length === 0 ? '' : `; ${what}`);
+  throw behind(highest.file.version, `${await byWhom(site, highest)}${lost.length === 0 ? '' : `; ${what}`}`);
+}
+
+/** Who published it, from where, and when, where the key server knows. */
+async function byWhom({ keyServer }: Site, { file }: SignedSnapshot): Promise<string> {
+  const state = keyServer && (await fetchPublishing(keyServer).catch(() => undefined));
+  if (state?.last?.publication !== file.version) return '';
+  const { by, from, time } = state.last;
+  return `, by ${by} from ${from} at ${utcMinute(time)}`;
 }
 
 /** Paths of documents, sorted. */

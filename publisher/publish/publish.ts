@@ -5,6 +5,7 @@ import { isoTime } from '../../core/publication/metadata.ts';
 import { checkExpiry } from '../../core/publication/verify-roles.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { handOverKeys, isUnreachable } from '../authority/key-server.ts';
+import { whileHolding } from '../authority/publishing-run.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import type { ProtectOptions } from '../protect/protect.ts';
@@ -62,14 +63,24 @@ const LEFTOVER_AGE = 3600;
 /** Milliseconds for removing old files: the next run goes on. */
 const PRUNING = 1_800_000;
 
+export interface PublishedWorkspace {
+  readonly summary: PublishSummary;
+  readonly protection: ProtectSummary | undefined;
+}
+
 /**
  * The whole of `wispr publish`: looks what anyone has, protects, publishes. After any failure, the same run finishes.
  *
  * @throws as `protectSite` and `publishSite`; the failure of the first target where none could be looked at
  */
-export async function publishFromWorkspace(
-  run: PublishRun,
-): Promise<{ readonly summary: PublishSummary; readonly protection: ProtectSummary | undefined }> {
+export function publishFromWorkspace(run: PublishRun): Promise<PublishedWorkspace> {
+  const { token, configuration } = run.places;
+  const { signal, keyServerLimits: limits } = run;
+  const access = token !== undefined && { origin: configuration.keyServer, token, signal, ...(limits && { limits }) };
+  return whileHolding(access || undefined, () => publishHeld(run));
+}
+
+async function publishHeld(run: PublishRun): Promise<PublishedWorkspace> {
   const { places, passphrase, signal, onProgress, onProtected } = run;
   const highest = await withSite(places, run, async (site) => {
     const found = await findHighest(site);

@@ -22,6 +22,7 @@ import {
   snapshotMetadata,
 } from '../../core/publication/writer.ts';
 import { replaceFile as replaceCopy } from '../../node-support/files/write-file.ts';
+import { whileHolding } from '../authority/publishing-run.ts';
 import { PublishError } from '../errors.ts';
 import { appearanceOf } from '../protect/appearance.ts';
 import { encodeTeaser } from '../protect/site-page.ts';
@@ -63,7 +64,15 @@ export interface Rollback {
  * @param confirm - shown what changes; rejects to give up
  * @throws PublishError `argument-invalid`, `publication-missing`, `signatures-missing`, `workspace-behind`; as `publishSite`
  */
-export async function rollBack(
+export function rollBack(
+  site: Site,
+  version: number | undefined,
+  confirm: (plan: RollbackPlan) => Promise<void>,
+): Promise<Rollback> {
+  return whileHolding(site.keyServer, () => rollBackHeld(site, version, confirm));
+}
+
+async function rollBackHeld(
   site: Site,
   version: number | undefined,
   confirm: (plan: RollbackPlan) => Promise<void>,

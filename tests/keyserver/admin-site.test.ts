@@ -67,7 +67,8 @@ async function publicationOf(now: number) {
   const of = { version: 41_203, expires: now + 20 * DAY };
   const snapshot = signMetadata(snapshotMetadata(of, [['targets', facts]]), [signer]);
   const about = { snapshotVersion: 41_203, version: now - 540, expires: now + 2 * DAY - 540, expiries };
-  return { snapshot, timestamp: Buffer.from('{}'), ...about };
+  const came = { published: now - 3600, who: 'token anna', place: 'anna@desk' };
+  return { snapshot, timestamp: Buffer.from('{}'), ...about, ...came };
 }
 
 /** A browser that is signed in, without a screen. */

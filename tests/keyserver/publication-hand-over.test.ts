@@ -6,7 +6,7 @@ import {
   encodeHandOver,
   HAND_OVER_LIMITS,
   PUBLICATION_PATH,
-  TOKEN_PATH,
+  PUBLISHING_PATH,
 } from '../../core/publication/hand-over.ts';
 import { roleSigner } from '../../core/publication/keys.ts';
 import { overview } from '../../keyserver/operations/overview.ts';
@@ -120,13 +120,38 @@ describe('a publisher with a token', () => {
   });
 
   it('learns until when its token is good, and nobody else does', async () => {
-    const ask = (authorization: string) => fetch(the.rig.server.url + TOKEN_PATH, { headers: { authorization } });
+    const ask = (authorization: string) => fetch(the.rig.server.url + PUBLISHING_PATH, { headers: { authorization } });
     const { token: shop } = await createToken(the.rig.server.state, 'shop', 30, 'subscriptions');
     expect(await (await ask(`Bearer ${the.token}`)).json()).toEqual({ expires: the.now() + 30 * 86_400 });
     for (const wrong of ['', `Bearer ${the.token}x`, `Bearer ${shop}`]) {
       const response = await ask(wrong);
       expect([response.status, await response.json()]).toEqual([401, { error: 'token-refused' }]);
     }
+  });
+
+  it('attack 144: publishes while nobody else does, and says who published last', async () => {
+    const { state, url } = the.rig.server;
+    const { token: other } = await createToken(state, 'berta', 30);
+    const put = async (letter: string, authorization?: string) => {
+      const body = Buffer.from(JSON.stringify({ run: letter.repeat(22), from: `${letter}@desk` }));
+      const response = await the.put(PUBLISHING_PATH, body, authorization);
+      return response.status === 204 ? 204 : { status: response.status, ...(await response.json()) };
+    };
+    const since = the.now();
+    expect(await put('a')).toBe(204);
+    expect(await put('a')).toBe(204);
+    const refused = { status: 409, error: 'publishing-elsewhere', by: 'publisher', from: 'a@desk', since };
+    expect(await put('b', `Bearer ${other}`)).toEqual(refused);
+    await the.publish(7);
+    const authorization = `Bearer ${other}`;
+    const ask = async () => (await fetch(url + PUBLISHING_PATH, { headers: { authorization } })).json();
+    expect(await ask()).toMatchObject({ last: { publication: 7, by: 'publisher', from: 'a@desk', time: since } });
+    the.rig.passTime(121); // the run was killed
+    expect(await put('b', authorization)).toBe(204);
+    await fetch(`${url}${PUBLISHING_PATH}/${'b'.repeat(22)}`, { method: 'DELETE', headers: { authorization } });
+    expect(await put('a')).toBe(204);
+    for (const wrong of ['{}', '[]', '{', JSON.stringify({ run: 'a'.repeat(22), from: 'x'.repeat(101) })])
+      expect((await the.put(PUBLISHING_PATH, Buffer.from(wrong))).status).toBe(400);
   });
 
   it('attack 93: the token is in no log, no list and not in the database', async () => {

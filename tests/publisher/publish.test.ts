@@ -314,7 +314,7 @@ describe('a key server', () => {
   beforeEach(async () => {
     [asked, status] = [[], 200];
     host = await startContentHost();
-    for (const path of ['/v1/bundle', '/v1/publication']) {
+    for (const path of ['/v1/publishing', '/v1/bundle', '/v1/publication']) {
       host.handlers.set(path, async (request, response) => {
         request.resume();
         asked.push(`${path} ${await publicationAt(place)} ${request.headers.authorization}`);
@@ -328,7 +328,7 @@ describe('a key server', () => {
 
   it('gets the keys before anything is sent', async () => {
     await the.publish();
-    expect(asked[0]).toBe(`/v1/bundle 0 Bearer ${token}`);
+    expect(asked.slice(0, 2)).toEqual([`/v1/publishing 0 Bearer ${token}`, `/v1/bundle 0 Bearer ${token}`]);
   });
 
   it('that refuses keeps everything as it was, and its token stays out of the message', async () => {

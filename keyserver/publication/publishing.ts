@@ -1,0 +1,70 @@
+/** Who publishes at this moment: of several people with a copy of the workspace, one at a time. docs/spec/keys.md, "Handing over". */
+import { printable } from '../../node-support/printable.ts';
+import { KeyServerError } from '../errors.ts';
+import type { KeyServerState } from '../storage/state.ts';
+
+/** Seconds after which a run is forgotten that has not asked again. */
+const HELD = 120;
+const MAXIMUM_PLACE_LENGTH = 100;
+const RUN = /^[A-Za-z0-9_-]{22}$/;
+
+/** A run of `wispr publish` or `rollback`. */
+export interface PublishingRun {
+  /** 128 random bits, base64url: tells runs apart. */
+  readonly run: string;
+  /** User and machine, as the publisher's program says: for people's eyes. */
+  readonly place: string;
+}
+
+/** The run that holds the site. */
+export interface Holder {
+  /** As the audit trail names them. */
+  readonly who: string;
+  readonly place: string;
+  /** Seconds since 1970. */
+  readonly since: number;
+}
+
+/** Reads the body of a request. @throws KeyServerError `argument-invalid` */
+export function parseRun(bytes: Uint8Array): PublishingRun {
+  try {
+    const { run, from } = JSON.parse(new TextDecoder().decode(bytes));
+    if (RUN.test(run) && typeof from === 'string' && from.length <= MAXIMUM_PLACE_LENGTH)
+      return { run, place: printable(from) };
+  } catch {
+    // No JSON object.
+  }
+  throw new KeyServerError('argument-invalid', 'a run has "run", 22 characters of base64url, and "from"');
+}
+
+/**
+ * Lets a run begin, or go on: no other one begins for two minutes.
+ *
+ * @param state - says who asks
+ * @returns the run that is in its way, if there is one
+ */
+export function holdSite({ database, now, actor }: KeyServerState, run: PublishingRun): Promise<Holder | undefined> {
+  return database.transaction(async () => {
+    const other = await database.first<Holder>(
+      'SELECT who, place, since FROM publishing WHERE ends >= ? AND run <> ?',
+      now(),
+      run.run,
+    );
+    if (other) return other;
+    await database.run('DELETE FROM publishing WHERE run <> ?', run.run);
+    const sql = `INSERT INTO publishing (run, who, place, since, ends) VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT (run) DO UPDATE SET ends = excluded.ends`;
+    await database.run(sql, run.run, actor, run.place, now(), now() + HELD);
+    return undefined;
+  });
+}
+
+/** Ends a run. */
+export async function releaseSite({ database }: KeyServerState, run: string): Promise<void> {
+  await database.run('DELETE FROM publishing WHERE run = ?', run);
+}
+
+/** From where a publisher publishes who has said so; `''` where that is not known. */
+export async function placeOf({ database, actor }: KeyServerState): Promise<string> {
+  return (await database.first<{ place: string }>('SELECT place FROM publishing WHERE who = ?', actor))?.place ?? '';
+}

@@ -1,0 +1,49 @@
+/** Holds a site at its key server while one copy of the workspace publishes it. */
+import { randomBytes } from 'node:crypto';
+import { hostname, userInfo } from 'node:os';
+import { utcMinute } from '../../node-support/clock.ts';
+import { PublishError } from '../errors.ts';
+import { type KeyServerAccess, putRun, type RunInTheWay, releaseRun } from './key-server.ts';
+
+/** Milliseconds: the key server forgets a run that has not asked again for two minutes. */
+const RENEWAL = 40_000;
+const FAREWELL = { request: 5000, sending: 4 };
+
+/**
+ * Does `work` while no other copy of the workspace publishes the site. Where the key server does not answer, nobody is kept out: what was published
+ * meanwhile is refused when the publication is handed over.
+ *
+ * @throws PublishError `publishing-elsewhere`, `key-server-refused`; whatever `work` throws
+ */
+export async function whileHolding<Result>(
+  access: KeyServerAccess | undefined,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (access === undefined) return work();
+  const run = { run: randomBytes(16).toString('base64url'), from: place() };
+  const other = await putRun(access, run);
+  if (other) throw elsewhere(other);
+  const timer = setInterval(() => putRun(access, run).catch(() => {}), RENEWAL);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+    await releaseRun({ ...access, limits: FAREWELL, signal: undefined }, run.run).catch(() => {}); // it ends by itself
+  }
+}
+
+/** This user and machine, for other people's eyes. In a container, a user may have no name. */
+function place(): string {
+  let user: string;
+  try {
+    user = userInfo().username;
+  } catch {
+    user = `user ${process.getuid?.() ?? '?'}`;
+  }
+  return `${user}@${hostname()}`.slice(0, 100);
+}
+
+function elsewhere({ by, from, since }: RunInTheWay): PublishError {
+  const message = `${by} publishes this site, from ${from}, since ${utcMinute(since)}`;
+  return new PublishError('publishing-elsewhere', message);
+}
