@@ -39,6 +39,10 @@ export const FILE_FINDINGS = {
     remedy:
       'where it runs another version of wispr than you publish with, publish again with that one; else ask its operator',
   },
+  'publication-behind': {
+    means: 'the key server or another content host has a newer publication',
+    remedy: 'run `wispr publish` again, or copy the site again; a cache may be a minute behind',
+  },
   'path-refused': { means: 'no document can have the path that was named', remedy: 'check the path' },
   unreadable: { means: 'it could not be read or fetched', remedy: 'check permissions and network' },
 } as const satisfies ErrorCatalogue;
@@ -49,6 +53,7 @@ const KINDS: Readonly<Partial<Record<FindingCode, FindingKind>>> = {
   'file-missing': 'missing',
   'metadata-missing': 'missing',
   'metadata-expired': 'stale',
+  'publication-behind': 'stale',
   'publication-expired': 'stale',
   'publication-withdrawn': 'stale',
   'clock-off': 'stale',

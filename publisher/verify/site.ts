@@ -43,6 +43,8 @@ export interface KnownSite {
   readonly site: string;
   /** Origin of the reading site. */
   readonly reading: string;
+  /** Origin of the key server. */
+  readonly keyServer: string;
   /** Whether there is no key server, and the reading site lies here. */
   readonly serverless: boolean;
   /** Of the publisher. */
@@ -91,6 +93,7 @@ export async function readSite(
   const { accent, subscribe = '', reader: program } = settings ?? {};
   const about = {
     site,
+    keyServer: descriptor.keyServer,
     reading,
     content,
     program,

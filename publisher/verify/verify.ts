@@ -13,6 +13,7 @@ import type { PublishedDocument } from '../publication/roles.ts';
 import { PathSet } from '../publish/inventory.ts';
 import { isKeyFilePath } from '../serverless/key-files.ts';
 import { READING_SITE_FILES } from '../serverless/reading-site.ts';
+import { checkNewest } from './behind.ts';
 import { Leftovers } from './leftovers.ts';
 import { checkPublication, type DocumentChoice, type PublicationCheckOptions } from './publication.ts';
 import { checkReadingSite } from './reading-site.ts';
@@ -102,6 +103,7 @@ export async function verifyUrl(url: URL, options: VerifyUrlOptions = {}): Promi
   const named = paths.length > 0 ? new NamedDocuments(paths, base, report) : undefined;
   const choice = named ?? (sample === undefined ? undefined : new Sample(sample));
   await checkPublication(site, source, report, { choice, onProgress });
+  await checkNewest(site, report);
   await (site.serverless ? checkServerlessSite(site, source, report) : checkReadingSite(site, report));
   if (choice) report.notes.push(choice.note());
   return report.finish();

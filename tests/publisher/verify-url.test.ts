@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { urlPathOf } from '../../core/site/path.ts';
 import type { VerifyReport } from '../../publisher/verify/report.ts';
 import { WebSource } from '../../publisher/verify/sources.ts';
@@ -55,6 +55,30 @@ describe('a published site', () => {
     const paths = [`${url}a/b%20c.html`, '/large.bin'];
     expect(await verifyUrl(url, { paths })).toMatchObject({ encrypted: 2, signed: 0, findings: [] });
     expect(findings(await verify())).toContain('/.well-known/wispr/1.root.json metadata-missing');
+  });
+
+  it('is behind where another of its content hosts has a newer publication', async () => {
+    const other = await startContentHost();
+    onTestFinished(() => other.close());
+    const made = await createWorkspace({ 'a.html': PAGE }, { content: [host.origin, other.origin] });
+    onTestFinished(() => made.remove());
+    const serveAt = async ({ files }: ContentHost) => {
+      for (const [path, content] of await snapshot(made.out))
+        files.set(urlPathOf(`/${path}`), Buffer.from(content, 'base64'));
+    };
+    await made.protect();
+    host.files.clear();
+    await serveAt(host);
+    await serveAt(other);
+    expect(await verify()).toMatchObject({ findings: [] });
+    await made.write('a.html', `${PAGE}<p>Corrected.`);
+    await made.protect();
+    await serveAt(other);
+    const code = 'publication-behind';
+    expect((await verify()).findings).toMatchObject([
+      { kind: 'stale', code, message: `${other.origin} has publication 2` },
+    ]);
+    expect((await verifyUrl(new URL(other.origin))).findings).toEqual([]);
   });
 
   it('passes for the documents that are named', async () => {
