@@ -17,6 +17,8 @@ import { watchCertificates } from './http/renewal.ts';
 import { followTicketKey } from './http/ticket-keys.ts';
 import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
 import { createMailer } from './mail/mailer.ts';
+import { ContentWatch } from './operations/content-watch.ts';
+import { freeOnDisks } from './operations/disks.ts';
 import { createMetrics } from './operations/metrics.ts';
 import { metricsApp } from './operations/metrics-app.ts';
 import { openStateAndListeners } from './operations/open-state.ts';
@@ -139,17 +141,25 @@ async function serve(
   parts.defer(() => paywall?.close());
   const state: KeyServerState = { ...opened, hashing, renewRights: paywall?.renew };
   const provider = new ProviderReader(database);
-  const hosts = createContentHosts(config.fetchFrom ?? {});
+  const hosts = createContentHosts(config.fetchFrom ?? {}, () => opened.counts.add('host-failed'));
   parts.defer(() => hosts.close());
   const publications = new ReadPublications(state, hosts);
-  const mailer = config.mail && createMailer(config.mail, log);
+  const mailer = config.mail && createMailer(config.mail, log, (what) => opened.counts.add(what));
   parts.defer(() => mailer?.close());
   const openid = await openOpenId(config, state.now);
   const webReader = webReaderFor(config, folder, log);
   const publication = config.publication ?? DEFAULT_PUBLICATION;
   const targets = await Promise.all(publication.push.map((target) => PushTarget.open(target)));
   const keeper = new TimestampKeeper({ state, log, targets, ...publication });
-  const metrics = createMetrics(state, targets, publication);
+  const watch = new ContentWatch(state, config, log);
+  const metrics = createMetrics(state, {
+    targets,
+    settings: publication,
+    isBackedUpElsewhere: config.database !== undefined,
+    certificates: () => certificateEnds(listeners),
+    disks: () => freeOnDisks(config),
+    shown: () => watch.shown,
+  });
 
   // Apps.
   const common = (listener: keyof Listeners) => ({
@@ -167,6 +177,7 @@ async function serve(
       origin: origins.keyServer,
       origins,
       keeper,
+      interval: publication.resignMinutes * 60,
       stripe: readStripe(config),
       mailer,
     }),
@@ -222,6 +233,7 @@ async function serve(
   keeper.start();
   parts.defer(() => keeper.stop());
   parts.defer(workEachMinute(state, log));
+  if (listeners.metrics) parts.defer(watch.start());
   parts.defer(watchCertificates(all, log, renewalInterval));
   warmUp(provider, publications, origins.reading).catch(() => undefined);
   log.info({ ...origins, documents, dev: config.dev === true }, 'started');
@@ -245,6 +257,14 @@ async function serve(
     publications,
     reload: () => all.forEach(({ reload }) => void reload()),
   };
+}
+
+/** By listener, when its certificate ends. */
+function certificateEnds(listeners: Listeners): [string, number][] {
+  return Object.entries(listeners).flatMap(([name, listener]: [string, Listeners['api'] | undefined]) => {
+    const end = listener?.certificateEnd();
+    return end === undefined ? [] : [[name, end]];
+  });
 }
 
 /** Reads the site settings, so that the first page has the publisher's colours. */

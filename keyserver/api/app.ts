@@ -25,6 +25,8 @@ export interface ApiOptions extends AppOptions {
   readonly provider: ProviderReader;
   readonly origins: Origins;
   readonly keeper: TimestampKeeper;
+  /** Seconds between two timestamps. */
+  readonly interval: number;
   /** `undefined`: events of Stripe are not taken. */
   readonly stripe: StripeConfig | undefined;
   /** `undefined`: no mail is sent. */
@@ -62,7 +64,7 @@ export function createApiApp(options: ApiOptions): Express {
   answer(KEY_REQUEST_PATH, keyRequestLimit, keyRequest, 'application/octet-stream', (content) =>
     answerKeyRequest(state, origin, content),
   );
-  addHealthRoutes(app, state);
+  addHealthRoutes(app, state, options.interval);
   addPublicationRoutes(app, options);
   addSubscriptionRoutes(app, options);
   // The link of an invitation, opened in a browser: it keeps what stands behind "#".

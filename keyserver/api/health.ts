@@ -1,30 +1,45 @@
-/** Whether this key server can answer, for load balancers, and whether readers are served well, for monitoring: docs/operations.md. */
+/** Whether this key server can answer, for load balancers, and what will hurt readers soon, for monitoring: docs/operations.md. */
 import type { Express } from 'express';
-import { withinTime } from '../../node-support/within-time.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { noStore } from '../http/app.ts';
 import { readPublication } from '../publication/stored.ts';
+import { type DatabaseProblem, probeDatabase } from '../storage/probe.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
-/** Milliseconds that the database may take. */
-const TIMEOUT = 3000;
+/** Seconds for which a push target may fail. */
+const PUSH_PATIENCE = 3 * 3600;
+
+type Problem = DatabaseProblem | 'clock' | 'publication' | 'push';
 
 /**
- * `/healthz`: 200 where the database answers. `/readyz`: 200 where, besides, the publication is fresh. A publication that is not fresh is so at all
- * key servers at once, and readers still get keys: a load balancer asks `/healthz`.
+ * `/healthz`: 200 where the database answers and takes writes. `/readyz`: 200 where, besides, nothing will hurt readers soon. A publication that is
+ * not fresh is so at all key servers at once, and readers still get keys: a load balancer asks `/healthz`.
+ *
+ * @param interval - seconds between two timestamps
  */
-export function addHealthRoutes(app: Express, state: KeyServerState): void {
-  for (const path of ['/healthz', '/readyz'])
-    app.get(path, noStore, async (_request, response) => {
-      const problems = (await problemsOf(state)).filter((problem) => path === '/readyz' || problem === 'database');
-      response.status(problems.length > 0 ? 503 : 200).json({ problems });
-    });
+export function addHealthRoutes(app: Express, state: KeyServerState, interval: number): void {
+  app.get('/healthz', noStore, async (_request, response) => {
+    const problem = await probeDatabase(state);
+    response.status(problem ? 503 : 200).json({ problems: problem ? [problem] : [] });
+  });
+  app.get('/readyz', noStore, async (_request, response) => {
+    const problem = await probeDatabase(state);
+    const problems: Problem[] = problem ? [problem] : await problemsSoon(state, interval).catch(() => ['database']);
+    response.status(problems.length > 0 ? 503 : 200).json({ problems });
+  });
 }
 
-async function problemsOf({ database, now }: KeyServerState): Promise<('database' | 'publication')[]> {
-  try {
-    const known = await withinTime(TIMEOUT, () => readPublication(database));
-    return known && known.expires < now() ? ['publication'] : [];
-  } catch {
-    return ['database'];
-  }
+async function problemsSoon({ database, now }: KeyServerState, interval: number): Promise<Problem[]> {
+  const known = await readPublication(database);
+  if (!known) return [];
+  const { version, expires } = known;
+  // Half of what is left just before a timestamp is signed: alerts.yml has the same rule.
+  const isStale = expires - now() < (expires - version - interval) / 2;
+  const sql = 'SELECT 1 FROM pushes WHERE failed > coalesce(succeeded, 0) AND coalesce(succeeded, 0) < ?';
+  const isPushLate = await database.first(sql, now() - PUSH_PATIENCE);
+  return [
+    ...(now() < version - PUBLICATION_LIMITS.clockTolerance ? (['clock'] as const) : []),
+    ...(isStale ? (['publication'] as const) : []),
+    ...(isPushLate ? (['push'] as const) : []),
+  ];
 }

@@ -15,10 +15,11 @@ import { createServer as createHttpServer } from '../../node-support/http.ts';
 import { readAbsoluteForm, refuseFault } from '../../node-support/http-requests.ts';
 import type { KeyServerConfig, ListenerConfig } from '../config/config.ts';
 import { listenAt } from '../config/listen-at.ts';
+import type { TlsFiles } from '../config/schema.ts';
 import { KeyServerError } from '../errors.ts';
 import type { IsTrustedProxy } from './client-address.ts';
 import { TICKET_KEY_LIFETIME } from './ticket-keys.ts';
-import { readTls } from './tls.ts';
+import { endOf, readTls } from './tls.ts';
 
 /** Bytes of a head. Less than one record of TLS, so that what arrives with the byte too many is the head from its beginning on. */
 const LONGEST_HEAD = 12 * 1024;
@@ -35,6 +36,8 @@ export interface Listener {
   readonly port: number;
   readonly serve: (app: RequestListener) => void;
   readonly tls: ListenerConfig['tls'];
+  /** When the certificate that is served ends, in seconds since 1970. */
+  readonly certificateEnd: () => number | undefined;
   /** Reads a renewed certificate. */
   readonly reload: () => void;
   /** What TLS tickets are sealed with from now on. */
@@ -101,10 +104,16 @@ export async function listenFor(
 ): Promise<Listener> {
   let app: RequestListener = (_request, response) => void response.writeHead(503).end();
   const secure = settings.tls && resumable(originOf(settings));
+  let certificateEnd: number | undefined;
+  const readOwnTls = (files: TlsFiles) => {
+    const read = readTls(files, originOf(settings));
+    certificateEnd = endOf(read);
+    return read;
+  };
   const options = serverOptions(limits, { maxHeaderSize: LONGEST_HEAD, requestTimeout: limits.requestHead });
   const server = settings.tls
     ? createHttpsServer({
-        ...readTls(settings.tls, originOf(settings)),
+        ...readOwnTls(settings.tls),
         ...secure,
         ...options,
         handshakeTimeout: limits.requestHead,
@@ -130,9 +139,10 @@ export async function listenFor(
       app = handler;
     },
     tls: settings.tls,
+    certificateEnd: () => certificateEnd,
     reload: () => {
       if (!settings.tls) return;
-      (server as HttpsServer).setSecureContext({ ...readTls(settings.tls, originOf(settings)), ...secure });
+      (server as HttpsServer).setSecureContext({ ...readOwnTls(settings.tls), ...secure });
       if (ticketKey) (server as HttpsServer).setTicketKeys(ticketKey); // a new context has a random one
     },
     setTicketKey: (key) => {

@@ -21,6 +21,11 @@ export function readTls(files: TlsFiles, origin: string): SecureContextOptions {
   return { cert, key, minVersion: 'TLSv1.3', ecdhCurve: supportedGroups() };
 }
 
+/** When the certificate ends, in seconds since 1970. */
+export function endOf({ cert }: Pick<SecureContextOptions, 'cert'>): number {
+  return new X509Certificate(cert as Buffer).validToDate.getTime() / 1000;
+}
+
 function checkCertificate(certificate: X509Certificate, key: KeyObject, files: TlsFiles, host: string): void {
   if (!certificate.checkPrivateKey(key))
     throw mismatch(`the certificate ${files.certificate} does not belong to the private key ${files.key}`);

@@ -49,8 +49,11 @@ export function checkMailer({ passwordFile, templates }: MailConfig): void {
   readTemplates(templates);
 }
 
+/** Called with what became of each mail. */
+export type CountMail = (what: `mail ${'dropped' | 'failed' | 'refused' | 'sent'}`) => void;
+
 /** @throws KeyServerError as {@link checkMailer} does */
-export function createMailer(config: MailConfig, log: Pick<Logger, 'error'>): Mailer {
+export function createMailer(config: MailConfig, log: Pick<Logger, 'error'>, count: CountMail = () => {}): Mailer {
   const password = readPassword(config.passwordFile);
   const render = readTemplates(config.templates);
   let close = () => {};
@@ -78,7 +81,9 @@ export function createMailer(config: MailConfig, log: Pick<Logger, 'error'>): Ma
     try {
       const mail = { ...render(kind, fields), from: config.from, to: { name: '', address: to } };
       await (await transport()).sendMail({ ...mail, headers: { 'Auto-Submitted': 'auto-generated' } });
+      count('mail sent');
     } catch (cause) {
+      count((cause as { responseCode?: number }).responseCode ? 'mail refused' : 'mail failed');
       throw new KeyServerError('mail-failed', 'the mail could not be sent', { cause });
     }
   };
@@ -94,8 +99,10 @@ export function createMailer(config: MailConfig, log: Pick<Logger, 'error'>): Ma
       }
     },
     sendLater: (to, kind, fields) => {
-      if (waiting.size >= MAXIMUM_WAITING)
+      if (waiting.size >= MAXIMUM_WAITING) {
+        count('mail dropped');
         return log.error({ code: 'mail-failed', reason: 'too many wait' }, 'no mail');
+      }
       const sent: Promise<void> = send(to, kind, fields)
         .catch(({ code, cause }) => log.error({ code, reason: cause?.code ?? 'unknown' }, 'no mail'))
         .finally(() => waiting.delete(sent));

@@ -1,131 +1,176 @@
 /** What an operator wants to be woken up for, for Prometheus. No names of people, no paths of documents, no ids. */
-import { Counter, Gauge, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { PublicationConfig } from '../config/schema.ts';
-import type { PushTarget } from '../publication/push-target.ts';
-import { isWithdrawn, newestRoot, type Publication, readPublication } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import { readStoredFacts, type StoredFacts } from './stored-facts.ts';
 
 export interface Metrics {
   /** Counts an answer. */
   readonly count: (listener: string, route: string, status: number) => void;
   readonly contentType: string;
-  /** All metrics in Prometheus's text format. */
+  /** All metrics in Prometheus's text format. Without the database, those that need it are left out. */
   readonly text: () => Promise<string>;
 }
 
-export function createMetrics(
-  state: KeyServerState,
-  targets: readonly PushTarget[],
-  settings: Omit<PublicationConfig, 'push'>,
-): Metrics {
+/** What metrics are read from besides the state. */
+export interface MetricsSources {
+  /** Push targets, in the order of the configuration. */
+  readonly targets: readonly { readonly name: string }[];
+  readonly settings: Omit<PublicationConfig, 'push'>;
+  /** Whether a database elsewhere has backups of its own. */
+  readonly isBackedUpElsewhere: boolean;
+  /** By listener, when its certificate ends, in seconds since 1970. */
+  readonly certificates: () => Iterable<readonly [listener: string, ends: number]>;
+  /** By place, the bytes that are free there. */
+  readonly disks: () => Promise<Iterable<readonly [place: string, free: number]>>;
+  /** By number of a content host, the version of the publication that it shows. */
+  readonly shown: () => Iterable<readonly [host: string, version: number]>;
+}
+
+export function createMetrics(state: KeyServerState, sources: MetricsSources): Metrics {
   const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
   const requests = new Counter({
     name: 'wispr_http_requests_total',
     help: 'Answers by listener, route and status.',
     labelNames: ['listener', 'route', 'status'],
-    registers: [registry],
+    registers,
   });
-  addPublicationGauges(registry, state);
-  addExpiryGauge(registry, state);
-  addSettings(registry, settings);
-  addPushGauges(registry, state, targets);
-  addHashing(registry, state);
+  const gauge = gaugesIn(registry);
+  addSettings(gauge, sources.settings);
+  addTotals(registry, state);
+  const fill = [
+    publicationGauges(gauge, state),
+    pushGauges(gauge, sources),
+    tokenGauge(gauge, state),
+    ...(sources.isBackedUpElsewhere ? [] : [backupGauge(gauge)]),
+  ];
+  const database = gauge('wispr_database_up', '1 where the database answers and takes writes.');
+  const disks = gauge('wispr_disk_free_bytes', 'Free on the disk of the database, and of push targets.', ['place']);
+  const certificates = gauge('wispr_certificate_expiry_seconds', 'Until a certificate ends.', ['listener']);
+  const shown = gauge('wispr_content_version', 'Version of the publication that a content host shows.', ['host']);
+  const dispatcher = gauge(
+    'wispr_dispatcher_connected',
+    'At the dispatcher, other key servers that are connected; elsewhere 1, or 0 where the dispatcher is lost.',
+  );
   return {
     count: (listener, route, status) => requests.inc({ listener, route, status: String(status) }),
     contentType: registry.contentType,
-    text: () => registry.metrics(),
+    text: async () => {
+      const facts = await readStoredFacts(state);
+      database.set(Number(facts !== undefined));
+      for (const each of fill) each(facts);
+      const ends = Array.from(sources.certificates(), ([name, end]) => [name, end - Date.now() / 1000] as const);
+      replace(certificates, 'listener', ends);
+      replace(disks, 'place', await sources.disks());
+      replace(shown, 'host', sources.shown());
+      const connected = state.hashing.connected();
+      if (connected === undefined) dispatcher.remove();
+      else dispatcher.set(connected);
+      return registry.metrics();
+    },
   };
 }
 
-function addHashing(registry: Registry, { hashing }: KeyServerState): void {
-  new Counter({
-    name: 'wispr_password_hashes_total',
-    help: 'Passwords hashed, by what became of them: local, dispatched, refused, for-dispatcher.',
-    labelNames: ['outcome'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [outcome, count] of Object.entries(hashing.counts())) this.inc({ outcome }, count);
-    },
-  });
-  if (hashing.connected() === undefined) return;
-  new Gauge({
-    name: 'wispr_dispatcher_connected',
-    help: 'At the dispatcher, other key servers that are connected; elsewhere 1, or 0 where the dispatcher is lost.',
-    registers: [registry],
-    collect() {
-      this.set(hashing.connected() ?? 0);
-    },
-  });
+type MakeGauge = (name: string, help: string, labelNames?: readonly string[]) => Gauge;
+/** Sets gauges; `undefined`: the database does not answer. */
+type Fill = (facts: StoredFacts | undefined) => void;
+
+function gaugesIn(registry: Registry): MakeGauge {
+  return (name, help, labelNames = []) => {
+    const made = new Gauge({ name, help, labelNames, registers: [registry] });
+    if (labelNames.length === 0) made.remove(); // absent until it is set
+    return made;
+  };
 }
 
-function addPublicationGauges(registry: Registry, { database, now }: KeyServerState): void {
-  const publication = (name: string, help: string, value: (known: Publication) => number) =>
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      async collect() {
-        const known = await readPublication(database);
-        if (known) this.set(value(known));
-        else this.remove();
-      },
-    });
-  publication('wispr_publication_version', 'Version of the publication.', ({ snapshotVersion }) => snapshotVersion);
-  publication('wispr_publication_withdrawn', '1 if the publication is withdrawn.', (known) =>
-    Number(isWithdrawn(known)),
-  );
-  publication('wispr_timestamp_age_seconds', 'Since the timestamp was signed.', ({ version }) => now() - version);
-}
-
-function addExpiryGauge(registry: Registry, { database, now }: KeyServerState): void {
-  new Gauge({
-    name: 'wispr_role_expiry_seconds',
-    help: 'Until the metadata of a role expire; below zero where they have.',
-    labelNames: ['role'],
-    registers: [registry],
-    async collect() {
-      const expiries = await expiriesOf(database);
-      this.reset();
-      for (const [role, expires] of expiries) this.set({ role }, expires - now());
-    },
-  });
+function replace(gauge: Gauge, label: string, values: Iterable<readonly [string, number]>): void {
+  gauge.reset();
+  for (const [name, value] of values) gauge.set({ [label]: name }, value);
 }
 
 /** Adds the settings that alerts compare times with. */
-function addSettings(registry: Registry, { resignMinutes, freshHours }: Omit<PublicationConfig, 'push'>): void {
-  const setting = (name: string, help: string, value: number) =>
-    new Gauge({ name: `wispr_timestamp_${name}_seconds`, help, registers: [registry] }).set(value);
-  setting('interval', 'Between two timestamps, as configured.', resignMinutes * 60);
-  setting('fresh', 'For which a timestamp is valid, as configured.', freshHours * 3600);
+function addSettings(gauge: MakeGauge, { resignMinutes, freshHours }: MetricsSources['settings']): void {
+  gauge('wispr_timestamp_interval_seconds', 'Between two timestamps, as configured.').set(resignMinutes * 60);
+  gauge('wispr_timestamp_fresh_seconds', 'For which a timestamp is valid, as configured.').set(freshHours * 3600);
 }
 
-/** By role, in seconds since 1970. What the publisher has said comes first: root and timestamp are known here. */
-async function expiriesOf(database: KeyServerState['database']): Promise<Map<string, number>> {
-  const known = await readPublication(database);
-  const root = await newestRoot(database);
-  const expiries = new Map(known?.expiries.map(({ role, expires }) => [role, expires]));
-  if (known) expiries.set('timestamp', known.expires);
-  if (known && root) expiries.set('root', root.expires);
-  return expiries;
-}
-
-function addPushGauges(registry: Registry, { database }: KeyServerState, targets: readonly PushTarget[]): void {
-  const gauge = (column: 'succeeded' | 'failed', help: string) =>
-    new Gauge({
-      name: `wispr_push_${column}_timestamp_seconds`,
-      help,
-      labelNames: ['target'],
-      registers: [registry],
-      async collect() {
-        const rows = await database.all<{ target: string; time: number }>(
-          `SELECT target, ${column} AS time FROM pushes WHERE ${column} IS NOT NULL`,
-        );
+/** Adds what is counted elsewhere since the start. */
+function addTotals(registry: Registry, { counts, hashing }: KeyServerState): void {
+  const counter = (name: string, help: string, labelNames: string[], values: () => Iterable<[object, number]>) =>
+    new Counter({
+      ...{ name, help, labelNames, registers: [registry] },
+      collect() {
         this.reset();
-        const times = new Map(rows.map(({ target, time }) => [target, time]));
-        for (const [index, { name }] of targets.entries()) this.set({ target: index + 1 }, times.get(name) ?? 0);
+        for (const [labels, count] of values()) this.inc({ ...labels }, count);
       },
     });
-  gauge('succeeded', 'When the timestamp was last put at a target, by its place in "push"; 0: never.');
-  gauge('failed', 'When that last failed; 0: never.');
+  counter('wispr_password_hashes_total', 'Passwords hashed, by what became of them.', ['outcome'], () =>
+    Object.entries(hashing.counts()).map(([outcome, count]) => [{ outcome }, count]),
+  );
+  counter('wispr_events_total', 'Events by their kind, and what became of them.', ['event', 'outcome'], () =>
+    Array.from(counts.totals(), ([what, count]) => {
+      const [event, outcome = ''] = what.split(' ');
+      return [{ event, outcome }, count];
+    }),
+  );
+}
+
+function publicationGauges(gauge: MakeGauge, { now }: KeyServerState): Fill {
+  const version = gauge('wispr_publication_version', 'Version of the publication.');
+  const time = gauge('wispr_publication_time_seconds', 'When the publication came.');
+  const withdrawn = gauge('wispr_publication_withdrawn', '1 if the publication is withdrawn.');
+  const age = gauge('wispr_timestamp_age_seconds', 'Since the timestamp was signed.');
+  const help = 'Until the metadata of a role expire; below zero where they have.';
+  const expiry = gauge('wispr_role_expiry_seconds', help, ['role']);
+  return (facts) => {
+    const { publication, expiries = [] } = facts ?? {};
+    for (const each of [version, time, withdrawn, age]) each.remove();
+    replace(
+      expiry,
+      'role',
+      Array.from(expiries, ([role, expires]) => [role, expires - now()] as const),
+    );
+    if (!publication) return;
+    version.set(publication.version);
+    time.set(publication.published);
+    withdrawn.set(Number(publication.withdrawn));
+    age.set(now() - publication.signed);
+  };
+}
+
+function pushGauges(gauge: MakeGauge, { targets }: MetricsSources): Fill {
+  const place = 'by its place in "push"; 0: never.';
+  const succeeded = gauge(
+    'wispr_push_succeeded_timestamp_seconds',
+    `When the timestamp was last put at a target, ${place}`,
+    ['target'],
+  );
+  const failed = gauge('wispr_push_failed_timestamp_seconds', `When that last failed, ${place}`, ['target']);
+  return (facts) => {
+    const rows = new Map(facts?.pushes.map((row) => [row.target, row]));
+    const values = (time: 'failed' | 'succeeded') =>
+      facts ? targets.map(({ name }, index) => [String(index + 1), rows.get(name)?.[time] ?? 0] as const) : [];
+    replace(succeeded, 'target', values('succeeded'));
+    replace(failed, 'target', values('failed'));
+  };
+}
+
+function tokenGauge(gauge: MakeGauge, { now }: KeyServerState): Fill {
+  const ends = gauge('wispr_token_expiry_seconds', 'Until the first token for something ends.', ['scope']);
+  return (facts) =>
+    replace(
+      ends,
+      'scope',
+      Array.from(facts?.tokens ?? [], ([scope, end]) => [scope, end - now()] as const),
+    );
+}
+
+function backupGauge(gauge: MakeGauge): Fill {
+  const time = gauge('wispr_backup_timestamp_seconds', 'When the last backup was made; 0: never.');
+  return (facts) => {
+    if (facts) time.set(facts.backup);
+    else time.remove();
+  };
 }

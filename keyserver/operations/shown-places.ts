@@ -1,5 +1,6 @@
 /** Places where readers find the publication of this key server: here, at its push targets, at content hosts. */
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import type { RootMetadata } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { verifyOwnTimestamp } from '../../core/publication/verify-roles.ts';
 import { CHECK_LIMIT } from '../../node-support/doctor/diagnosis.ts';
@@ -36,23 +37,29 @@ export async function placesThatShow(
   const current = await readCurrent(state.database);
   if (!current) return [];
   const { publication, root } = current;
-  const shown = async (bytes: Uint8Array | undefined, name: string): Promise<VisiblePublication> => {
-    if (bytes === undefined) throw new KeyServerError('target-behind', `there is no publication at ${name}`);
-    const { snapshot, expires } = await verifyOwnTimestamp(bytes, root, STRICT);
-    return { version: snapshot.version, expires };
-  };
   const here = { version: publication.snapshotVersion, expires: publication.expires };
   return [
     { name: 'this key server', read: async () => here },
     ...(config.publication?.push ?? []).map((text) => ({
       name: nameOfTarget(text),
-      read: async () => shown(await pushedTo(text), nameOfTarget(text)),
+      read: async () => shownBy(await pushedTo(text), nameOfTarget(text), root),
     })),
-    ...content.map((target) => ({
-      name: target.origin,
-      read: async (signal: AbortSignal) => shown(await fetchTimestamp(target, signal), target.origin),
-    })),
+    ...placesAt(content, root),
   ];
+}
+
+/** The content hosts alone. */
+export function placesAt(content: readonly ContentTarget[], root: RootMetadata): PublicationLocation[] {
+  return content.map((target) => ({
+    name: target.origin,
+    read: async (signal: AbortSignal) => shownBy(await fetchTimestamp(target, signal), target.origin, root),
+  }));
+}
+
+async function shownBy(bytes: Uint8Array | undefined, name: string, root: RootMetadata): Promise<VisiblePublication> {
+  if (bytes === undefined) throw new KeyServerError('target-behind', `there is no publication at ${name}`);
+  const { snapshot, expires } = await verifyOwnTimestamp(bytes, root, STRICT);
+  return { version: snapshot.version, expires };
 }
 
 async function pushedTo(text: string): Promise<Uint8Array | undefined> {

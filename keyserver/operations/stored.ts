@@ -8,6 +8,7 @@ import { listTokens } from '../publication/tokens.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { describePublication } from './overview.ts';
 import { contentTargets, placesThatShow } from './shown-places.ts';
+import { lastBackup } from './stored-facts.ts';
 
 const DAY = 86_400;
 /** Days before the end of a token: its holder has to be given a new one. */
@@ -41,10 +42,8 @@ function backupCheck({ database, now }: KeyServerState): Check {
     check: 'backup',
     remedy: BACKUP,
     run: async () => {
-      const backups = (table: string) => `SELECT time FROM ${table} WHERE action = 'backup'`;
-      const sql = `SELECT max(time) AS time FROM (${backups('audit')} UNION ALL ${backups('audit_news')})`;
-      const time = (await database.first<{ time: number | null }>(sql))?.time ?? null;
-      if (time === null) return warning('none was made yet', BACKUP);
+      const time = await lastBackup(database);
+      if (time === undefined) return warning('none was made yet', BACKUP);
       const days = Math.floor((now() - time) / DAY);
       const says = `the last one was made ${days === 0 ? 'today' : `${days} ${days === 1 ? 'day' : 'days'} ago`}`;
       return days >= LATE ? warning(says, BACKUP) : ok(says);

@@ -12,7 +12,7 @@ import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { adopt, exceeds } from './authority.ts';
 import type { PushTarget, StoredTimestamp } from './push-target.ts';
-import { goodNextRoot, goodTimestamp, isWithdrawn, readCurrent, STRICT } from './stored.ts';
+import { goodNextRoot, goodTimestamp, isWithdrawn, readCurrent, readPublication, STRICT } from './stored.ts';
 
 export interface PusherOptions {
   readonly state: KeyServerState;
@@ -37,6 +37,8 @@ interface TargetState {
 
 /** How often a target is looked at again in one push because another program has changed it meanwhile. */
 const ATTEMPTS = 3;
+/** Seconds that a publisher may take to bring what was handed over. */
+const ON_ITS_WAY = 900;
 
 export class Pusher {
   readonly #options: PusherOptions;
@@ -177,12 +179,21 @@ export class Pusher {
   async #failed(error: unknown): Promise<void> {
     if (this.#closing.signal.aborted) return;
     const { log, number } = this.#options;
-    log.error({ target: number, reason: reasonFor(error) }, 'the timestamp could not be pushed');
     try {
+      if (isBehind(error) && (await this.#isNew()))
+        return log.info({ target: number }, 'the target does not have the new publication yet');
+      log.error({ target: number, reason: reasonFor(error) }, 'the timestamp could not be pushed');
       await this.#record('failed');
     } catch (failure) {
       log.error({ target: number, reason: reasonFor(failure) }, 'the failed push could not be recorded');
     }
+  }
+
+  /** Whether the publication may still be on its way to the target. */
+  async #isNew(): Promise<boolean> {
+    const { database, now } = this.#options.state;
+    const known = await readPublication(database);
+    return known !== undefined && now() - known.published < ON_ITS_WAY;
   }
 
   async #record(column: 'succeeded' | 'failed'): Promise<void> {
@@ -190,6 +201,10 @@ export class Pusher {
     const sql = `INSERT INTO pushes (target, ${column}) VALUES (?, ?) ON CONFLICT (target) DO UPDATE SET ${column} = excluded.${column}`;
     await state.database.run(sql, target.name, state.now());
   }
+}
+
+function isBehind(error: unknown): boolean {
+  return error instanceof KeyServerError && error.code === 'target-behind';
 }
 
 function notThere(publication: number): KeyServerError {

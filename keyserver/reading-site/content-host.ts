@@ -40,15 +40,21 @@ export interface ContentHosts {
   readonly close: () => Promise<void>;
 }
 
-/** @param fetchFrom - by site: where to connect to instead of the descriptor's content hosts */
-export function createContentHosts(fetchFrom: Readonly<Record<string, string>>): ContentHosts {
+/**
+ * @param fetchFrom - by site: where to connect to instead of the descriptor's content hosts
+ * @param onFailed - called where a host failed, and the next one is asked
+ */
+export function createContentHosts(
+  fetchFrom: Readonly<Record<string, string>>,
+  onFailed: () => void = () => {},
+): ContentHosts {
   const resolve = nameResolver();
   const documents = agentWith(DOCUMENT_CONNECTIONS, resolve);
   const metadata = agentWith(METADATA_CONNECTIONS, resolve);
   const failedHosts = new FailedHosts(() => performance.now());
   return {
     supplyOf: (site, path, entry, signal) => {
-      const supply = new SiteSupply(documents, path, entry, targetsOf(site, fetchFrom), failedHosts);
+      const supply = new SiteSupply(documents, onFailed, path, entry, targetsOf(site, fetchFrom), failedHosts);
       if (signal.aborted) supply.end();
       signal.addEventListener('abort', () => supply.end(), { once: true });
       return supply;
@@ -62,10 +68,18 @@ export function createContentHosts(fetchFrom: Readonly<Record<string, string>>):
 /** Fetches one document from its content hosts. Nothing is kept here. */
 class SiteSupply extends HostsInTurn<ContentTarget> {
   readonly #agent: Agent;
+  readonly #onFailed: () => void;
 
-  constructor(agent: Agent, ...about: ConstructorParameters<typeof HostsInTurn<ContentTarget>>) {
+  constructor(agent: Agent, onFailed: () => void, ...about: ConstructorParameters<typeof HostsInTurn<ContentTarget>>) {
     super(...about);
     this.#agent = agent;
+    this.#onFailed = onFailed;
+  }
+
+  override failed(attempt: HostAttempt, error: unknown): boolean {
+    const isFailed = super.failed(attempt, error);
+    if (isFailed) this.#onFailed();
+    return isFailed;
   }
 
   protected attempt(target: ContentTarget): HostAttempt {

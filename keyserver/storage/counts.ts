@@ -4,14 +4,17 @@ import type { Database } from './database.ts';
 const HOUR = 3600;
 const KEPT_HOURS = 90 * 24;
 
-/** `key-refused` and `stripe-unused` have their reason behind them. */
+/** Some have a reason, or what became of it, behind them. */
 export type Counted =
   | 'key-given'
   | `key-refused ${string}`
   | `stripe-unused ${string}`
   | 'sign-in'
   | 'sign-in-refused'
-  | 'binding';
+  | 'binding'
+  | `mail ${'dropped' | 'failed' | 'refused' | 'sent'}`
+  | 'paywall-failed'
+  | 'host-failed';
 
 /** Of one hour. */
 export interface HourlyCount {
@@ -25,6 +28,7 @@ export interface HourlyCount {
 export class HourlyCounts {
   readonly #database: Database;
   readonly #now: () => number;
+  readonly #totals = new Map<Counted, number>();
   /** By hour and what was counted. */
   #pending = new Map<string, { hour: number; what: Counted; n: number }>();
 
@@ -34,7 +38,14 @@ export class HourlyCounts {
   }
 
   add(what: Counted, n = 1): void {
-    if (n > 0) this.#add(Math.floor(this.#now() / HOUR), what, n);
+    if (n <= 0) return;
+    this.#totals.set(what, n + (this.#totals.get(what) ?? 0));
+    this.#add(Math.floor(this.#now() / HOUR), what, n);
+  }
+
+  /** Everything that this process has counted since it started. */
+  totals(): ReadonlyMap<Counted, number> {
+    return this.#totals;
   }
 
   #add(hour: number, what: Counted, n: number): void {

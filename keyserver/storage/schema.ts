@@ -319,6 +319,12 @@ CREATE TABLE failures (
 )${keyed};
 CREATE INDEX failures_ends ON failures (ends);
 
+-- Written to see whether it can be: probe.ts.
+CREATE TABLE probe (
+  id ${integer} PRIMARY KEY,
+  time ${integer} NOT NULL
+)${strict};
+
 -- What was answered, by hour: counts.ts.
 CREATE TABLE counts (
   hour ${integer} NOT NULL,

@@ -13,7 +13,7 @@ const MOST_QUESTIONS = 32;
 /** Seconds between two questions about a subscriber while there is no answer. */
 const RETRY_AFTER = 60;
 
-type State = Pick<KeyServerState, 'database' | 'now'>;
+type State = Pick<KeyServerState, 'counts' | 'database' | 'now'>;
 
 interface PaywallSettings extends PaywallAddress {
   /** Seconds for which an answer is not asked for again. */
@@ -128,6 +128,7 @@ export class Paywall {
       this.#isSilent = false;
       return answer;
     } catch (error) {
+      this.#state.counts.add('paywall-failed');
       if (!this.#isSilent)
         this.#log.warn(`the paywall gives no usable answer, so the last one counts: ${reasonOf(error)}`);
       this.#isSilent = true;

@@ -112,22 +112,27 @@ it('are all that the alerts and the dashboard name, and no other', async () => {
   const text = await (await fetch(the.rig.server.metricsUrl ?? '')).text();
   const file = (name: string) => readFileSync(new URL(`../../keyserver/operations/${name}`, import.meta.url), 'utf8');
   const { groups } = parse(file('alerts.yml'));
-  const rules = groups[0].rules as { expr: string; labels: object; annotations: object }[];
+  const rules = groups[0].rules as { alert: string; expr: string; labels: object; annotations: object }[];
   const panels = JSON.parse(file('dashboard.json')).panels as { targets: { expr: string }[] }[];
-  expect([groups.length, rules.length, panels.length]).toEqual([1, 8, 7]);
+  expect([groups.length, panels.length]).toEqual([1, 8]);
+  const [, runbook = ''] = readFileSync('docs/operations.md', 'utf8').split('\n## Alerts\n');
+  const told = Array.from(runbook.matchAll(/^\| (`Wispr.*?) \|/gm), ([, names = '']) =>
+    names.replaceAll('`', '').split(', '),
+  );
+  expect(told.flat().sort()).toEqual(rules.map(({ alert }) => alert).sort());
   for (const { labels, annotations } of rules) {
     expect(labels).toEqual({ severity: expect.stringMatching(/^(?:page|ticket)$/) });
     expect(annotations).toEqual({ summary: expect.stringMatching(/\.$/) });
   }
   for (const { expr } of [...rules, ...panels.flatMap(({ targets }) => targets)]) {
-    for (const [name] of expr.matchAll(/wispr_\w+/g)) expect(text).toMatch(new RegExp(`^${name}(?:\\{.*\\})? `, 'm'));
+    for (const [name] of expr.matchAll(/wispr_\w+/g)) expect(text).toContain(`\n# TYPE ${name} `);
     for (const [, label = ''] of expr.matchAll(/[{,]\s*(\w+)\s*[=!]/g))
-      expect(['job', 'listener', 'role', 'status']).toContain(label);
+      expect(['event', 'job', 'listener', 'outcome', 'role', 'status']).toContain(label);
     expect(expr.split('(').length).toBe(expr.split(')').length);
   }
 });
 
-it('a publication that is not fresh: not ready, and still in the load balancer', async () => {
+it('a publication that will be stale, a clock that was ahead, and a target that fails make it not ready, and it stays in the load balancer', async () => {
   const ask = async (path: string) => {
     const response = await fetch(the.rig.server.url + path);
     return [response.status, await response.json()];
@@ -137,17 +142,30 @@ it('a publication that is not fresh: not ready, and still in the load balancer',
     [200, { problems: [] }],
     [200, { problems: [] }],
   ]);
-  the.rig.passTime(49 * HOUR);
+  the.rig.passTime(23 * HOUR);
+  expect(await ask('/readyz')).toEqual([200, { problems: [] }]);
+  the.rig.passTime(2 * HOUR);
   expect([await ask('/healthz'), await ask('/readyz')]).toEqual([
     [200, { problems: [] }],
     [503, { problems: ['publication'] }],
   ]);
-  await the.rig.server.state.database.run('ALTER TABLE publication RENAME TO gone');
+  the.rig.passTime(-27 * HOUR);
+  expect(await ask('/readyz')).toEqual([503, { problems: ['clock'] }]);
+  the.rig.passTime(2 * HOUR);
+  const failed =
+    'INSERT INTO pushes (target, failed) VALUES (?, ?) ON CONFLICT (target) DO UPDATE SET failed = excluded.failed';
+  await the.rig.server.state.database.run(failed, the.site, the.now());
+  expect(await ask('/readyz')).toEqual([200, { problems: [] }]);
+  await the.rig.server.state.database.run('UPDATE pushes SET succeeded = succeeded - 11000');
+  expect(await ask('/readyz')).toEqual([503, { problems: ['push'] }]);
+  await the.rig.server.state.database.run('ALTER TABLE probe RENAME TO gone');
+  await expect.poll(() => ask('/healthz'), { timeout: 10_000 }).toEqual([503, { problems: ['database'] }]);
+  expect(await (await fetch(the.rig.server.metricsUrl ?? '')).text()).toMatch(/^wispr_database_up 0$/m);
   expect([await ask('/healthz'), await ask('/readyz')]).toEqual([
     [503, { problems: ['database'] }],
     [503, { problems: ['database'] }],
   ]);
-  await the.rig.server.state.database.run('ALTER TABLE gone RENAME TO publication');
+  await the.rig.server.state.database.run('ALTER TABLE gone RENAME TO probe');
 });
 
 it('are configured on loopback or not at all', () => {

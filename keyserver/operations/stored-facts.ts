@@ -1,0 +1,64 @@
+/** What metrics and examinations take from the database. */
+import { withinTime } from '../../node-support/within-time.ts';
+import { newestRoot } from '../publication/stored.ts';
+import { listTokens } from '../publication/tokens.ts';
+import type { Database } from '../storage/database.ts';
+import { probeDatabase } from '../storage/probe.ts';
+import type { KeyServerState } from '../storage/state.ts';
+import { describePublication, type PublicationOverview } from './overview.ts';
+
+/** Times in seconds since 1970. */
+export interface StoredFacts {
+  readonly publication: PublicationOverview | undefined;
+  /** By role. */
+  readonly expiries: ReadonlyMap<string, number>;
+  readonly pushes: PublicationOverview['pushes'];
+  /** By scope, when the first token ends. */
+  readonly tokens: ReadonlyMap<string, number>;
+  /** When the last backup was made; 0: never. */
+  readonly backup: number;
+}
+
+/** Milliseconds. */
+const TIMEOUT = 3000;
+
+/** @returns `undefined` where the database does not answer, or takes no writes */
+export async function readStoredFacts(state: KeyServerState): Promise<StoredFacts | undefined> {
+  if (await probeDatabase(state)) return undefined;
+  return withinTime(TIMEOUT, () => readFacts(state)).catch(() => undefined);
+}
+
+async function readFacts(state: KeyServerState): Promise<StoredFacts> {
+  const { database } = state;
+  const publication = (await describePublication(state)) ?? undefined;
+  const pushes = await database.all<StoredFacts['pushes'][number]>('SELECT target, succeeded, failed FROM pushes');
+  const tokens = new Map<string, number>();
+  for (const { scope, expires } of await listTokens(state))
+    tokens.set(scope, Math.min(expires, tokens.get(scope) ?? expires));
+  return {
+    publication,
+    expiries: publication ? await expiriesOf(state, publication) : new Map(),
+    pushes,
+    tokens,
+    backup: (await lastBackup(database)) ?? 0,
+  };
+}
+
+/** What the publisher has said comes first: root and timestamp are known here. */
+async function expiriesOf(
+  { database }: KeyServerState,
+  publication: PublicationOverview,
+): Promise<Map<string, number>> {
+  const expiries = new Map(publication.expiries.map(({ role, expires }) => [role, expires]));
+  expiries.set('timestamp', publication.expires);
+  const root = await newestRoot(database);
+  if (root) expiries.set('root', root.expires);
+  return expiries;
+}
+
+/** When `wispr admin backup` last made a copy, in seconds since 1970; `undefined`: never. */
+export async function lastBackup(database: Database): Promise<number | undefined> {
+  const backups = (table: string) => `SELECT time FROM ${table} WHERE action = 'backup'`;
+  const sql = `SELECT max(time) AS time FROM (${backups('audit')} UNION ALL ${backups('audit_news')}) AS backups`;
+  return (await database.first<{ time: number | null }>(sql))?.time ?? undefined;
+}

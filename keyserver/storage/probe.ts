@@ -1,0 +1,24 @@
+/** Whether the database can be read and written: a full disk refuses every reader, though what is there can still be read. */
+import { isDiskFull } from '../../node-support/disk-full.ts';
+import { withinTime } from '../../node-support/within-time.ts';
+import type { KeyServerState } from './state.ts';
+
+/** Milliseconds that the database may take, and for which an answer is good. */
+const [TIMEOUT, GOOD] = [3000, 2000];
+
+export type DatabaseProblem = 'database' | 'disk-full';
+
+const probes = new WeakMap<object, { readonly time: number; readonly problem: Promise<DatabaseProblem | undefined> }>();
+
+/** Writes a row, unless that was done a moment ago. @returns what is wrong, if anything is */
+export function probeDatabase({ database, now }: KeyServerState): Promise<DatabaseProblem | undefined> {
+  const last = probes.get(database);
+  if (last && performance.now() - last.time < GOOD) return last.problem;
+  const sql = 'INSERT INTO probe (id, time) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET time = excluded.time';
+  const problem = withinTime(TIMEOUT, () => database.run(sql, now())).then(
+    () => undefined,
+    (error: unknown) => (isDiskFull(error) ? 'disk-full' : 'database'),
+  );
+  probes.set(database, { time: performance.now(), problem });
+  return problem;
+}
