@@ -16,6 +16,12 @@ export type Counted =
   | 'paywall-failed'
   | 'host-failed';
 
+const TOTALS: readonly string[] = [
+  ...['key-given', 'key-refused', 'sign-in', 'sign-in-refused', 'binding'],
+  ...['mail sent', 'mail failed', 'mail refused', 'mail dropped'],
+  ...['stripe-unused', 'paywall-failed', 'host-failed'],
+];
+
 /** Of one hour. */
 export interface HourlyCount {
   /** Its beginning, in seconds since 1970. */
@@ -28,7 +34,7 @@ export interface HourlyCount {
 export class HourlyCounts {
   readonly #database: Database;
   readonly #now: () => number;
-  readonly #totals = new Map<Counted, number>();
+  readonly #totals = new Map(TOTALS.map((what): [string, number] => [what, 0]));
   /** By hour and what was counted. */
   #pending = new Map<string, { hour: number; what: Counted; n: number }>();
 
@@ -39,12 +45,13 @@ export class HourlyCounts {
 
   add(what: Counted, n = 1): void {
     if (n <= 0) return;
-    this.#totals.set(what, n + (this.#totals.get(what) ?? 0));
+    const total = this.#totals.has(what) ? what : (what.split(' ')[0] ?? what);
+    this.#totals.set(total, n + (this.#totals.get(total) ?? 0));
     this.#add(Math.floor(this.#now() / HOUR), what, n);
   }
 
-  /** Everything that this process has counted since it started. */
-  totals(): ReadonlyMap<Counted, number> {
+  /** Everything that this process has counted since it started. Reasons are left out, so that all kinds are there from the beginning. */
+  totals(): ReadonlyMap<string, number> {
     return this.#totals;
   }
 

@@ -127,7 +127,7 @@ it('are all that the alerts and the dashboard name, and no other', async () => {
   for (const { expr } of [...rules, ...panels.flatMap(({ targets }) => targets)]) {
     for (const [name] of expr.matchAll(/wispr_\w+/g)) expect(text).toContain(`\n# TYPE ${name} `);
     for (const [, label = ''] of expr.matchAll(/[{,]\s*(\w+)\s*[=!]/g))
-      expect(['event', 'job', 'listener', 'outcome', 'role', 'status']).toContain(label);
+      expect(['event', 'job', 'listener', 'outcome', 'role', 'route', 'status']).toContain(label);
     expect(expr.split('(').length).toBe(expr.split(')').length);
   }
 });
