@@ -22,6 +22,7 @@ import { checkSignature, eventId, MAXIMUM_EVENT_LENGTH, readStripeEvent } from '
 import {
   findSubscriber,
   knownSubscriber,
+  MAXIMUM_NAME_LENGTH,
   parseSubscriberName,
   revokeSubscriber,
 } from '../subscriptions/subscribers.ts';
@@ -55,7 +56,10 @@ const date = z
   .meta({ description: "A day of the plan's time zone, such as 2026-11-30." });
 /** PostgreSQL has no text with a NUL in it, and looks none up. */
 const text = z.string().refine((value) => !value.includes('\0'));
-const subscriber = text.min(1).max(64).meta({ description: 'Name of the subscriber, whatever the case.' });
+const subscriber = text
+  .min(1)
+  .max(MAXIMUM_NAME_LENGTH)
+  .meta({ description: 'Name of the subscriber, whatever the case.' });
 const plan = text.min(1).max(40).meta({ description: 'Name of the plan.' });
 
 /** One operation: what it takes, and what it does. */

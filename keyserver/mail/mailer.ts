@@ -77,9 +77,9 @@ export function createMailer(config: MailConfig, log: Pick<Logger, 'error'>, cou
   });
   const waiting = new Set<Promise<void>>();
   const send = async (to: string, kind: MailKind, fields: MailFields) => {
-    requireMailAddress(to);
+    const address = requireMailAddress(to);
     try {
-      const mail = { ...render(kind, fields), from: config.from, to: { name: '', address: to } };
+      const mail = { ...render(kind, fields), from: config.from, to: { name: '', address } };
       await (await transport()).sendMail({ ...mail, headers: { 'Auto-Submitted': 'auto-generated' } });
       count('mail sent');
     } catch (cause) {

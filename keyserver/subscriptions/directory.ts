@@ -87,8 +87,8 @@ export async function listSubscribers(
   const conditions = ['name_key > ?'];
   const values: (string | number)[] = [nameKey(after)];
   if (search !== '') {
-    conditions.push(`name_key LIKE ? ESCAPE '!'`);
-    values.push(`%${nameKey(search).replace(/[!%_]/g, '!$&')}%`);
+    conditions.push(`(name_key LIKE ? ESCAPE '!' OR name LIKE ? ESCAPE '!')`); // of a domain, the spelling in ASCII and the typed one
+    for (const text of [nameKey(search), search]) values.push(`%${text.replace(/[!%_]/g, '!$&')}%`);
   }
   if (plan !== undefined) {
     conditions.push('EXISTS (SELECT 1 FROM subscriptions WHERE subscriber = s.id AND plan = ?)');

@@ -8,11 +8,11 @@ import { asReader, audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { MAXIMUM_VALIDITY } from './access.ts';
-import { findSubscriber, nameKey, type Subscriber } from './subscribers.ts';
+import { findSubscriber, MAXIMUM_NAME_LENGTH, nameKey, type Subscriber } from './subscribers.ts';
 
 export const MAXIMUM_SEATS = 100_000;
 /** Characters of a group's name: a number follows it. */
-const MAXIMUM_NAME_LENGTH = 57;
+const LONGEST_GROUP_NAME = MAXIMUM_NAME_LENGTH - ` ${MAXIMUM_SEATS}`.length;
 
 /** Note in place of the user of an invitation: it keeps the seat of a member who has left. */
 const LEFT = 'left';
@@ -51,8 +51,8 @@ export async function groupOf(database: Database, subscriber: number): Promise<s
 export function checkSeats(name: string, seats: number): void {
   if (!Number.isInteger(seats) || seats < 1 || seats > MAXIMUM_SEATS)
     throw invalid(`a group has 1 to ${MAXIMUM_SEATS} seats`);
-  if (name.length > MAXIMUM_NAME_LENGTH)
-    throw invalid(`the name of a group has ${MAXIMUM_NAME_LENGTH} characters at most`);
+  if (name.length > LONGEST_GROUP_NAME)
+    throw invalid(`the name of a group has ${LONGEST_GROUP_NAME} characters at most`);
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Subscribers: who they are, what they were granted, and how a grant ends. */
+import { domainToASCII } from 'node:url';
 import { SET_PATTERN } from '../../core/keys/set-pattern.ts';
 import { printable } from '../../node-support/printable.ts';
 import { KeyServerError } from '../errors.ts';
@@ -6,9 +7,16 @@ import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
-const MAXIMUM_NAME_LENGTH = 64;
-/** Letters, marks, digits and what stands in names and addresses; nothing that could break a line, a header, a terminal, or double quotes of a shell. */
-const NAME = /^[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N} ._@+&'’-]*$/u;
+/** As many characters as a mail address can have. */
+export const MAXIMUM_NAME_LENGTH = 254;
+/**
+ * Characters that no name has. Names and mail addresses have letters, marks, digits and RFC 5322's `atext` without the backquote; names of
+ * people and groups spaces, commas, parentheses and typographic apostrophes too. Nothing is left that breaks a line, a quoted string or a header.
+ */
+const FOREIGN = /[^\p{L}\p{M}\p{N} .,()@!#$%&'’*+/=?^_{|}~-]/u;
+/** Beginnings that spreadsheets take for a formula, and command lines for an option. */
+const MISTAKEN = /^[-+=@]/;
+const LONGEST_QUOTED = 80;
 
 export interface Subscriber {
   readonly id: number;
@@ -33,9 +41,27 @@ export interface Grant {
  */
 export function parseSubscriberName(text: string): string {
   const name = spaced(text);
-  if (name.length > MAXIMUM_NAME_LENGTH || !NAME.test(name))
-    throw new KeyServerError('name-refused', `${quoted(text)} cannot be the name of a subscriber`, { typed: true });
-  return name;
+  const problem = problemOf(name);
+  if (problem === undefined) return name;
+  throw new KeyServerError('name-refused', `${quoted(text)} cannot be the name of a subscriber: ${problem}`, {
+    typed: true,
+  });
+}
+
+/** Whether it is a name as {@link parseSubscriberName} returns it. */
+export function isSubscriberName(name: string): boolean {
+  return name === spaced(name) && problemOf(name) === undefined;
+}
+
+function problemOf(name: string): string | undefined {
+  if (name === '') return 'it is empty';
+  // Compatibility forms can be longer, and the index of a database has a longest entry.
+  const length = Math.max(name.length, nameKey(name).length);
+  if (length > MAXIMUM_NAME_LENGTH) return `it has ${length} characters, and can have ${MAXIMUM_NAME_LENGTH}`;
+  const [foreign] = FOREIGN.exec(name) ?? [];
+  if (foreign !== undefined) return `it has the character ${printable(foreign)}`;
+  const [first] = MISTAKEN.exec(name) ?? [];
+  return first && `it begins with ${first}`;
 }
 
 /** A name as it was typed, in the form in which it is looked up, counted by limits, and kept until it is proven: `''` for one that is too long to be any. */
@@ -48,9 +74,17 @@ function spaced(text: string): string {
   return text.normalize('NFC').trim().replace(/\s+/g, ' ');
 }
 
-/** What two spellings of one name have in common. */
+/** What two spellings of one name have in common: case, compatibility forms, and how the domain of a mail address is written. */
 export function nameKey(name: string): string {
-  return name.normalize('NFKC').trim().replace(/\s+/g, ' ').toLowerCase();
+  return asciiDomain(spaced(name.normalize('NFKC')).toLowerCase());
+}
+
+/** Writes the domain behind the last `@` in ASCII (IDNA), where it is one. */
+export function asciiDomain(name: string): string {
+  const at = name.lastIndexOf('@') + 1;
+  return at > 0 && /[^\0-\x7f]/.test(name.slice(at))
+    ? name.slice(0, at) + (domainToASCII(name.slice(at)) || name.slice(at))
+    : name;
 }
 
 /**
@@ -191,5 +225,5 @@ function invalid(message: string): KeyServerError {
 }
 
 function quoted(text: string): string {
-  return `"${printable(text.slice(0, 2 * MAXIMUM_NAME_LENGTH))}"`;
+  return `"${printable(text.length > LONGEST_QUOTED ? `${text.slice(0, LONGEST_QUOTED)}…` : text)}"`;
 }

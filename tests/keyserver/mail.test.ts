@@ -81,9 +81,9 @@ it('attack 94: after ten wrong codes of a name, its mails have the link alone, w
 });
 
 it('attack 94: no spelling of a name gets a code whose wrong tries count for another name', async () => {
-  const name = `${'z'.repeat(40)}@example.org`;
+  const name = `${'z'.repeat(200)}@example.org`;
   await rig.invite({ name });
-  const wide = String.fromCodePoint(0x1d433).repeat(30) + name.slice(30); // two UTF-16 units each
+  const wide = String.fromCodePoint(0x1d433).repeat(150) + name.slice(150); // two UTF-16 units each
   await browser().post('/-/mail', { name: wide, to: '/' });
   const sql = "SELECT subscriber FROM mail_codes WHERE name = ''"; // too long for a name
   expect(await rig.server.state.database.all(sql)).toEqual([{ subscriber: null }]);
@@ -164,7 +164,14 @@ it('attack 49: names, subjects and own templates put no header into a mail', asy
 });
 
 it('attack 49: sends to plain addresses alone, and to all that can be the name of a subscriber', () => {
-  const plain = ['ada@example.org', "o'neill@example.org", 'r&d@example.org', 'a+b_c-d.e@a.b-c.example'];
+  const plain = [
+    'ada@example.org',
+    "o'neill@example.org",
+    'r&d@example.org',
+    'a+b_c-d.e@a.b-c.example',
+    'a@bücher.example',
+  ];
+  plain.push("_!#$%&'*+/=?^_{|}~-@example.org", `${'a'.repeat(64)}@${'b.'.repeat(93)}cde`);
   for (const name of plain) expect([isMailAddress(name), parseSubscriberName(name)]).toEqual([true, name]);
   for (const name of [
     'a@b.example, eve@example.org',
@@ -179,9 +186,24 @@ it('attack 49: sends to plain addresses alone, and to all that can be the name o
     'a@192.0.2.1',
     'a..b@c.de',
     'müller@c.de',
-    `${'a'.repeat(60)}@c.de`,
+    `${'a'.repeat(65)}@c.de`,
+    `${'a'.repeat(64)}@${'b.'.repeat(93)}cdef`,
+    '+a@c.de',
+    'a(b)@c.de',
   ])
     expect(isMailAddress(name), name).toBe(false);
+});
+
+it('mails to an address with every character of RFC 5322, and to an international domain in ASCII', async () => {
+  const mailer = createMailer({ smtp: url, from: FROM }, { error: () => undefined });
+  for (const [name, address] of [
+    ["_!#$%&'*+/=?^_{|}~-@example.org", "_!#$%&'*+/=?^_{|}~-@example.org"],
+    ['ada@bücher.example', 'ada@xn--bcher-kva.example'],
+  ] as const) {
+    await mailer.send(name, 'moved', { publisher: 'x', site: 'y' });
+    expect(await mailTo(name)).toContain(`To: ${address}`); // the mail server shows domains as they are written
+  }
+  await mailer.close();
 });
 
 it('attack 49: a field with a NUL is refused, and stored nowhere', async () => {

@@ -24,14 +24,31 @@ describe('a list of subscribers', () => {
     ['no day', 'ada,daily,tomorrow,', '"tomorrow" is no day'],
     ['a day that there is not', 'ada,daily,,2026-02-30', '"2026-02-30" is no day'],
     ['an end before the beginning', 'ada,daily,2026-11-02,2026-11-01', 'ends before it begins'],
-    ['no name', ',daily,,', 'cannot be the name'],
-    ['a name of control characters', '"a\u0007",daily,,', 'cannot be the name'],
+    ['no name', ',daily,,', 'it is empty'],
+    ['a name of control characters', '"a\u0007",daily,,', 'it has the character \\u{7}'],
+    ['a name with a quote in it', 'a`b,daily,,', 'it has the character `'],
+    ['a name that spreadsheets calculate', '=1+1,daily,,', 'it begins with ='],
+    ['a long name', `${'a'.repeat(255)},daily,,`, 'it has 255 characters, and can have 254'],
+    ['a name that is long in the index', `${'\ufdfa'.repeat(15)},daily,,`, 'it has 270 characters'],
     ['neither plan nor sets', 'ada,,,', 'a plan or sets'],
     ['too many fields', 'ada,daily,,,x', 'it has 5 fields'],
   ])('names the line with %s, and reads the others', (_what, line, problem) => {
     const list = parse(`name,plan,from,until\n${line}\nbert,trial,,\n`);
     expect(list.problems).toEqual([{ line: 2, problem: expect.stringContaining(problem) }]);
     expect(list.subscribers.map(({ name }) => name)).toEqual(['bert']);
+  });
+
+  it('takes names of people, groups and addresses as they are', () => {
+    const names = [
+      'Smith, John',
+      'Smith & Sons',
+      'School (north)',
+      "o'neill@example.ie",
+      '_ada@example.org',
+      'a'.repeat(254),
+    ];
+    const list = parse(`name,plan\n${names.map((name) => `"${name}",daily\n`).join('')}`);
+    expect([list.subscribers.map(({ name }) => name), list.problems]).toEqual([names, []]);
   });
 
   it('names a subscriber who stands twice with the same right, whatever the case', () => {

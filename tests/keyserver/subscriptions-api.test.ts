@@ -240,7 +240,7 @@ describe('Stripe', () => {
       expect(await send({ ...pricedAs(name), metadata: { subscriber: 'p@example.org' } })).toEqual(
         unused('no-such-plan'),
       );
-    expect(await send({ metadata: { subscriber: 'x'.repeat(65) } })).toEqual(unused('name-refused'));
+    expect(await send({ metadata: { subscriber: 'x'.repeat(255) } })).toEqual(unused('name-refused'));
     const bodies = [
       '{',
       '{"type":"customer.subscription.created","created":1}',
