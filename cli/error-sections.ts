@@ -8,6 +8,7 @@ import { OBJECT_ERRORS } from '../core/object/errors.ts';
 import { PUBLICATION_ERRORS } from '../core/publication/errors.ts';
 import { KEY_SERVER_ERRORS } from '../keyserver/errors.ts';
 import { LINK_ERRORS } from '../link/errors.ts';
+import { DISK_FULL } from '../node-support/disk-full.ts';
 import { STORAGE_ERRORS } from '../node-support/storage/errors.ts';
 import { PUBLISH_ERRORS } from '../publisher/errors.ts';
 import { FILE_FINDINGS } from '../publisher/verify/report.ts';
@@ -24,6 +25,7 @@ export interface Section {
 
 /** Sections in the order in which docs/generated/errors.md shows them. */
 export const SECTIONS: readonly Section[] = [
+  { title: 'Every program', intro: 'Of all that write files.', catalogue: DISK_FULL },
   {
     title: 'Protected objects',
     intro: 'Steps are those of [protected-object.md](../spec/protected-object.md), "Verification".',

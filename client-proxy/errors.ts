@@ -1,14 +1,9 @@
-import {
-  CodedError,
-  type CodedErrorOptions,
-  type ErrorCatalogue,
-  type ErrorFields,
-  remedyFor,
-} from '../core/errors.ts';
+import { type ErrorCatalogue, type ErrorFields, remedyFor } from '../core/errors.ts';
 import { CHANNEL_ERRORS } from '../core/httpcrypt/errors.ts';
 import { KEY_ERRORS } from '../core/keys/errors.ts';
 import { OBJECT_ERRORS } from '../core/object/errors.ts';
 import { PUBLICATION_ERRORS } from '../core/publication/errors.ts';
+import { DISK_FULL, type DiskFullCode, fileErrorClass } from '../node-support/disk-full.ts';
 import { READING_ERRORS } from '../reading/errors.ts';
 
 /** Errors on the reader's machine, besides the checks of `core/`. docs/generated/errors.md documents each. */
@@ -31,10 +26,6 @@ export const READER_ERRORS = {
   'store-busy': {
     means: 'another wispr command has the database',
     remedy: 'answer what it asks, as `wispr bind` does, or end it, and try again; `fuser {file}` shows its process',
-  },
-  'disk-full': {
-    means: 'the disk of the database, its key or the output is full; nothing was changed',
-    remedy: 'make room on the named disk, and try again',
   },
   'keyring-unavailable': {
     means: 'the system keyring is locked, absent or not supported by this file',
@@ -241,17 +232,21 @@ export const READER_ERRORS = {
   },
 } as const satisfies ErrorCatalogue;
 
-export type ReaderErrorCode = keyof typeof READER_ERRORS;
+export type ReaderErrorCode = keyof typeof READER_ERRORS | DiskFullCode;
 
 /** The reader's side could not do what it was asked; nothing was released, and nothing half changed. */
-export class ReaderError extends CodedError<ReaderErrorCode> {
-  constructor(code: ReaderErrorCode, message: string, options?: CodedErrorOptions) {
-    super(READER_ERRORS, code, message, options);
-  }
-}
+export class ReaderError extends fileErrorClass(READER_ERRORS) {}
 
 /** What a reader can do about an error with this code, of whichever layer: Markdown. */
 export function readerRemedy(code: string, fields?: ErrorFields): string | undefined {
-  const catalogues = [READER_ERRORS, READING_ERRORS, OBJECT_ERRORS, KEY_ERRORS, CHANNEL_ERRORS, PUBLICATION_ERRORS];
+  const catalogues = [
+    READER_ERRORS,
+    DISK_FULL,
+    READING_ERRORS,
+    OBJECT_ERRORS,
+    KEY_ERRORS,
+    CHANNEL_ERRORS,
+    PUBLICATION_ERRORS,
+  ];
   return catalogues.map((catalogue) => remedyFor(catalogue, code, fields)).find((remedy) => remedy !== undefined);
 }

@@ -1,4 +1,5 @@
-import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../core/errors.ts';
+import type { ErrorCatalogue } from '../core/errors.ts';
+import { type DiskFullCode, fileErrorClass } from '../node-support/disk-full.ts';
 
 /** What can go wrong at the key server, for its operator, a publisher or a reader. */
 export const KEY_SERVER_ERRORS = {
@@ -177,11 +178,7 @@ export const KEY_SERVER_ERRORS = {
   },
 } as const satisfies ErrorCatalogue;
 
-export type KeyServerErrorCode = keyof typeof KEY_SERVER_ERRORS;
+export type KeyServerErrorCode = keyof typeof KEY_SERVER_ERRORS | DiskFullCode;
 
 /** The key server refuses. The message is for the operator; over the network only the code is sent. */
-export class KeyServerError extends CodedError<KeyServerErrorCode> {
-  constructor(code: KeyServerErrorCode, message: string, options?: CodedErrorOptions) {
-    super(KEY_SERVER_ERRORS, code, message, options);
-  }
-}
+export class KeyServerError extends fileErrorClass(KEY_SERVER_ERRORS) {}

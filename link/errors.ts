@@ -1,4 +1,5 @@
-import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../core/errors.ts';
+import type { ErrorCatalogue } from '../core/errors.ts';
+import { fileErrorClass } from '../node-support/disk-full.ts';
 
 /** Errors that stop a relay from starting. A running relay at worst closes a connection. */
 export const LINK_ERRORS = {
@@ -16,8 +17,4 @@ export const LINK_ERRORS = {
   },
 } as const satisfies ErrorCatalogue;
 
-export class LinkError extends CodedError<keyof typeof LINK_ERRORS> {
-  constructor(code: keyof typeof LINK_ERRORS, message: string, options?: CodedErrorOptions) {
-    super(LINK_ERRORS, code, message, options);
-  }
-}
+export class LinkError extends fileErrorClass(LINK_ERRORS) {}

@@ -7,13 +7,15 @@ const WORDS: Readonly<Record<string, string>> = {
   EISDIR: 'it is a directory',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
+  ENOSPC: 'no space is left',
+  EDQUOT: 'the quota is used up',
   ELOOP: 'its links lead in a circle',
   ENOTFOUND: 'there is no such name',
   EAI_AGAIN: 'no name server answers',
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS',
 };
 
-/** The few words of a system error: `permission denied`, or the system's own, `ENOSPC: no space left on device`. */
+/** The few words of a system error: `permission denied`, or the system's own, `EROFS: read-only file system`. */
 export function systemReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = systemCode(error) ?? '';

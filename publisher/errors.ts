@@ -1,4 +1,5 @@
-import { type ErrorCatalogue, errorClass } from '../core/errors.ts';
+import type { ErrorCatalogue } from '../core/errors.ts';
+import { type DiskFullCode, fileErrorClass } from '../node-support/disk-full.ts';
 
 /** What can go wrong at the publisher's. Unless a code says otherwise, nothing was changed. */
 export const PUBLISH_ERRORS = {
@@ -43,8 +44,8 @@ export const PUBLISH_ERRORS = {
     remedy: 'move it away, or choose another place',
   },
   'output-failed': {
-    means: 'a file cannot be written: disk full, permissions, memory, or names the file system does not distinguish',
-    remedy: 'check space and permissions',
+    means: 'a file cannot be written: permissions, memory, or names the file system does not distinguish',
+    remedy: 'check the permissions',
   },
   stopped: {
     means: 'the command was stopped (Ctrl-C, SIGTERM); the message says what readers have',
@@ -116,10 +117,10 @@ export const PUBLISH_ERRORS = {
   },
 } as const satisfies ErrorCatalogue;
 
-export type PublishErrorCode = keyof typeof PUBLISH_ERRORS;
+export type PublishErrorCode = keyof typeof PUBLISH_ERRORS | DiskFullCode;
 
 /** The publisher's program could not do what it was asked. */
-export class PublishError extends errorClass(PUBLISH_ERRORS) {}
+export class PublishError extends fileErrorClass(PUBLISH_ERRORS) {}
 
 /** @param state - what readers find now */
 export function stopped(state = 'readers find the previous publication'): PublishError {

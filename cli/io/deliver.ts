@@ -5,9 +5,8 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { DocumentRefused, type FetchedDocument, ReaderError } from '../../client-proxy/index.ts';
+import { DocumentRefused, type FetchedDocument } from '../../client-proxy/index.ts';
 import { CodedError } from '../../core/errors.ts';
-import { isDiskFull } from '../../node-support/disk-full.ts';
 import { replaceFile } from '../../node-support/files/write-file.ts';
 import { size } from '../../node-support/size.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
@@ -185,9 +184,7 @@ async function isDeviceOrPipe(file: string): Promise<boolean> {
   return found !== undefined && !found.isFile();
 }
 
-/** A full disk is not the fault of what was typed. */
-function cannotWrite(name: string, cause: unknown): CodedError {
-  if (isDiskFull(cause)) return new ReaderError('disk-full', `the disk is full: cannot write ${name}`, { cause });
+function cannotWrite(name: string, cause: unknown): UsageError {
   const remedy = 'name a file in a folder that is there, and that you may write to';
   return new UsageError(`cannot write ${name}: ${systemReason(cause)}`, remedy, { cause });
 }

@@ -3,6 +3,7 @@
  * to standard error, results to standard output, so that pipes carry results only.
  */
 import { CodedError, type CodedErrorOptions } from '../../core/errors.ts';
+import { orDiskFull } from '../../node-support/disk-full.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import { currentIo } from './context.ts';
 
@@ -48,7 +49,8 @@ export function print(text: string): void {
 }
 
 /** Says what happened, its code (docs/generated/errors.md), and the remedy; returns the exit code. An unexpected error also shows where it happened. */
-export function explain(error: unknown): number {
+export function explain(thrown: unknown): number {
+  const error = orDiskFull(thrown);
   if (!(error instanceof CodedError)) {
     say(describeUnforeseen(error));
     return EXIT.failed;
@@ -78,7 +80,7 @@ export function outliveOutputErrors(): void {
   process.stdout.on('error', (error) => {
     if (failed || READER_GONE.includes(systemCode(error) ?? '')) return;
     failed = true;
-    say(`cannot write to standard output: ${systemReason(error)}`);
+    explain(new UsageError(`cannot write to standard output: ${systemReason(error)}`, undefined, { cause: error }));
     process.once('exit', () => {
       process.exitCode = EXIT.failed;
     });

@@ -3,6 +3,7 @@ import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import { openCarrier } from '../../core/object/carrier.ts';
 import { readHead } from '../../core/object/read-head.ts';
+import { systemReason } from '../../node-support/system-error.ts';
 import { ReadingError } from '../../reading/errors.ts';
 import { expectationOf, objectUrl, type WantedDocument } from '../../reading/open-at.ts';
 import { openWhole } from '../../reading/open-document.ts';
@@ -84,7 +85,7 @@ async function withSource<Result>(
   }
 }
 
-function notKept({ cache }: ContentAccess): ReaderError {
-  const { problem = 'there is no room in it' } = cache.status();
-  return new ReaderError('output-failed', `nothing can be kept in ${cache.directory}: ${problem}`);
+function notKept({ cache: { directory, problem: cause } }: ContentAccess): ReaderError {
+  const why = cause === undefined ? 'there is no room in it' : systemReason(cause);
+  return new ReaderError('output-failed', `nothing can be kept in ${directory}: ${why}`, { cause });
 }

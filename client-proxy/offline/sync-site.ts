@@ -5,6 +5,7 @@ import { CodedError, type ErrorFields } from '../../core/errors.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { forEachInFlight } from '../../node-support/in-flight.ts';
 import { size } from '../../node-support/size.ts';
+import { systemReason } from '../../node-support/system-error.ts';
 import type { WantedDocument } from '../../reading/open-at.ts';
 import type { ObjectCache } from '../documents/cache/object-cache.ts';
 import { spaceOf } from '../documents/cache/sweep.ts';
@@ -188,7 +189,7 @@ class Sync {
     const free = await freeBytes(cache.directory);
     if (missing > free) throw tooSmall(missing, `the disk of ${cache.directory} has ${size(free)} left`);
     await cache.keepSynced(bound.site, [...before, ...wanted]).catch((error: Error) => {
-      throw new ReaderError('output-failed', `nothing can be kept in ${cache.directory}: ${error.message}`, {
+      throw new ReaderError('output-failed', `nothing can be kept in ${cache.directory}: ${systemReason(error)}`, {
         cause: error,
       });
     });
@@ -216,7 +217,7 @@ class Sync {
       try {
         await work(document);
       } catch (error) {
-        const own = error instanceof CodedError && error.code !== 'output-failed';
+        const own = error instanceof CodedError && !['output-failed', 'disk-full'].includes(error.code);
         if (!own) throw error;
         this.#failed.push({ path: document.path, code: error.code, message: error.message });
       }

@@ -1,6 +1,5 @@
 /** What the store refuses, each in one place. */
 import { reasonOf } from '../../core/errors.ts';
-import { isDiskFull } from '../../node-support/disk-full.ts';
 import { saysBusy, saysDamaged } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 
@@ -12,9 +11,11 @@ export function damaged(what: string, why: string, cause?: unknown): ReaderError
 /** For a database that is open and takes no change. Nothing was changed. @param file - of the database */
 export function unwritable(error: unknown, file?: string | null): ReaderError {
   const what = `the reader's database cannot be written: ${file ?? 'reader.db'}`;
-  if (isDiskFull(error, file)) return diskFull(what, error);
   if (saysDamaged(error)) return damaged(file ?? 'reader.db', reasonOf(error), error);
-  return new ReaderError('store-unwritable', `${what}: ${reasonOf(error)}`, { cause: error });
+  return new ReaderError('store-unwritable', `${what}: ${reasonOf(error)}`, {
+    cause: error,
+    fields: { ...(file && { file }) },
+  });
 }
 
 /** For a database that cannot be opened. @param file - of the database */
@@ -22,9 +23,8 @@ export function unusable(error: unknown, file: string): Error {
   if (error instanceof ReaderError) return error;
   if (saysDamaged(error)) return damaged(file, reasonOf(error), error);
   const what = `the reader's database cannot be opened: ${file}`;
-  if (isDiskFull(error, file)) return diskFull(what, error);
   if (saysBusy(error)) return inUse(file, error);
-  return new ReaderError('store-unusable', `${what}: ${reasonOf(error)}`, { cause: error });
+  return new ReaderError('store-unusable', `${what}: ${reasonOf(error)}`, { cause: error, fields: { file } });
 }
 
 /** Another process owns the database. */
@@ -33,11 +33,6 @@ export function inUse(file: string, cause?: unknown): ReaderError {
     cause,
     fields: { file },
   });
-}
-
-/** @param what - cannot be done. Nothing was changed */
-export function diskFull(what: string, cause: unknown): ReaderError {
-  return new ReaderError('disk-full', `the disk is full: ${what}`, { cause });
 }
 
 export function readerLocked(): ReaderError {

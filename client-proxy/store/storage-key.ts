@@ -15,14 +15,13 @@ import {
   LEAST_PASSPHRASE,
   newParameters,
 } from '../../node-support/argon2id.ts';
-import { isDiskFull } from '../../node-support/disk-full.ts';
 import { createFile } from '../../node-support/files/write-file.ts';
 import { makeDirectoryNow } from '../../node-support/make-directory.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { type Limits, limitsOf } from '../limits.ts';
-import { diskFull, unwritable } from './errors.ts';
+import { unwritable } from './errors.ts';
 import { deleteFromKeyring, KeyringUnavailable, readKeyring, whyNoKeyring, writeKeyring } from './keyring.ts';
 import {
   type KeyLocation,
@@ -192,7 +191,6 @@ function makeKeyFile(file: string): Uint8Array {
     createFile(file, `${toBase64url(randomBytes(STORAGE_KEY_LENGTH))}\n`, 0o600);
   } catch (error) {
     const what = `the key of the reader's database cannot be written: ${file}`;
-    if (isDiskFull(error)) throw diskFull(what, error);
     throw new ReaderError('store-unusable', `${what}: ${reasonOf(error)}`, { cause: error });
   }
   return readKeyFile(file);

@@ -100,6 +100,7 @@ function handleError({ log }: AppOptions): ErrorRequestHandler {
     if (response.headersSent) return next(error);
     if (error instanceof KeyServerError && error.code === 'token-refused') response.set('WWW-Authenticate', 'Bearer');
     const refusal = refusalOf(error);
+    if (refusal?.code === 'disk-full') log.error({ code: refusal.code }, 'the disk is full');
     if (refusal) return sendError(response, refusal.status, refusal.code);
     if (error?.type === 'entity.too.large') return sendError(response, 413, 'too-large');
     if (error?.status >= 400 && error.status < 500) return sendError(response, error.status, 'bad-request');

@@ -1,6 +1,7 @@
 /** What a request that cannot be answered is refused with: a status and a code. */
 import { KeyError } from '../../core/keys/errors.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
+import { isDiskFull } from '../../node-support/disk-full.ts';
 import { KeyServerError, type KeyServerErrorCode } from '../errors.ts';
 
 const STATUS: Partial<Record<KeyServerErrorCode, number>> = {
@@ -32,6 +33,7 @@ const MALFORMED: readonly string[] = ['metadata-malformed', 'metadata-too-large'
 
 /** `undefined` for what was not foreseen. */
 export function refusalOf(error: unknown): { readonly status: number; readonly code: string } | undefined {
+  if (isDiskFull(error)) return { status: 503, code: 'disk-full' };
   if (error instanceof KeyError) return { status: 400, code: error.code };
   if (error instanceof PublicationError)
     return { status: MALFORMED.includes(error.code) ? 400 : 409, code: error.code };

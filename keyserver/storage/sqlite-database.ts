@@ -205,6 +205,7 @@ function explained(error: unknown, path: string): unknown {
   if (saysDamaged(error)) return damaged(path, error.message, error);
   return new KeyServerError('store-unusable', `the database ${path} cannot be used: ${error.message}`, {
     cause: error,
+    fields: { file: path },
   });
 }
 

@@ -22,8 +22,6 @@ const MODE = 0o644;
 const CODES: Readonly<Record<string, StorageErrorCode>> = {
   EACCES: 'target-failed',
   EPERM: 'target-failed',
-  ENOSPC: 'target-full',
-  EDQUOT: 'target-full',
   ENAMETOOLONG: 'path-refused',
 };
 

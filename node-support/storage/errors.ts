@@ -1,4 +1,5 @@
-import { type ErrorCatalogue, errorClass } from '../../core/errors.ts';
+import type { ErrorCatalogue } from '../../core/errors.ts';
+import { fileErrorClass } from '../disk-full.ts';
 
 /** Errors where files are put for content hosts. docs/generated/errors.md documents each. */
 export const STORAGE_ERRORS = {
@@ -9,10 +10,6 @@ export const STORAGE_ERRORS = {
   'region-missing': {
     means: "the bucket is Amazon's, and nothing says in which region it is",
     remedy: 'set `AWS_REGION`, such as `AWS_REGION=eu-central-1`, or `region` in `~/.aws/config`',
-  },
-  'target-full': {
-    means: 'there is no room left at the target',
-    remedy: 'make room there, then run the same command again',
   },
   'target-failed': {
     means: 'the target refuses access, is read-only or failing, or its listing does not end',
@@ -41,4 +38,4 @@ export const STORAGE_ERRORS = {
 export type StorageErrorCode = keyof typeof STORAGE_ERRORS;
 
 /** Files could not be put into, or read from, a target. What was there before is whole. */
-export class StorageError extends errorClass(STORAGE_ERRORS) {}
+export class StorageError extends fileErrorClass(STORAGE_ERRORS) {}

@@ -124,8 +124,7 @@ function stateOf(path: string): string {
 }
 
 function unwatchable(directory: string, error: unknown): PublishError {
-  const more =
-    systemCode(error) === 'ENOSPC' ? '; "sysctl fs.inotify.max_user_watches" says how many may be watched' : '';
-  const message = `cannot watch ${directory}: ${systemReason(error)}${more}`;
+  const limit = 'too many are watched; "sysctl fs.inotify.max_user_watches" says how many may be';
+  const message = `cannot watch ${directory}: ${systemCode(error) === 'ENOSPC' ? limit : systemReason(error)}`;
   return new PublishError('source-refused', message, { cause: error });
 }

@@ -50,7 +50,7 @@ describe('a command whose output cannot be written', () => {
   it('says in one sentence that the disk is full, and fails', async () => {
     const { stderr } = await inShell('wispr keys list --public > /dev/full; echo "code $?" >&2');
     expect(stderr).toMatch(
-      /^wispr: cannot write to standard output: [^\n]*ENOSPC[^\n]*\n(?:wispr: [^\n]*\n)*code 1\n$/,
+      /^wispr: the disk is full: cannot write to standard output: [^\n]* \[disk-full\]\n(?:wispr: [^\n]*\n)*code 1\n$/,
     );
   });
 });

@@ -17,7 +17,7 @@ it('a host that answers TLS with plain HTTP is said not to speak TLS, on one lin
 it.each([
   ['ENOTFOUND', 'getaddrinfo ENOTFOUND news.example', 'there is no such name'],
   ['EAI_AGAIN', 'getaddrinfo EAI_AGAIN news.example', 'no name server answers'],
-  ['ENOSPC', 'ENOSPC: no space left on device, write', 'ENOSPC: no space left on device'],
+  ['ENOSPC', 'ENOSPC: no space left on device, write', 'no space is left'],
 ])('%s is said in words', (code, message, words) => {
   expect(systemReason(Object.assign(new Error(message), { code, syscall: message.split(' ')[0] }))).toBe(words);
 });

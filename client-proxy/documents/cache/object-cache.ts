@@ -7,6 +7,8 @@ import { rmSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
+import { orDiskFull } from '../../../node-support/disk-full.ts';
+import { systemReason } from '../../../node-support/system-error.ts';
 import { LIMITS } from '../../limits.ts';
 import { Layout, siteName } from './layout.ts';
 import { CacheWriter } from './object-writer.ts';
@@ -44,7 +46,7 @@ export class ObjectCache {
   #sinceScan = 0;
   #scanning: Promise<void> | undefined;
   #pausedUntil = 0;
-  #problem: string | undefined;
+  #problem: unknown;
 
   /** @param bytes - the most that the folder may hold; 0: nothing is kept, and nothing is looked for */
   constructor(directory: string, bytes: number) {
@@ -167,12 +169,17 @@ export class ObjectCache {
   }
 
   status(): CacheStatus {
-    const paused = performance.now() < this.#pausedUntil;
+    const { problem } = this;
     return {
       bytes: this.#counted ? this.#used : undefined,
       limit: this.#limit,
-      problem: paused ? this.#problem : undefined,
+      problem: problem === undefined ? undefined : systemReason(orDiskFull(problem)),
     };
+  }
+
+  /** Error for which nothing is kept at the moment. */
+  get problem(): unknown {
+    return performance.now() < this.#pausedUntil ? this.#problem : undefined;
   }
 
   /** Waits for what is being written down. */
@@ -204,7 +211,7 @@ export class ObjectCache {
 
   /** A disk that is full or gone is not asked again for every document. */
   #pause(error: unknown): void {
-    this.#problem = error instanceof Error ? error.message : String(error);
+    this.#problem = error;
     this.#pausedUntil = performance.now() + LIMITS.cachePause;
   }
 }

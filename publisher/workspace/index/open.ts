@@ -106,5 +106,8 @@ export function asPublishError(error: unknown, file: string): unknown {
   if (saysBusy(error)) return busy();
   const isUnwritable = isSqliteError(error) || (error instanceof Error && 'syscall' in error);
   if (!isUnwritable) return error;
-  return new PublishError('output-failed', `cannot write ${file}: ${systemReason(error)}`, { cause: error });
+  return new PublishError('output-failed', `cannot write ${file}: ${systemReason(error)}`, {
+    cause: error,
+    fields: { file },
+  });
 }
