@@ -162,7 +162,7 @@ export const READER_ERRORS = {
   },
   // keeping
   'cache-too-small': {
-    means: '`wispr sync` needs more room than the cache or the disk has; nothing was fetched',
+    means: '`wispr sync` needs more room than the cache has; nothing was fetched',
     remedy: 'give the cache more room (`--cache-size {size}`), or sync fewer documents',
   },
   // for programs

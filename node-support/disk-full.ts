@@ -40,8 +40,9 @@ class DiskFull extends fileErrorClass({}) {}
 /** Gives an error the code where a full disk has caused it, and no program has said so; any other is left as it is. */
 export function orDiskFull(error: unknown): unknown {
   if (!(error instanceof Error) || systemCode(error) === 'disk-full' || !isDiskFull(error)) return error;
-  const message = error instanceof CodedError ? error.message : systemReason(error);
-  return new DiskFull('disk-full', `the disk is full: ${message}`, { cause: error });
+  // Constructing prefixes the system's words only: those of an error of ours may say it already.
+  const message = error instanceof CodedError ? `the disk is full: ${error.message}` : systemReason(error);
+  return new DiskFull('disk-full', message, { cause: error });
 }
 
 /** @param file - that was to be written or made: where the error does not say it, its disk is asked */

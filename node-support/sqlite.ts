@@ -1,8 +1,13 @@
 /** Helpers for every SQLite database. */
+import { accessSync, constants } from 'node:fs';
+import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { systemReason } from './system-error.ts';
 
 /** Result codes, https://sqlite.org/rescode.html: SQLITE_CORRUPT and SQLITE_NOTADB. */
 const DAMAGED = [11, 26];
+/** SQLITE_PERM, SQLITE_READONLY and SQLITE_CANTOPEN. */
+const DENIED = [3, 8, 14];
 /** SQLITE_BUSY */
 const BUSY = 5;
 
@@ -33,6 +38,18 @@ export function saysBusy(error: unknown): boolean {
 /** Whether SQLite says that a file is damaged, or no database at all. */
 export function saysDamaged(error: unknown): boolean {
   return isSqliteError(error) && DAMAGED.includes(Number(error.errcode) & 0xff); // without the extended part of the code
+}
+
+/** Words for why a database cannot be used: SQLite does not say itself that permissions are the reason. */
+export function databaseReason(error: unknown, file: string): string {
+  if (isSqliteError(error) && DENIED.includes(Number(error.errcode) & 0xff))
+    for (const path of [file, dirname(file)])
+      try {
+        accessSync(path, constants.R_OK | constants.W_OK);
+      } catch (refused) {
+        return `${systemReason(refused)} (${path})`;
+      }
+  return systemReason(error);
 }
 
 /** One of the two numbers that SQLite keeps for a program in a database's header. */

@@ -1,16 +1,15 @@
 /** `wispr init`: a commented configuration and an encrypted key store, made once and never overwritten. */
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KeyId } from '../core/crypto/key-id.ts';
 import { utf8 } from '../core/encoding/bytes.ts';
 import { isLoopback, isOrigin, isSite } from '../core/site/site.ts';
 import type { Argon2idCost } from '../node-support/argon2id.ts';
-import { createFile as createUnlessThere } from '../node-support/files/write-file.ts';
 import { readProgramFile } from '../node-support/program-files.ts';
 import { PublishError } from './errors.ts';
 import { generatorOf } from './generators.ts';
-import { createKeys, type NewKeys } from './keys/create-keys.ts';
-import { createFile } from './keys/file-update.ts';
+import { createKeys } from './keys/create-keys.ts';
+import { createFiles } from './keys/file-update.ts';
 import { parseConfiguration } from './workspace/configuration/read.ts';
 import type { ConfigurationInput } from './workspace/configuration/schema.ts';
 import { configurationTemplate } from './workspace/configuration/template.ts';
@@ -59,8 +58,13 @@ export async function initWorkspace(options: InitOptions): Promise<InitResult> {
   checkNothingThere(workspace);
   const { settings, text } = makeConfiguration(options);
   const keys = await createKeys(passphrase, options.cost);
-  createFiles(workspace, keys, utf8(text));
-  createUnlessThere(join(directory, SCHEMA), readProgramFile(SCHEMA, import.meta.url), 0o644);
+  const schema = { file: join(directory, SCHEMA), bytes: readProgramFile(SCHEMA, import.meta.url), mode: 0o644 };
+  createFiles([
+    ...(existsSync(schema.file) ? [] : [schema]),
+    { file: workspace.rootKeys, bytes: keys.rootKeys, mode: 0o600 },
+    { file: workspace.keyStore, bytes: keys.keyStore, mode: 0o600 },
+    { file: workspace.configuration, bytes: utf8(text), mode: 0o644 }, // last: without keys it would look finished
+  ]);
   const sourceExists = existsSync(join(directory, settings.source));
   return { workspace, publisher: keys.rootId, settings, generator: generatorOf(directory)?.name, sourceExists };
 }
@@ -127,23 +131,4 @@ function parseSiteUrl(text: string): URL {
   if (isOfSite && url.pathname === '/') return url;
   const why = isOfSite ? `has a path, ${url.pathname}` : 'is not the URL of a site';
   throw new PublishError('site-refused', `${JSON.stringify(text)} ${why}`, { typed: true });
-}
-
-/** The keys first: a configuration without keys would look finished. */
-function createFiles(workspace: Workspace, { keyStore, rootKeys }: NewKeys, text: Uint8Array): void {
-  const files = [
-    { file: workspace.rootKeys, bytes: rootKeys, mode: 0o600 },
-    { file: workspace.keyStore, bytes: keyStore, mode: 0o600 },
-    { file: workspace.configuration, bytes: text, mode: 0o644 },
-  ];
-  const created: string[] = [];
-  for (const { file, bytes, mode } of files) {
-    try {
-      createFile(file, bytes, mode);
-      created.push(file);
-    } catch (error) {
-      for (const earlier of created) rmSync(earlier, { force: true });
-      throw error;
-    }
-  }
 }

@@ -1,7 +1,7 @@
 /** `wispr sync`: a site, or a part of it, into the cache, for when there is no network. */
 
 import { statfs } from 'node:fs/promises';
-import { CodedError, type ErrorFields } from '../../core/errors.ts';
+import { CodedError } from '../../core/errors.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { forEachInFlight } from '../../node-support/in-flight.ts';
 import { size } from '../../node-support/size.ts';
@@ -187,7 +187,10 @@ class Sync {
     // What is here already stays, also where an earlier sync was given more room than there is now.
     if (missing > 0 && missing + bySyncs > cache.mostForSyncs) throw cacheTooSmall(missing, bySyncs, cache);
     const free = await freeBytes(cache.directory);
-    if (missing > free) throw tooSmall(missing, `the disk of ${cache.directory} has ${size(free)} left`);
+    if (missing > free) {
+      const left = `the disk of ${cache.directory} has ${size(free)} left`;
+      throw new ReaderError('disk-full', `the disk is full: ${size(missing)} are to be fetched, and ${left}`);
+    }
     await cache.keepSynced(bound.site, [...before, ...wanted]).catch((error: Error) => {
       throw new ReaderError('output-failed', `nothing can be kept in ${cache.directory}: ${systemReason(error)}`, {
         cause: error,
@@ -260,18 +263,14 @@ async function freeBytes(directory: string): Promise<number> {
 function cacheTooSmall(missing: number, bySyncs: number, { directory, mostForSyncs }: ObjectCache): ReaderError {
   const taken = bySyncs > 0 ? `, of which ${size(bySyncs)} are taken already` : '';
   const most = Math.ceil((missing + bySyncs) / LIMITS.cacheFilledTo / MEGABYTE);
-  return tooSmall(missing, `synced sites may have ${size(mostForSyncs)} of the cache ${directory}${taken}`, {
-    size: `${most}M`,
-  });
+  const room = `synced sites may have ${size(mostForSyncs)} of the cache ${directory}${taken}`;
+  const fields = { size: `${most}M` };
+  return new ReaderError('cache-too-small', `${size(missing)} are to be fetched, and ${room}`, { fields });
 }
 
 /** Without a publication nothing is looked for: what is here is not known then. */
 function noCache({ directory }: ObjectCache): ReaderError {
   return new ReaderError('cache-too-small', `the size of the cache ${directory} is 0, so nothing can be kept there`);
-}
-
-function tooSmall(missing: number, what: string, fields: ErrorFields = {}): ReaderError {
-  return new ReaderError('cache-too-small', `${size(missing)} are to be fetched, and ${what}`, { fields });
 }
 
 function sum(lengths: Iterable<number>): number {

@@ -1,6 +1,6 @@
 /** What the store refuses, each in one place. */
 import { reasonOf } from '../../core/errors.ts';
-import { saysBusy, saysDamaged } from '../../node-support/sqlite.ts';
+import { databaseReason, saysBusy, saysDamaged } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 
 /** What the database says is not what this program wrote. */
@@ -12,7 +12,7 @@ export function damaged(what: string, why: string, cause?: unknown): ReaderError
 export function unwritable(error: unknown, file?: string | null): ReaderError {
   const what = `the reader's database cannot be written: ${file ?? 'reader.db'}`;
   if (saysDamaged(error)) return damaged(file ?? 'reader.db', reasonOf(error), error);
-  return new ReaderError('store-unwritable', `${what}: ${reasonOf(error)}`, {
+  return new ReaderError('store-unwritable', `${what}: ${databaseReason(error, file ?? '')}`, {
     cause: error,
     fields: { ...(file && { file }) },
   });
@@ -24,7 +24,10 @@ export function unusable(error: unknown, file: string): Error {
   if (saysDamaged(error)) return damaged(file, reasonOf(error), error);
   const what = `the reader's database cannot be opened: ${file}`;
   if (saysBusy(error)) return inUse(file, error);
-  return new ReaderError('store-unusable', `${what}: ${reasonOf(error)}`, { cause: error, fields: { file } });
+  return new ReaderError('store-unusable', `${what}: ${databaseReason(error, file)}`, {
+    cause: error,
+    fields: { file },
+  });
 }
 
 /** Another process owns the database. */

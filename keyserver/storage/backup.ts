@@ -223,7 +223,7 @@ function copyIn(file: string, temporary: string): void {
     copyFileSync(file, temporary);
     chmodSync(temporary, 0o600);
   } catch (cause) {
-    throw new KeyServerError('argument-invalid', `cannot read ${file}: ${systemReason(cause)}`, { cause, typed: true });
+    throw new KeyServerError('argument-invalid', `cannot copy ${file}: ${systemReason(cause)}`, { cause, typed: true });
   }
 }
 

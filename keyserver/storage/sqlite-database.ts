@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createFile } from '../../node-support/files/write-file.ts';
-import { headerNumber, isSqliteError, saysBusy, saysDamaged } from '../../node-support/sqlite.ts';
+import { databaseReason, headerNumber, isSqliteError, saysBusy, saysDamaged } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
 import type { Database, Store, Value } from './database.ts';
 import { checkVersion, type Migratable, migrate } from './migrations.ts';
@@ -203,7 +203,7 @@ async function whenFree<Result>(work: () => Result): Promise<Result> {
 function explained(error: unknown, path: string): unknown {
   if (!isSqliteError(error)) return error;
   if (saysDamaged(error)) return damaged(path, error.message, error);
-  return new KeyServerError('store-unusable', `the database ${path} cannot be used: ${error.message}`, {
+  return new KeyServerError('store-unusable', `the database ${path} cannot be used: ${databaseReason(error, path)}`, {
     cause: error,
     fields: { file: path },
   });

@@ -1,6 +1,7 @@
 /** The state of a key server for commands beside it. */
 
 import { userInfo } from 'node:os';
+import { isDiskFull } from '../../node-support/disk-full.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
 import { chainAudit } from './audit.ts';
@@ -31,7 +32,9 @@ export async function withState<Result>(
   const state = await openExisting(config, store);
   try {
     const result = await work({ ...state, actor: commandActor() });
-    await chainAudit(state.database);
+    await chainAudit(state.database).catch((error: unknown) => {
+      if (!isDiskFull(error)) throw error; // a later command, or the key server, does it: what was made here has to be told
+    });
     return result;
   } catch (error) {
     throw store.explain(error);

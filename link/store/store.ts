@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { reasonOf } from '../../core/errors.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { openLocked } from '../../node-support/files/lock.ts';
-import { headerNumber, inTransaction, isSqliteError } from '../../node-support/sqlite.ts';
+import { databaseReason, headerNumber, inTransaction, isSqliteError } from '../../node-support/sqlite.ts';
 import { LinkError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { hashOf } from '../substitution/compressed.ts';
@@ -182,7 +182,7 @@ function open(file: string): DatabaseSync {
     return database;
   } catch (error) {
     database?.close();
-    throw error instanceof LinkError ? error : refuse(reasonOf(error), error);
+    throw error instanceof LinkError ? error : refuse(databaseReason(error, file), error);
   }
 }
 

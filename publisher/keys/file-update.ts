@@ -1,4 +1,5 @@
 /** Reads and replaces the small files of a workspace. */
+import { rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { createFile as createNew, writeFileAtomic } from '../../node-support/files/write-file.ts';
@@ -25,6 +26,16 @@ export function createFile(file: string, bytes: Uint8Array, mode: number): void 
   } catch (error) {
     throw new PublishError('output-failed', `cannot write ${file}: ${systemReason(error)}`, { cause: error });
   }
+}
+
+/** Writes files that must not exist yet: all, or none. @throws PublishError `output-failed`, `disk-full` */
+export function createFiles(files: readonly { file: string; bytes: Uint8Array; mode: number }[]): void {
+  using undoing = new DisposableStack();
+  for (const { file, bytes, mode } of files) {
+    createFile(file, bytes, mode);
+    undoing.defer(() => rmSync(file, { force: true }));
+  }
+  undoing.move();
 }
 
 /** The bytes of a file; `undefined` if there is none. */

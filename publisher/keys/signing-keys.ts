@@ -11,7 +11,7 @@ import type { Argon2idCost } from '../../node-support/argon2id.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { MAXIMUM_SEALED_FILE_LENGTH, readKeyStore, workspaceOf } from '../workspace/workspace.ts';
-import { createFile, publicKeyIn } from './file-update.ts';
+import { createFile, createFiles, publicKeyIn } from './file-update.ts';
 import { openKeyStore } from './key-store.ts';
 import { createSealedFile, damagedFile, type OpenSealedFile, openSealedFile, type SealedKind } from './sealed-file.ts';
 
@@ -109,9 +109,12 @@ export async function createSigner(file: string, passphrase: string, cost?: Argo
   const { publicKey } = ed25519KeyPair(seed);
   const publicFile = `${file}.pub`;
   const keyid = await tufKeyId(publicKey);
-  createFile(file, await createSigningKeys(passphrase, [seed], { cost }), 0o600);
+  const bytes = await createSigningKeys(passphrase, [seed], { cost });
   const text = `# Public key of a signer, key id ${keyid}\n# Hand it to the publisher, who runs: wispr keys add ROLE FILE\n${toBase64url(publicKey)}\n`;
-  createFile(publicFile, utf8(text), 0o644);
+  createFiles([
+    { file, bytes, mode: 0o600 },
+    { file: publicFile, bytes: utf8(text), mode: 0o644 },
+  ]);
   return { file, publicFile, keyid };
 }
 

@@ -1,63 +1,33 @@
-/** attack 67: a Reader whose database is on a small file system that is full, with the system's own answers. Mounting takes root, or `sudo`. */
-import { execFileSync } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+/** attack 67: a Reader whose database is on a small file system that is full, with the system's own answers. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { systemCode } from '../../node-support/system-error.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { isInTheOneVoice, type ReaderHome, startReaderHome } from '../support/reader-home.ts';
 import { CleanUp } from '../support/reader-rig.ts';
+import { mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
 
 const cleanUp = new CleanUp();
 let reader: ReaderHome;
-let disk: string;
+let disk: SmallDisk;
 beforeEach(async () => {
   reader = await startReaderHome(cleanUp);
-  disk = join(reader.home, 'data');
-  mkdirSync(disk);
-  asRoot('mount', '-t', 'tmpfs', '-o', `size=4m,mode=700,uid=${process.getuid?.()}`, 'tmpfs', disk);
-  cleanUp.add(async () => asRoot('umount', '--lazy', disk));
+  disk = mountSmallDisk(join(reader.home, 'data'));
+  cleanUp.add(async () => disk.unmount());
   await publish('signed');
 });
 afterEach(() => cleanUp.run());
-
-function asRoot(...command: string[]): void {
-  const [program = '', ...args] = process.getuid?.() === 0 ? command : ['sudo', '-n', ...command];
-  execFileSync(program, args);
-}
 
 const publish = (content: string) => reader.publisher.publish(reader.host.files, '/a.html', { content });
 /** By a reload, which looks for a newer publication. */
 const read = ({ port }: URL) =>
   send(Number(port), 'http://news.example/a.html', { headers: { 'cache-control': 'no-cache' } });
 
-/** To the last byte. */
-function fill(): void {
-  const file = openSync(join(disk, 'filler'), 'w');
-  try {
-    for (const size of [65_536, 4096, 1]) while (hasWritten(file, Buffer.alloc(size, 1)));
-  } finally {
-    closeSync(file);
-  }
-}
-
-function hasWritten(file: number, bytes: Buffer): boolean {
-  try {
-    return writeSync(file, bytes) > 0;
-  } catch (error) {
-    if (systemCode(error) === 'ENOSPC') return false;
-    throw error;
-  }
-}
-
-const makeRoom = () => rmSync(join(disk, 'filler'));
-
 it('shows nothing that cannot be kept, loses nothing when it is killed, says so, and goes on when there is room', async () => {
   expect((await reader.bind()).code).toBe(0);
   const first = await reader.startProxy();
   const at = new URL(first.ready.proxy);
   expect((await read(at)).text).toBe('signed');
-  fill();
+  disk.fill();
   await publish(`newer ${'x'.repeat(100_000)}`);
   await expect.poll(async () => refusalCode(await read(at))).toBe('disk-full');
   const refused = await read(at);
@@ -65,27 +35,35 @@ it('shows nothing that cannot be kept, loses nothing when it is killed, says so,
   const forgetting = await reader.run(['identity', 'forget', 'news.example', '--yes']);
   expect([forgetting.code, forgetting.stderr]).toEqual([1, expect.stringMatching(/reader\.db: .*\[disk-full\]$/m)]);
   expect((await reader.run(['proxy', 'status'])).code).toBe(0);
-  makeRoom();
+  const exporting = [
+    'identity',
+    'export',
+    join(reader.home, 'data/identity'),
+    '--words-file',
+    join(reader.home, 'words'),
+  ];
+  expect((await reader.run(exporting)).stderr).toMatch(/^wispr: the disk is full: cannot write .*\[disk-full\]$/m);
+  disk.makeRoom();
   await expect.poll(async () => (await read(at)).text).toContain('newer ');
-  fill();
+  disk.fill();
   await publish(`newest ${'x'.repeat(100_000)}`);
   await expect.poll(async () => refusalCode(await read(at))).toBe('disk-full');
   await first.stop('SIGKILL');
   const fetched = await reader.run(['fetch', 'http://news.example/a.html', ...reader.connectTo]);
   expect([fetched.code, fetched.stdout, fetched.stderr]).toEqual([1, '', expect.stringContaining('[disk-full]')]);
   expect(isInTheOneVoice(fetched.stderr)).toBe(true);
-  makeRoom();
+  disk.makeRoom();
   const after = await reader.run(['fetch', 'http://news.example/a.html', ...reader.connectTo]);
   expect(after.stdout).toContain('newest ');
 });
 
 it('connects nothing, and the invitation stays good', async () => {
-  fill();
+  disk.fill();
   const link = await reader.keyServer.invite();
   const bind = () => reader.run(['bind', link, '--yes', '--trust-site', reader.publisher.site, ...reader.connectTo]);
   const refused = await bind();
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('[disk-full]')]);
   expect(isInTheOneVoice(refused.stderr)).toBe(true);
-  makeRoom();
+  disk.makeRoom();
   expect((await bind()).code).toBe(0);
 });

@@ -5,8 +5,14 @@
 import { rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { openLocked } from '../../../node-support/files/lock.ts';
-import { headerNumber, inTransaction, isSqliteError, saysBusy, saysDamaged } from '../../../node-support/sqlite.ts';
-import { systemReason } from '../../../node-support/system-error.ts';
+import {
+  databaseReason,
+  headerNumber,
+  inTransaction,
+  isSqliteError,
+  saysBusy,
+  saysDamaged,
+} from '../../../node-support/sqlite.ts';
 import { PublishError } from '../../errors.ts';
 import { type LostIndex, PublisherIndex } from './publisher-index.ts';
 import { APPLICATION_ID, PLAN_SCHEMA, SCHEMA, SCHEMA_VERSION } from './schema.ts';
@@ -106,7 +112,7 @@ export function asPublishError(error: unknown, file: string): unknown {
   if (saysBusy(error)) return busy();
   const isUnwritable = isSqliteError(error) || (error instanceof Error && 'syscall' in error);
   if (!isUnwritable) return error;
-  return new PublishError('output-failed', `cannot write ${file}: ${systemReason(error)}`, {
+  return new PublishError('output-failed', `cannot write ${file}: ${databaseReason(error, file)}`, {
     cause: error,
     fields: { file },
   });
