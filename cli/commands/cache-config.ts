@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Argument, type Command, InvalidArgumentError } from 'commander';
 import {
@@ -9,6 +9,7 @@ import {
   needsParameter,
 } from '../../cache-config/parameters.ts';
 import { renderConfig, renderFiles } from '../../cache-config/render.ts';
+import { writeFileAtomicSync } from '../../node-support/files/write-file.ts';
 import { parseConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import { hasReadingSite } from '../../publisher/workspace/configuration/schema.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
@@ -114,7 +115,7 @@ export function addCacheConfigCommand(program: Command): void {
 function writeFiles(directory: string, files: ReadonlyMap<string, string>): void {
   mkdirSync(directory, { recursive: true });
   for (const [file, text] of files) {
-    writeFileSync(join(directory, file), text, { mode: 0o644 });
+    writeFileAtomicSync(join(directory, file), text, { mode: 0o644 });
     say(`wrote ${join(directory, file)}`);
   }
 }

@@ -1,8 +1,8 @@
 /** Exporting the identity into a roaming file, and importing it on another machine. */
-import { closeSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { readRoamingSalt } from '../../core/keys/roaming.ts';
-import { temporaryBeside } from '../../node-support/files/write-file.ts';
+import { moveIntoPlace, temporaryBeside } from '../../node-support/files/write-file.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import { type Reach, reaching } from '../connect/reach.ts';
 import { forgetCachedSites } from '../documents/cache/sweep.ts';
@@ -78,7 +78,7 @@ export async function exportIdentity({ to, newWords, showWords, ...options }: Ex
         return await exportFrom(store, newWords, dialog);
       },
     );
-    write(() => renameSync(beside, to), to);
+    write(() => moveIntoPlace(beside, to), to);
     return report;
   } finally {
     rmSync(beside, { force: true });

@@ -1,10 +1,10 @@
 /** Copies of the SQLite database, made while key servers run, and put back, or into a PostgreSQL. The master key is not in them. */
-import { chmodSync, copyFileSync, existsSync, linkSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { temporaryBeside } from '../../node-support/files/write-file.ts';
+import { giveNewName, temporaryBeside } from '../../node-support/files/write-file.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
@@ -203,7 +203,7 @@ async function createBeside<Result>(file: string, write: (temporary: string) => 
   const temporary = temporaryBeside(file);
   try {
     const result = await write(temporary);
-    linkSync(temporary, file);
+    giveNewName(temporary, file);
     return result;
   } catch (error) {
     if (systemCode(error) === 'EEXIST') throw refused(`${file} is there already, and nothing is overwritten`);

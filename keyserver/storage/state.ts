@@ -1,10 +1,11 @@
 /** What every part of the key server works on: the database, the vault over it, and the key pair that bundles are sealed to. */
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { type KeyPair, randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { recipientIdOf } from '../../core/keys/bundle.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { writeFileAtomicSync } from '../../node-support/files/write-file.ts';
 import { loadOptional } from '../../node-support/optional-package.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
@@ -174,7 +175,5 @@ export async function recipientRow(publicKey: Uint8Array) {
 export function writePublicKey(path: string, publicKey: Uint8Array): void {
   const text = `${toBase64url(publicKey)}\n`;
   if (existsSync(path) && readFileSync(path, 'utf8') === text) return;
-  const beside = `${path}.${process.pid}.new`;
-  writeFileSync(beside, text);
-  renameSync(beside, path);
+  writeFileAtomicSync(path, text, { mode: 0o644 });
 }

@@ -36,8 +36,8 @@ export async function writeFileAtomic(
   content: Uint8Array | string,
   { mode = 0o600, durable = true }: { readonly mode?: number; readonly durable?: boolean } = {},
 ): Promise<void> {
-  await replaceFile(file, (temporary) => writeFile(temporary, content, { mode, flag: 'wx', flush: durable }));
-  if (durable) await syncDirectory(dirname(file));
+  const write = (temporary: string) => writeFile(temporary, content, { mode, flag: 'wx', flush: durable });
+  await replaceFile(file, write, { durable });
 }
 
 /** Synchronous {@link writeFileAtomic}. */
@@ -46,8 +46,8 @@ export function writeFileAtomicSync(
   content: Uint8Array | string,
   { mode = 0o600, durable = true }: { readonly mode?: number; readonly durable?: boolean } = {},
 ): void {
-  replaceFileSync(file, (temporary) => writeFileSync(temporary, content, { mode, flag: 'wx', flush: durable }));
-  if (durable) syncDirectorySync(dirname(file));
+  const write = (temporary: string) => writeFileSync(temporary, content, { mode, flag: 'wx', flush: durable });
+  replaceFileSync(file, write, { durable });
 }
 
 /**
@@ -61,27 +61,43 @@ export function createFile(file: string, content: Uint8Array | string, mode = 0o
   const temporary = temporaryBeside(file);
   try {
     writeFileSync(temporary, content, { mode, flag: 'wx', flush: true });
-    linkSync(temporary, file); // unlike a rename, fails if there is one
+    giveNewName(temporary, file);
   } catch (error) {
     if (systemCode(error) === 'EEXIST') return false;
     throw error;
   } finally {
     rmSync(temporary, { force: true });
   }
-  syncDirectorySync(dirname(file));
   return true;
 }
 
+/** Gives a finished file a second name, durably. @throws the system's error, `EEXIST` where a file has the name */
+export function giveNewName(temporary: string, file: string): void {
+  linkSync(temporary, file);
+  syncDirectorySync(dirname(file));
+}
+
+/** Puts a finished file into the place of another, durably. */
+export function moveIntoPlace(temporary: string, file: string): void {
+  renameSync(temporary, file);
+  syncDirectorySync(dirname(file));
+}
+
 /**
- * Replaces a file by one that `write` makes under a temporary name.
+ * Replaces a file by one that `write` makes under a temporary name, and has brought to the disk where it is `durable`.
  *
  * @throws what `write` and the system throw; the previous file is unchanged and the temporary one removed then
  */
-export async function replaceFile(file: string, write: (temporary: string) => Promise<void>): Promise<void> {
+export async function replaceFile(
+  file: string,
+  write: (temporary: string) => Promise<void>,
+  { durable = true }: { readonly durable?: boolean } = {},
+): Promise<void> {
   const temporary = temporaryBeside(file);
   try {
     await write(temporary);
     await rename(temporary, file);
+    if (durable) await syncDirectory(dirname(file));
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
@@ -89,18 +105,24 @@ export async function replaceFile(file: string, write: (temporary: string) => Pr
 }
 
 /** Synchronous {@link replaceFile}. */
-export function replaceFileSync(file: string, write: (temporary: string) => void): void {
+export function replaceFileSync(
+  file: string,
+  write: (temporary: string) => void,
+  { durable = true }: { readonly durable?: boolean } = {},
+): void {
   const temporary = temporaryBeside(file);
   try {
     write(temporary);
     renameSync(temporary, file);
+    if (durable) syncDirectorySync(dirname(file));
   } catch (error) {
     rmSync(temporary, { force: true });
     throw error;
   }
 }
 
-async function syncDirectory(directory: string): Promise<void> {
+/** Brings the names in a directory to the disk. */
+export async function syncDirectory(directory: string): Promise<void> {
   await using handle = await open(directory);
   await handle.sync();
 }

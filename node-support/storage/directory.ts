@@ -2,7 +2,7 @@
 import { constants } from 'node:fs';
 import { copyFile, type FileHandle, lstat, open, readdir, realpath, rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { isTemporaryName, replaceFile } from '../files/write-file.ts';
+import { isTemporaryName, replaceFile, syncDirectory } from '../files/write-file.ts';
 import { makeDirectory } from '../make-directory.ts';
 import { systemCode, systemReason } from '../system-error.ts';
 import { StorageError, type StorageErrorCode } from './errors.ts';
@@ -28,6 +28,7 @@ const CODES: Readonly<Record<string, StorageErrorCode>> = {
 export class DirectoryTarget implements Target {
   readonly name: string;
   readonly #root: string;
+  readonly #unsynced = new Set<string>();
 
   /** @param root - absolute; made when the first file is put */
   constructor(root: string) {
@@ -83,11 +84,15 @@ export class DirectoryTarget implements Target {
       await this.#checkAncestors(dirname(path));
       await makeDirectory(dirname(this.#fileOf(path)));
       if (!(await this.#leadsInside(path))) throw leadsOut(this.name, path);
-      await replaceFile(this.#fileOf(path), async (temporary) => {
+      if (replacing !== undefined) await this.#syncNames();
+      const write = async (temporary: string) => {
         await writeThrough(temporary, source);
         if (replacing !== undefined && ((await this.#stat(path))?.tag ?? null) !== replacing)
           throw changed(this.name, path);
-      });
+      };
+      await replaceFile(this.#fileOf(path), write, { durable: false });
+      for (let at = path; at !== '/'; at = dirname(at)) this.#unsynced.add(dirname(at));
+      if (replacing !== undefined) await this.#syncNames();
     });
   }
 
@@ -110,6 +115,13 @@ export class DirectoryTarget implements Target {
   }
 
   close(): void {}
+
+  /** The names of all files that were put since it was called last: the conditional ones make the others visible. */
+  async #syncNames(): Promise<void> {
+    const directories = [...this.#unsynced];
+    this.#unsynced.clear();
+    for (const directory of directories) await syncDirectory(this.#fileOf(directory));
+  }
 
   /** Something else may lie there by now: links are not followed, and opening a pipe does not block. */
   async #open(path: string): Promise<FileHandle> {

@@ -29,7 +29,7 @@ export interface UploadOptions {
   readonly cacheControl: string;
   /**
    * Puts it only in place of the file with this tag; `null`: only where there is none. A bucket decides in one step, where it can;
-   * a directory looks just before.
+   * a directory looks just before. Then all that was put before is there to stay, too.
    */
   readonly replacing?: string | null;
 }
@@ -50,7 +50,7 @@ export interface Target {
   get(path: string, maximum: number): Promise<Uint8Array | undefined>;
   /** Whether a file has this very content, by what was listed of it; it is read only where that says too little. */
   matches(file: Pick<StoredFile, 'path' | 'length' | 'digest'>, source: Source): Promise<boolean>;
-  /** Whole or not at all, in place of what was there. The answer comes when it is there to stay. */
+  /** Whole or not at all, in place of what was there. */
   upload(path: string, source: Source, options: UploadOptions): Promise<void>;
   /** Files that are not there are passed over. */
   remove(paths: Iterable<string>): Promise<void>;

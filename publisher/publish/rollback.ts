@@ -294,7 +294,7 @@ async function placePages(
     const copied = content && join(out, targetFile(contentTargetOf(path), content));
     // Beside and renamed: a copy may be a hard link to the content, which would be written through it.
     await mkdir(dirname(join(out, path)), { recursive: true });
-    if (copied) await replaceCopy(join(out, path), (temporary) => copyFile(copied, temporary));
+    if (copied) await replaceCopy(join(out, path), (temporary) => copyFile(copied, temporary), { durable: false });
     else if (path.endsWith('.html'))
       await replaceOutputFile(join(out, path), Buffer.from(appearance.fallbackPage(path, teaser)));
     else await rm(join(out, path), { force: true });

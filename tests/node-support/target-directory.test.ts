@@ -1,10 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import {
+  type FileHandle,
   link,
   mkdir,
   mkdtemp,
+  open,
   readdir,
   readFile,
+  readlink,
   realpath,
   rm,
   stat,
@@ -116,6 +119,25 @@ await target.upload('/copied', { file: ${JSON.stringify(join(directory, 'source'
     expect(await all(target)).toEqual([]);
     await target.removeLeftovers(2000);
     expect(await readdir(place)).toEqual(['.wispr-new-0123456789ac']);
+  });
+
+  it('brings the names of all files to the disk before one that takes the place of another, and then its own', async () => {
+    await using handle = await open(directory);
+    const sync = vi.spyOn(Object.getPrototypeOf(handle) as FileHandle, 'sync');
+    const synced = () => sync.mock.contexts.map((each) => paths.get(each) ?? '');
+    const paths = new Map<unknown, string>();
+    sync.mockImplementation(async function (this: FileHandle) {
+      paths.set(
+        this,
+        (await readlink(`/proc/self/fd/${this.fd}`)).replace(/\/\.wispr-new-.*/, '/*').slice(place.length),
+      );
+    });
+    await target.upload('/a/b/file', utf8('named'), OPTIONS);
+    expect(synced()).toEqual(['/a/b/*']);
+    sync.mockClear();
+    await target.upload('/c/list', utf8('names it'), { ...OPTIONS, replacing: null });
+    expect(synced()).toEqual(['/a/b', '/a', '', '/c/*', '/c', '']);
+    sync.mockRestore();
   });
 
   it.each([

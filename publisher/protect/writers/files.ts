@@ -72,7 +72,7 @@ export function createFile(file: string, shown: string, bytes: Uint8Array, lastM
       writeNew(file, bytes, lastModified);
     } catch (error) {
       if (systemCode(error) !== 'EEXIST') throw error;
-      replaceFileSync(file, (temporary) => writeNew(temporary, bytes, lastModified));
+      replaceFileSync(file, (temporary) => writeNew(temporary, bytes, lastModified), { durable: false });
     }
   });
 }
@@ -96,7 +96,8 @@ export function replaceOutputFile(
 /** Replaces a file by another one, which keeps its own name too: a hard link, or a copy where the file system has none. */
 export function replaceByCopy(file: string, original: string): void {
   toOutput(file, () => {
-    if (!isSameFile(file, original)) replaceFileSync(file, (temporary) => linkOrCopy(original, temporary));
+    if (!isSameFile(file, original))
+      replaceFileSync(file, (temporary) => linkOrCopy(original, temporary), { durable: false });
   });
 }
 
