@@ -136,8 +136,10 @@ export const KEY_SERVER_ERRORS = {
     remedy: 'the publisher publishes again, with a new bundle',
   },
   'clock-off': {
-    means: 'the clock is more than 300 seconds behind the last timestamp',
-    remedy: 'set the clock of the key server',
+    means:
+      'the clock is more than 300 seconds behind the last timestamp: it is wrong, or it was ahead when that was signed',
+    remedy:
+      'set the clock of the key server; if it is right, the publisher runs `wispr keys rotate timestamp --publish`',
   },
   'configuration-missing': {
     means: 'there is no `keyserver.json` where the command looked for it',

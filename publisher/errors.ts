@@ -74,8 +74,10 @@ export const PUBLISH_ERRORS = {
     remedy: 'wait until that has ended; a run that was killed is forgotten after two minutes',
   },
   'clock-off': {
-    means: "this clock is far ahead of the bucket's; readers refuse what is signed so",
-    remedy: 'set the clock; what was signed already: `wispr keys rotate timestamp`, then `wispr publish`',
+    means:
+      "this clock is far ahead of the bucket's; or the key server has signed a timestamp while its own was ahead, and signs nothing until then",
+    remedy:
+      'set the clock that is wrong; if all are right again, `wispr keys rotate timestamp --publish` ends it, and readers follow',
   },
   'key-server-refused': {
     means: 'the key server refuses keys or publication; the message says why',

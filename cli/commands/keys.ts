@@ -28,6 +28,7 @@ import { JSON_OPTION, PASSPHRASE_OPTION, SITE_OPTION, share } from '../io/common
 import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
 import { print, say, sayHint } from '../io/voice.ts';
 import { describeKeys, warnAboutKeys } from './key-listing.ts';
+import { publish } from './publish.ts';
 import { outcomeAsJson, reportOutcome, sayAfterRotation } from './root-outcome.ts';
 import { addSignerCommands } from './signer.ts';
 
@@ -37,6 +38,7 @@ interface Flags {
   readonly passphraseFile?: string;
   readonly json?: boolean;
   readonly threshold?: number;
+  readonly publish?: boolean;
 }
 
 export function addKeysCommand(program: Command): void {
@@ -53,6 +55,7 @@ export function addKeysCommand(program: Command): void {
     .action(list);
   withFlags(keys.command('rotate').description('give a role a new key; "publisher" is the key that signs objects'))
     .addArgument(roleArgument(['publisher']))
+    .option('--publish', 'then publish, so that readers and the key server have it at once')
     .action(rotate);
   withFlags(keys.command('renew').description('sign the root again, before it expires')).action(renew);
   withThreshold(withFlags(keys.command('add').description("let another person's key sign for a role too")))
@@ -111,12 +114,22 @@ async function list(flags: Flags & { readonly public?: boolean }): Promise<void>
 
 async function rotate(role: TopLevelRole | 'publisher', flags: Flags): Promise<void> {
   const options = await keysOptions(flags);
+  const isDone = await rotateKey(role, options, flags);
+  if (flags.publish && isDone) await publish(undefined, { ...flags, protect: true }, options.passphrase);
+}
+
+/** @returns whether it is done: others may have to sign */
+async function rotateKey(role: TopLevelRole | 'publisher', options: KeysOptions, flags: Flags): Promise<boolean> {
   const section = sectionIn(role);
-  if (section !== undefined) return reportSection(await rotateSection(options, section), flags);
-  if (role === 'publisher') return rotatePublisher(options, flags);
-  const outcome = await rotateRole(options, role);
-  report(outcome, flags);
-  if (outcome.outcome === 'changed') await sayAfterRotation(role, options.configurationFile);
+  if (section !== undefined) reportSection(await rotateSection(options, section), flags);
+  else if (role === 'publisher') await rotatePublisher(options, flags);
+  else {
+    const { outcome, ...rest } = await rotateRole(options, role);
+    report({ outcome, ...rest }, flags);
+    if (outcome === 'changed' && !flags.publish) await sayAfterRotation(role, options.configurationFile);
+    return outcome !== 'draft';
+  }
+  return true;
 }
 
 async function rotatePublisher(options: KeysOptions, { json }: Flags): Promise<void> {

@@ -57,10 +57,11 @@ export function addPublishCommand(program: Command): void {
     .option('--key <file>', 'sign with this key file too; repeatable', collect)
     .option('--key-passphrase-file <file>', 'the passphrase of --key (once, or once for each)', collect)
     .option('-y, --yes', 'answer every question with yes: make target directories that are not there')
-    .action(publish);
+    .action((target: string | undefined, flags: Flags) => publish(target, flags));
 }
 
-async function publish(target: string | undefined, flags: Flags): Promise<void> {
+/** @param given - the passphrase, where it was asked for already */
+export async function publish(target: string | undefined, flags: Flags, given?: string): Promise<void> {
   saveMemory();
   checkTogether(flags);
   const configurationFile = locateConfiguration(undefined, flags.config);
@@ -69,7 +70,7 @@ async function publish(target: string | undefined, flags: Flags): Promise<void> 
   const { rekey = [] } = flags;
   if (flags.dryRun) return sayWhatWouldBeDone({ configurationFile, rekey }, flags);
   await confirmNewTargets(places, flags);
-  const passphrase = await readPassphrase(flags.passphraseFile);
+  const passphrase = given ?? (await readPassphrase(flags.passphraseFile));
   const signers = await readSigners(flags);
   await warnOfOpenKeys([places.workspace.keyStore, places.workspace.rootKeys]);
   await untilSignal(async (signal) => {

@@ -204,11 +204,18 @@ export function isUnreachable(error: unknown): error is PublishError {
 
 function refusal({ origin }: KeyServerAccess, what: string, status: number, bytes: Buffer): PublishError {
   const code = codeIn(bytes);
+  if (code === 'clock-off' && status === 503) return clockWasAhead(origin);
   if (ABSENT.includes(status) && code !== NO_KEYS) return unreachable(origin, `${status}`);
   const said = code ?? String(status);
   const reason = reasonOf(code ?? '') ?? reasonOf(String(status));
   const message = `the key server ${origin} refuses ${what} (${said})${reason === undefined ? '' : `: ${reason}`}`;
   return new PublishError('key-server-refused', message, { fields: { origin, said } });
+}
+
+/** It answers, and goes on refusing until the time of its last timestamp: nothing is gained by waiting. */
+function clockWasAhead(origin: string): PublishError {
+  const message = `the key server ${origin} signs nothing: its clock is behind its last timestamp, and is wrong, or was ahead then`;
+  return new PublishError('clock-off', message, { fields: { origin } });
 }
 
 /** What the key server says chooses among our words, and nothing else. */

@@ -1,14 +1,20 @@
 /** One contract for both authorities: the publisher's own machine, and a real key server. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { closingSnapshotMetadata, signMetadata, snapshotMetadata } from '../../core/publication/writer.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { readTimestamp, verifiedTimestamp } from '../../publisher/authority/authority.ts';
+import { TIMESTAMP_PATH } from '../../publisher/publication/files.ts';
 import { type SignedSnapshot, signedSnapshot } from '../../publisher/publication/signed.ts';
 import { handOverBundle } from '../../publisher/publish/publish.ts';
 import type { Site } from '../../publisher/publish/site.ts';
+import { readPublished } from '../support/published.ts';
 import { Publishing } from '../support/publishing.ts';
 import { type PublishingKeyServer, startPublishingKeyServer } from '../support/publishing-key-server.ts';
-import { createWorkspace, type TestWorkspace } from '../support/workspace.ts';
+import { runWispr } from '../support/wispr.ts';
+import { createWorkspace, PASSPHRASE, SITE, type TestWorkspace } from '../support/workspace.ts';
 
 let made: TestWorkspace;
 let the: Publishing;
@@ -145,4 +151,30 @@ describe('R5: where the key server does not answer', () => {
       expect(await site.authority.confirm(await snapshotOf(site, 7))).toEqual(before?.bytes);
     });
   });
+});
+
+it('a key server whose clock was ahead once is told of, one command ends it, and readers of before go on (attack 146)', async () => {
+  const settings = { publish: 'web', keyServerTokenFile: 'token', ...keyServer.settings };
+  made = await createWorkspace({ 'a.html': '<p>1' }, settings);
+  await keyServer.giveKeyTo(made);
+  for (const [name, text] of Object.entries({ token: keyServer.token, passphrase: PASSPHRASE }))
+    await writeFile(join(made.directory, name), text, { mode: 0o600 });
+  const run = (line: string) =>
+    runWispr([...line.split(' '), '--passphrase-file', 'passphrase'], { cwd: made.directory });
+  expect(await run('publish -y')).toMatchObject({ code: 0 });
+  const web = join(made.directory, 'web');
+  const reader = (strict: boolean) => ({ site: SITE, keys: new Map(), now: nowInSeconds(), store: new Map(), strict });
+  const [strict, lenient] = [reader(true), reader(false)];
+  for (const each of [strict, lenient]) expect(await readPublished(web, each)).toMatchObject({ version: 1 });
+  await keyServer.signAgain(172_800);
+  await writeFile(join(web, TIMESTAMP_PATH), await keyServer.timestamp()); // by a push
+  await expect(readPublished(web, strict)).rejects.toMatchObject({ code: 'clock-off' });
+  expect(await readPublished(web, lenient)).toMatchObject({ version: 1 });
+  await made.write('a.html', '<p>2');
+  const told = /signs nothing: .* \[clock-off\]\nwispr: hint: .*"wispr keys rotate timestamp --publish"/;
+  expect(await run('publish')).toMatchObject({ code: 1, stderr: expect.stringMatching(told) });
+  expect(await run('keys rotate timestamp --publish')).toMatchObject({ code: 0 });
+  await keyServer.signAgain(0);
+  await writeFile(join(web, TIMESTAMP_PATH), await keyServer.timestamp());
+  for (const each of [strict, lenient]) expect(await readPublished(web, each)).toMatchObject({ version: 2 });
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { createToken } from '../../keyserver/publication/tokens.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { readTimestamp } from '../../publisher/authority/authority.ts';
 import { TIMESTAMP_PATH } from '../../publisher/publication/files.ts';
 import type { ConfigurationInput } from '../../publisher/workspace/configuration/schema.ts';
@@ -19,13 +20,18 @@ export interface PublishingKeyServer {
   giveKeyTo(made: TestWorkspace): Promise<void>;
   /** What it serves: versions of snapshot and timestamp. */
   pair(): Promise<readonly [snapshot: number, timestamp: number]>;
+  timestamp(): Promise<Buffer>;
+  /** Signs again, as it does each hour. @param ahead - seconds by which its clock is, for this moment alone */
+  signAgain(ahead: number): Promise<void>;
   close(): Promise<void>;
 }
 
 export async function startPublishingKeyServer(): Promise<PublishingKeyServer> {
   const folder = temporaryFolder();
   const config = configIn(folder);
+  let ahead = 0;
   const server = await startKeyServer(config, {
+    now: () => nowInSeconds() + ahead,
     log: pino({ level: 'silent' }),
     limits: { requestsPerAddress: 100_000, metadataPerAddress: 100_000, publishingPerAddress: 100_000 },
   });
@@ -36,11 +42,17 @@ export async function startPublishingKeyServer(): Promise<PublishingKeyServer> {
     token,
     settings: { keyServer: server.url, reading: server.readingUrl, timestampBy: 'keyserver' },
     giveKeyTo: ({ directory }) => copyFile(config.publicKey, join(directory, 'keyserver.pub')),
+    timestamp: async () => Buffer.from(await (await fetch(server.url + TIMESTAMP_PATH)).arrayBuffer()),
     pair: async () => {
       const response = await fetch(server.url + TIMESTAMP_PATH);
       if (!response.ok) return [0, 0];
       const { timestamp } = await readTimestamp(new Uint8Array(await response.arrayBuffer()));
       return [timestamp.snapshot.version, timestamp.version];
+    },
+    signAgain: async (seconds) => {
+      ahead = seconds;
+      await server.keeper.attempt();
+      ahead = 0;
     },
     close: async () => {
       if (isClosed) return;
