@@ -2,8 +2,15 @@
 import type { Command } from 'commander';
 import { readConfig } from '../../keyserver/config/config.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
-import { definePlan, listPlans, type PlanOverview, removePlan } from '../../keyserver/subscriptions/plans.ts';
+import {
+  definePlan,
+  extendPlan,
+  listPlans,
+  type PlanOverview,
+  removePlan,
+} from '../../keyserver/subscriptions/plans.ts';
 import { count } from '../../publisher/text.ts';
+import { parseNumber } from '../io/arguments.ts';
 import type { AdminFlags } from '../io/common-options.ts';
 import { print, say, UsageError } from '../io/voice.ts';
 
@@ -12,6 +19,7 @@ interface Options extends AdminFlags {
   readonly title?: string;
   readonly dated?: string | boolean;
   readonly remove?: boolean;
+  readonly extend?: number;
 }
 
 export function addPlanCommand(command: Command): void {
@@ -21,13 +29,18 @@ export function addPlanCommand(command: Command): void {
     .option('--title <text>', 'what readers see, like "Weekday paper"')
     .option('--dated <zone>', 'keep dated sets readable for people subscribed on that date, by this time zone')
     .option('--no-dated', 'all its sets can be read while subscribed')
+    .option(
+      '--extend <days>',
+      'move the end of all its subscriptions',
+      parseNumber(/^[1-9]\d{0,2}$/, 'it is a number of days'),
+    )
     .option('--remove', 'remove a plan that had no subscription')
     .action(run);
 }
 
 async function run(name: string | undefined, options: Options): Promise<void> {
-  const { config, json, sets, title, dated, remove } = options;
-  if (name === undefined && (sets ?? title ?? remove) !== undefined) throw new UsageError('name the plan');
+  const { config, json, sets, title, dated, remove, extend } = options;
+  if (name === undefined && (sets ?? title ?? remove ?? extend) !== undefined) throw new UsageError('name the plan');
   await withState(readConfig(config), async (state) => {
     if (name === undefined) {
       const plans = await listPlans(state);
@@ -37,8 +50,14 @@ async function run(name: string | undefined, options: Options): Promise<void> {
       await removePlan(state, name);
       return json ? print(JSON.stringify({ removed: name })) : say(`the plan "${name}" is removed`);
     }
+    if (extend !== undefined) {
+      const extended = await extendPlan(state, name, extend);
+      return json
+        ? print(JSON.stringify({ extended }))
+        : say(`${count(extended, 'subscription')} extended by ${count(extend, 'day')}`);
+    }
     const zone = dated === false ? '' : dated === true ? undefined : dated;
-    const { created } = await definePlan(state, { name, title, sets: sets?.split(','), zone });
+    const { created } = await definePlan(state, { name, title, sets: sets?.split(/[\s,]+/).filter(Boolean), zone });
     const shown = (await listPlans(state)).find((each) => each.name === name) as PlanOverview;
     if (json) return print(JSON.stringify({ ...shown, created }));
     say(`${created ? 'made' : 'changed'} the plan${describePlan(shown)}`);

@@ -1,6 +1,6 @@
 /** `wispr admin import FILE.csv`: a whole list of subscribers at once. */
 import { closeSync, fsyncSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readConfig } from '../../keyserver/config/config.ts';
 import { KeyServerError } from '../../keyserver/errors.ts';
 import { knownOrigins } from '../../keyserver/publication/origins.ts';
@@ -8,7 +8,16 @@ import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { type ImportOutcome, importSubscribers, ListRefused } from '../../keyserver/readers/import-subscribers.ts';
 import { invitationLink, MAXIMUM_VALID_DAYS } from '../../keyserver/readers/invitations.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
-import { MAXIMUM_LIST_LENGTH } from '../../keyserver/subscriptions/subscriber-list.ts';
+import { csvField } from '../../keyserver/subscriptions/subscriber-export.ts';
+import {
+  LIST_COLUMNS,
+  type ListColumn,
+  type ListProblem,
+  type ListReading,
+  MAXIMUM_LIST_LENGTH,
+} from '../../keyserver/subscriptions/subscriber-list.ts';
+import { createFile } from '../../node-support/files/write-file.ts';
+import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { count, someOf } from '../../publisher/text.ts';
 import { readBounded } from '../io/bounded-file.ts';
@@ -20,6 +29,13 @@ export interface ListOptions extends AdminFlags {
   readonly dryRun?: boolean;
   readonly links?: string;
   readonly valid: string;
+  readonly map?: ListReading['map'];
+  readonly plan?: string;
+  readonly dates?: ListReading['dates'];
+  readonly endMissing?: boolean;
+  readonly skipWrong?: boolean;
+  readonly problems?: string;
+  readonly yes?: boolean;
 }
 
 /** Lines that are named; the others are counted. */
@@ -28,16 +44,23 @@ const NAMED = 20;
 export function addListOptions(command: Command): Command {
   return command
     .option('--dry-run', 'of a list: say what it would change, and change nothing')
+    .addOption(
+      new Option('--map <columns>', 'of a list: its names of columns, like name=email,until=expires').argParser(mapOf),
+    )
+    .option('--plan <name>', 'of a list: the plan of lines that name none')
+    .addOption(new Option('--dates <order>', 'of a list: what 3/4/2026 is').choices(['dmy', 'mdy']))
+    .option('--end-missing', 'of a list: end subscriptions to its plans that it does not name any more')
+    .option('--skip-wrong', 'of a list: take the lines that are right, and leave out the others')
+    .option('--problems <file>', 'of a list: write all wrong lines into this new file')
+    .option('-y, --yes', 'with --end-missing: end even more than half of them')
     .option('--links <file>', 'of a list: write invitations for who is new into this new file')
     .option('--valid <days>', 'validity of these links', '30');
 }
 
 /** @throws ListRefused, having named the lines */
-export async function importList(
-  file: string,
-  { config: configFile, json, dryRun, links, valid }: ListOptions,
-): Promise<void> {
-  const config = readConfig(configFile);
+export async function importList(file: string, options: ListOptions): Promise<void> {
+  const { json, dryRun, links, valid, map, plan, dates, skipWrong, problems } = options;
+  const config = readConfig(options.config);
   const bytes = readBounded(file, MAXIMUM_LIST_LENGTH);
   const isDry = dryRun === true;
   const inviteFor = links === undefined ? undefined : daysOf(valid);
@@ -47,7 +70,11 @@ export async function importList(
   try {
     const outcome = await withState(config, async (state) => {
       const onProgress = (done: number, total: number) => progress.update({ done, total });
-      const done = await importSubscribers(state, bytes, { dryRun: isDry, inviteFor, onProgress });
+      const done = await importSubscribers(state, bytes, {
+        ...{ dryRun: isDry, inviteFor, onProgress, plan, dates, skipWrong: skipWrong === true },
+        ...(map && { map }),
+        ...(options.endMissing && { endMissing: options.yes ? 'any' : 'most-stay' }),
+      });
       const { keyServer } = await knownOrigins(state.database, config);
       const root = (await readProviderRow(state.database))?.root;
       if (linkFile !== undefined) writeLinks(linkFile, done, (code) => invitationLink({ code }, keyServer, root));
@@ -56,24 +83,33 @@ export async function importList(
     progress.end();
     if (json) print(JSON.stringify({ ...outcome, invitations: outcome.invitations.length, dryRun: isDry }));
     else sayOutcome(outcome, isDry, links);
+    if (outcome.problems.length > 0) sayProblems(outcome.problems, problems);
   } catch (error) {
     progress.end();
     if (links !== undefined && linkFile !== undefined) rmSync(links, { force: true });
-    if (error instanceof ListRefused) sayProblems(error);
+    if (error instanceof ListRefused) sayProblems(error.problems, problems);
     throw error;
   } finally {
     if (linkFile !== undefined) closeSync(linkFile);
   }
 }
 
-function sayProblems({ problems }: ListRefused): void {
+function sayProblems(problems: readonly ListProblem[], file: string | undefined): void {
+  if (file !== undefined) {
+    const lines = problems.map(({ line, problem }) => `${line},${csvField(problem)}\n`);
+    if (!createFile(file, `line,problem\n${lines.join('')}`)) throw isThere(file);
+    say(`${count(problems.length, 'wrong line')} written to ${file}`);
+    return;
+  }
   for (const { line, problem } of problems.slice(0, NAMED)) say(`line ${line}: ${problem}`);
-  if (problems.length > NAMED) say(`and ${count(problems.length - NAMED, 'line')} more`);
+  if (problems.length > NAMED)
+    say(`and ${count(problems.length - NAMED, 'line')} more, which --problems FILE writes down`);
 }
 
 function sayOutcome(outcome: ImportOutcome, dryRun: boolean, links?: string): void {
-  const { created, begun, moved, unchanged, revoked, invitations } = outcome;
-  const changes = `${begun} begun, ${moved} with another end, ${unchanged} unchanged`;
+  const { created, begun, moved, unchanged, ended, revoked, ignored, invitations } = outcome;
+  const changes = `${begun} begun, ${moved} with another end, ${unchanged} unchanged, ${ended} ended`;
+  if (ignored.length > 0) say(`ignored columns: ${someOf(ignored.map(printable), ', ')}`);
   say(`${dryRun ? 'it would make' : 'made'} ${count(created, 'new subscriber')}; subscriptions: ${changes}`);
   if (revoked.length > 0) say(`passed over, because they were revoked: ${someOf(revoked, ', ', NAMED)}`);
   if (dryRun) say('nothing was changed');
@@ -88,15 +124,27 @@ function createLinkFile(file: string): number {
   try {
     return openSync(file, 'wx', 0o600);
   } catch (cause) {
-    if (systemCode(cause) === 'EEXIST')
-      throw new UsageError(`${file} is there already: name a new file for the links`, 'what is in it stays good');
+    if (systemCode(cause) === 'EEXIST') throw isThere(file);
     throw new KeyServerError('argument-invalid', describeUnreadable(file, cause), { cause });
   }
 }
 
+function isThere(file: string): UsageError {
+  return new UsageError(`${file} is there already: name a new file`, 'what is in it stays good');
+}
+
+/** Columns as they are typed: `name=email,plan=tiers`. */
+function mapOf(text: string): NonNullable<ListReading['map']> {
+  const pairs = text.split(',').map((pair) => pair.split('='));
+  const isColumn = (name: string | undefined) => LIST_COLUMNS.includes(name as ListColumn);
+  if (pairs.some((pair) => pair.length !== 2 || !isColumn(pair[0]?.trim())))
+    throw new InvalidArgumentError(`it is like name=email,plan=tiers; there are ${LIST_COLUMNS.join(', ')}`);
+  return Object.fromEntries(pairs.map(([column = '', name]) => [column.trim(), name]));
+}
+
 /** Their secrets stand in it. */
 function writeLinks(file: number, { invitations }: ImportOutcome, linkOf: (code: string) => string): void {
-  const lines = invitations.map(({ name, code }) => `"${name}",${linkOf(code)}\n`);
+  const lines = invitations.map(({ name, code }) => `${csvField(name)},${linkOf(code)}\n`);
   writeFileSync(file, `name,link\n${lines.join('')}`);
   fsyncSync(file);
 }

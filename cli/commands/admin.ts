@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { DEFAULT_CONFIG_FILE, readConfig } from '../../keyserver/config/config.ts';
 import {
@@ -10,11 +10,14 @@ import {
 import { type ImportResult, importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { knownOrigins } from '../../keyserver/publication/origins.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
-import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
+import { SUBSCRIBER_STATES, type SubscriberState } from '../../keyserver/subscriptions/directory.ts';
+import { exportSubscribers } from '../../keyserver/subscriptions/subscriber-export.ts';
+import { type Revoked, revokeSubscribers } from '../../keyserver/subscriptions/subscribers.ts';
 import { count } from '../../publisher/text.ts';
 import { readBounded } from '../io/bounded-file.ts';
 import { type AdminFlags, JSON_OPTION, share } from '../io/common-options.ts';
-import { print, say } from '../io/voice.ts';
+import { currentIo } from '../io/context.ts';
+import { print, say, UsageError } from '../io/voice.ts';
 import { addAuditCommand } from './admin-audit.ts';
 import { addBackupCommand, addRestoreCommand } from './admin-backup.ts';
 import { addDeviceCommand, addRenameCommand } from './admin-device.ts';
@@ -31,6 +34,15 @@ interface ImportCommand extends ListOptions {
   readonly newPublisherKey?: string;
 }
 
+interface ListFlags extends AdminFlags {
+  readonly csv?: boolean;
+  readonly plan?: string;
+  readonly state?: SubscriberState;
+}
+
+/** Subscribers that are named on a screen. */
+const NAMED = 100;
+
 interface RevokeCommand extends AdminFlags {
   readonly dryRun?: boolean;
 }
@@ -44,11 +56,14 @@ export function addAdminCommand(program: Command): void {
   );
   addListOptions(importing.option('--new-publisher-key <id>', 'accept this new publisher key')).action(runImport);
   addSubcommand(admin, 'list', 'show publication, sets and subscribers; or one subscriber')
-    .argument('[name]', 'the subscriber (default: all)')
+    .argument('[name]', 'the subscriber (default: all); with --csv, part of the name')
+    .option('--csv', 'print the rights of subscribers as the list that "wispr admin import" takes')
+    .option('--plan <name>', 'with --csv: only who subscribes to it')
+    .addOption(new Option('--state <state>', 'with --csv: only who is').choices([...SUBSCRIBER_STATES]))
     .action(runList);
   addSubcommand(admin, 'revoke', 'end a subscription: devices are refused, sessions end')
-    .argument('<name>', SUBSCRIBER)
-    .option('--dry-run', 'say what would end and what the person keeps, and do nothing')
+    .argument('<names...>', 'of subscribers')
+    .option('--dry-run', 'say what would end and what people keep, and do nothing')
     .action(runRevoke);
   addPlanCommand(addSubcommand(admin, 'plan', 'make, change or list what people subscribe to'));
   addWhyCommand(
@@ -116,31 +131,46 @@ function sayImport({ outcome, publisher, publisherKey, name, sites, serial, sets
   say(`imported serial ${serial}: ${count(sets, 'set')}, ${newSets} new`);
 }
 
-async function runList(name: string | undefined, { config: configFile, json }: AdminFlags): Promise<void> {
+async function runList(name: string | undefined, options: ListFlags): Promise<void> {
+  const { config: configFile, json, csv, plan, state } = options;
   const config = readConfig(configFile);
+  if (!csv && (plan ?? state) !== undefined) throw new UsageError('--plan and --state go with --csv');
+  if (csv)
+    return withState(config, async (opened) => {
+      for await (const lines of exportSubscribers(opened, { search: name, plan, state }))
+        if (lines !== '') print(lines.trimEnd());
+    });
   if (name !== undefined) return listPerson(config, name, json === true);
   const shown = await withState(config, overview);
-  print(json ? JSON.stringify(shown) : describeOverview(shown));
+  print(json ? JSON.stringify(shown) : describeOverview(shown, currentIo().stdout.isTTY === true));
 }
 
-async function runRevoke(name: string, { config: configFile, json, dryRun }: RevokeCommand): Promise<void> {
-  const result = await withState(readConfig(configFile), (state) =>
-    revokeSubscriber(state, name, { dryRun: dryRun === true }),
-  );
-  if (json) return print(JSON.stringify(result));
-  const { members, devices, sessions, invitations } = result;
-  const who = members > 0 ? `${result.name} and its ${count(members, 'member')}` : result.name;
-  const verb = dryRun ? 'would be' : members > 0 ? 'are' : 'is';
-  say(
-    `${who} ${verb} revoked: ${count(devices, 'device')} refused, ${count(sessions, 'session')} ended, ${count(invitations, 'open invitation')} void`,
-  );
+async function runRevoke(names: string[], { config: configFile, json, dryRun = false }: RevokeCommand): Promise<void> {
+  const results = await withState(readConfig(configFile), (state) => revokeSubscribers(state, names, { dryRun }));
+  if (json) return print(JSON.stringify(names.length === 1 ? results[0] : results));
+  for (const result of results) sayRevoked(result, dryRun);
   say(
     "keys that a device holds already stay good until they expire, after 30 days or a plan's next period at the latest",
   );
   if (dryRun) say('nothing was changed');
 }
 
-function describeOverview({ publisher, publication, tokens, sets, plans, subscribers }: Overview): string {
+function sayRevoked(result: Revoked, dryRun: boolean): void {
+  const { members, devices, sessions, invitations } = result;
+  const who = members > 0 ? `${result.name} and its ${count(members, 'member')}` : result.name;
+  const verb = dryRun ? 'would be' : members > 0 ? 'are' : 'is';
+  say(
+    `${who} ${verb} revoked: ${count(devices, 'device')} refused, ${count(sessions, 'session')} ended, ${count(invitations, 'open invitation')} void`,
+  );
+}
+
+/** @param isShort - whether it is for a screen: of many subscribers, the first are named */
+function describeOverview(
+  { publisher, publication, tokens, sets, plans, subscribers }: Overview,
+  isShort: boolean,
+): string {
+  const named = isShort ? subscribers.slice(0, NAMED) : subscribers;
+  const others = subscribers.length - named.length;
   const lines = [
     publisher
       ? `Publisher ${publisher.id ?? '(waits for a bundle with a root)'}, key ${publisher.key}, bundle serial ${publisher.serial}`
@@ -158,7 +188,8 @@ function describeOverview({ publisher, publication, tokens, sets, plans, subscri
     ...plans.map(describePlan),
     '',
     `Subscribers (${subscribers.length})`,
-    ...subscribers.flatMap(describeSubscriber),
+    ...named.flatMap(describeSubscriber),
+    ...(others > 0 ? [`  and ${count(others, 'other')}: name one, or --csv`] : []),
   ];
   return lines.join('\n');
 }

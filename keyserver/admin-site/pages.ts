@@ -15,7 +15,7 @@ import type { KeyServerState } from '../storage/state.ts';
 import type { Operator } from './operators.ts';
 
 const TEMPLATES =
-  'audit confirm import imported invite invited join layout overview passkey person plans problem requests revoke sets sign-in subscribers';
+  'audit confirm import imported invite invited join layout overview passkey person plans problem requests revoke revoke-list sets sign-in subscribers';
 
 const eta = new Eta({ autoEscape: true });
 for (const name of TEMPLATES.split(' ')) {

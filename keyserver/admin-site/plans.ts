@@ -4,7 +4,7 @@ import { matchesPattern } from '../../core/keys/set-pattern.ts';
 import { timeOf } from '../../core/keys/set-time.ts';
 import { field } from '../http/forms.ts';
 import type { Database } from '../storage/database.ts';
-import { definePlan, listPlans, removePlan } from '../subscriptions/plans.ts';
+import { definePlan, extendPlan, listPlans, removePlan } from '../subscriptions/plans.ts';
 import { parseSetPattern } from '../subscriptions/subscribers.ts';
 import { type AdminPages, operatorState, sendPage } from './pages.ts';
 
@@ -48,6 +48,10 @@ export function addPlanPages(app: Express, pages: AdminPages): void {
       { name: plan.name, title: plan.title, sets: plan.patterns.join(' '), zone: plan.zone ?? '' },
       true,
     );
+  });
+  app.post('/plans/extend', async (request, response) => {
+    await extendPlan(operatorState(response), field(request, 'name'), Number(field(request, 'days')));
+    response.redirect(303, '/plans');
   });
   app.post('/plans/remove', async (request, response) => {
     await removePlan(operatorState(response), field(request, 'name'));

@@ -1,4 +1,5 @@
 /** The subscribers, in pages; and inviting a person. */
+import { pipeline } from 'node:stream/promises';
 import type { Express } from 'express';
 import { daySpan } from '../../core/keys/set-time.ts';
 import { KeyServerError } from '../errors.ts';
@@ -7,8 +8,11 @@ import { readProviderRow } from '../publication/provider.ts';
 import { invitationLink, inviteSubscriber } from '../readers/invitations.ts';
 import { listSubscribers, SUBSCRIBER_STATES } from '../subscriptions/directory.ts';
 import { findPlan, listPlans } from '../subscriptions/plans.ts';
-import { findSubscriber } from '../subscriptions/subscribers.ts';
+import { exportSubscribers } from '../subscriptions/subscriber-export.ts';
+import { findSubscriber, type Revoked, revokeSubscribers } from '../subscriptions/subscribers.ts';
 import { type AdminPages, operatorState, query, queryWith, sendPage } from './pages.ts';
+
+const REVOKE_LIST = { title: 'Revoke several', section: 'subscribers', revoked: [] as readonly Revoked[] };
 
 export function addSubscriberPages(app: Express, pages: AdminPages): void {
   const { state } = pages;
@@ -25,12 +29,28 @@ export function addSubscriberPages(app: Express, pages: AdminPages): void {
       now: state.now(),
       entries,
       next,
+      filtered: queryWith({ search, plan, state: filter }),
       search,
       plan,
       state: filter,
       plans,
     };
     await sendPage(pages, response, 'subscribers', { ...page, states: SUBSCRIBER_STATES, first: after === '' });
+  });
+  app.get('/subscribers.csv', async (request, response) => {
+    const filter = SUBSCRIBER_STATES.find((each) => each === query(request, 'state'));
+    const wish = { search: query(request, 'search'), plan: query(request, 'plan') || undefined, state: filter };
+    response.attachment('subscribers.csv').type('text/csv');
+    await pipeline(exportSubscribers(state, wish), response);
+  });
+  app.get('/revoke', async (_request, response) => sendPage(pages, response, 'revoke-list', REVOKE_LIST));
+  app.post('/revoke', async (request, response) => {
+    const names = field(request, 'names')
+      .split(/\r?\n/)
+      .map((name) => name.trim())
+      .filter(Boolean);
+    const revoked = await revokeSubscribers(operatorState(response), names);
+    await sendPage(pages, response, 'revoke-list', { ...REVOKE_LIST, revoked });
   });
   app.get('/invite', async (_request, response) => {
     await sendPage(pages, response, 'invite', {

@@ -6,18 +6,30 @@ import { audit } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { listPlans } from '../subscriptions/plans.ts';
 import { setSeats } from '../subscriptions/seats.ts';
-import { type ListedSubscriber, type ListProblem, parseSubscriberList } from '../subscriptions/subscriber-list.ts';
-import { findSubscriber } from '../subscriptions/subscribers.ts';
+import {
+  type ListedSubscriber,
+  type ListProblem,
+  type ListReading,
+  parseSubscriberList,
+} from '../subscriptions/subscriber-list.ts';
+import { findSubscriber, nameKey } from '../subscriptions/subscribers.ts';
 import { type Subscribed, subscribe } from '../subscriptions/subscriptions.ts';
 import { createCode, createSubscriber, grant } from './invitations.ts';
 
 const DAY = 86_400;
 
-export interface ImportOptions {
+export interface ImportOptions extends ListReading {
   /** Nothing is changed. */
   readonly dryRun?: boolean;
   /** Makes an invitation, good for so many days, for each subscriber who is new. */
   readonly inviteFor?: number | undefined;
+  /** Takes the lines that are right where others are not. */
+  readonly skipWrong?: boolean;
+  /**
+   * Ends the subscriptions of those whom the list does not name any more: `most-stay` refuses to end more than half of them. Only those to plans that
+   * the list names, and that were not begun by a payment service.
+   */
+  readonly endMissing?: 'any' | 'most-stay' | undefined;
   /** Called now and then. */
   readonly onProgress?: (done: number, total: number) => void;
 }
@@ -25,6 +37,12 @@ export interface ImportOptions {
 export interface ImportOutcome extends Readonly<Record<Subscribed, number>> {
   /** Subscribers who are new. */
   readonly created: number;
+  /** Subscriptions that ended, because the list names them no more. */
+  readonly ended: number;
+  /** Lines that were left out. */
+  readonly problems: readonly ListProblem[];
+  /** Columns that say nothing here. */
+  readonly ignored: readonly string[];
   /** Names of subscribers who were revoked: the list does not undo that. */
   readonly revoked: readonly string[];
   readonly invitations: readonly { readonly name: string; readonly code: string }[];
@@ -35,7 +53,10 @@ export class ListRefused extends KeyServerError {
   readonly problems: readonly ListProblem[];
 
   constructor(problems: readonly ListProblem[]) {
-    super('argument-invalid', `${problems.length} of the lines cannot be taken, so nothing was changed`);
+    super(
+      'argument-invalid',
+      `${problems.length} of the lines cannot be taken, so nothing was changed; with --skip-wrong, the others are taken`,
+    );
     this.problems = problems;
   }
 }
@@ -63,15 +84,17 @@ export async function importSubscribers(
 ): Promise<ImportOutcome> {
   const { database } = state;
   const zones = new Map((await listPlans(state)).map(({ name, zone }) => [name, zone ?? 'UTC']));
-  const { subscribers, problems } = parseSubscriberList(bytes, new Set(zones.keys()));
-  if (problems.length > 0) throw new ListRefused(problems);
+  const { subscribers, problems, ignored } = parseSubscriberList(bytes, new Set(zones.keys()), options);
+  if (problems.length > 0 && !options.skipWrong) throw new ListRefused(problems);
   try {
     return await database.transaction(async () => {
-      const outcome = await importAll(state, subscribers, zones, options);
+      const taken = await importAll(state, subscribers, zones, options);
+      const ended = options.endMissing ? await endMissing(state, subscribers, options.endMissing) : 0;
+      const outcome = { ...taken, ended, problems, ignored };
       if (options.dryRun) throw new DryRun(outcome);
-      const { revoked: _, invitations, ...counts } = outcome;
+      const { revoked: _, invitations, ...counts } = taken;
       const sha256 = createHash('sha256').update(bytes).digest('hex');
-      await audit(state, 'import-list', '', { ...counts, invited: invitations.length, sha256 });
+      await audit(state, 'import-list', '', { ...counts, ended, invited: invitations.length, sha256 });
       return outcome;
     });
   } catch (error) {
@@ -85,7 +108,7 @@ async function importAll(
   subscribers: readonly ListedSubscriber[],
   zones: ReadonlyMap<string, string>,
   { inviteFor, onProgress }: ImportOptions,
-): Promise<ImportOutcome> {
+): Promise<Omit<ImportOutcome, 'ended' | 'ignored' | 'problems'>> {
   const { database, now } = state;
   const counts = { begun: 0, moved: 0, unchanged: 0, created: 0 };
   const revoked: string[] = [];
@@ -122,4 +145,29 @@ async function importAll(
     }
   }
   return { ...counts, revoked, invitations };
+}
+
+/** @returns how many ended. @throws KeyServerError `argument-invalid` for more than half */
+async function endMissing(
+  { database, now }: KeyServerState,
+  listed: readonly ListedSubscriber[],
+  most: NonNullable<ImportOptions['endMissing']>,
+): Promise<number> {
+  const stay = new Set(listed.map(({ name, plan }) => `${plan} ${nameKey(name)}`));
+  const plans = [...new Set(listed.flatMap(({ plan }) => plan ?? []))];
+  const sql = `SELECT subscriptions.id, plan, begins, name_key AS key FROM subscriptions
+    JOIN subscribers ON subscribers.id = subscriber
+    WHERE plan IN (${plans.map(() => '?').join(', ')}) AND coalesce(source, '') = '' AND revoked IS NULL AND (ends IS NULL OR ends > ?)`;
+  const standing = await database.all<{ id: number; plan: string; begins: number; key: string }>(sql, ...plans, now());
+  const missing = standing.filter(({ plan, key }) => !stay.has(`${plan} ${key}`));
+  if (most === 'most-stay' && missing.length * 2 > standing.length)
+    throw new KeyServerError(
+      'argument-invalid',
+      `the list would end ${missing.length} of ${standing.length} subscriptions: is it whole? With --yes, they end`,
+    );
+  for (const { id, begins } of missing) {
+    if (begins > now()) await database.run('DELETE FROM subscriptions WHERE id = ?', id);
+    else await database.run('UPDATE subscriptions SET ends = ? WHERE id = ?', now(), id);
+  }
+  return missing.length;
 }

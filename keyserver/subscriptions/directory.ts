@@ -22,6 +22,8 @@ export interface DirectoryQuery {
   readonly state?: SubscriberState | undefined;
   /** Names that come after this one. */
   readonly after?: string | undefined;
+  /** Rows of the page. */
+  readonly limit?: number;
 }
 
 /** Times in seconds since 1970. */
@@ -81,7 +83,7 @@ interface Row {
 /** A page of subscribers, by name. */
 export async function listSubscribers(
   database: Database,
-  { search = '', plan, state, after = '' }: DirectoryQuery,
+  { search = '', plan, state, after = '', limit = PAGE_LENGTH }: DirectoryQuery,
   now: number,
 ): Promise<DirectoryPage> {
   const conditions = ['name_key > ?'];
@@ -99,8 +101,8 @@ export async function listSubscribers(
     if (state !== 'revoked') values.push(now, now);
   }
   const page = `SELECT id, name, name_key, created, revoked FROM subscribers AS s WHERE ${conditions.join(' AND ')} ORDER BY name_key LIMIT ?`;
-  const rows = await database.all<Row>(describing(page), NEVER, NEVER, now, now, ...values, PAGE_LENGTH + 1);
-  return { entries: rows.slice(0, PAGE_LENGTH).map(entryOf), more: rows.length > PAGE_LENGTH };
+  const rows = await database.all<Row>(describing(page), NEVER, NEVER, now, now, ...values, limit + 1);
+  return { entries: rows.slice(0, limit).map(entryOf), more: rows.length > limit };
 }
 
 /** What is shown of the subscribers of a page. It is looked up for these only. */

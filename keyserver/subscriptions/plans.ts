@@ -13,6 +13,9 @@ import { parseSetPattern } from './subscribers.ts';
 
 const TITLE = /^[^\p{C}]{1,100}$/u;
 const MAXIMUM_PATTERNS = 100;
+const DAY = 86_400;
+/** Days by which a plan is extended at most. */
+const MOST_DAYS = 366;
 
 export interface PlanOverview extends Plan {
   /** Subscriptions that stand now. */
@@ -83,6 +86,25 @@ export async function removePlan(state: KeyServerState, name: string): Promise<v
     if (row && row.n > 0) throw invalid(`the plan ${quoted(name)} has subscriptions: end them, and leave the plan`);
     if ((await database.run('DELETE FROM plans WHERE name = ?', name)) === 0) throw noPlan(name);
     await audit(state, 'plan-removed', name);
+  });
+}
+
+/**
+ * Moves the end of all subscriptions to a plan that stand and have one, as after an outage. Those of a payment service are extended there.
+ *
+ * @returns how many
+ * @throws KeyServerError `argument-invalid`, `no-such-plan`
+ */
+export async function extendPlan(state: KeyServerState, name: string, days: number): Promise<number> {
+  const { database, now } = state;
+  if (!Number.isInteger(days) || days < 1 || days > MOST_DAYS)
+    throw invalid(`a plan is extended by 1 to ${MOST_DAYS} days`);
+  return database.transaction(async () => {
+    if (!(await findPlan(database, name))) throw noPlan(name);
+    const sql = `UPDATE subscriptions SET ends = ends + ? WHERE plan = ? AND ends > ? AND coalesce(source, '') = ''`;
+    const extended = await database.run(sql, days * DAY, name, now());
+    if (extended > 0) await audit(state, 'plan-extended', name, { days, subscriptions: extended });
+    return extended;
   });
 }
 

@@ -179,6 +179,19 @@ export async function revokeSubscriber(state: KeyServerState, name: string, { dr
   });
 }
 
+/** The same for several, all or none. @throws KeyServerError `argument-invalid` */
+export function revokeSubscribers(
+  state: KeyServerState,
+  names: readonly string[],
+  options: { readonly dryRun?: boolean } = {},
+): Promise<Revoked[]> {
+  return state.database.transaction(async () => {
+    const revoked: Revoked[] = [];
+    for (const name of names) revoked.push(await revokeSubscriber(state, name, options));
+    return revoked;
+  });
+}
+
 /**
  * Gives a subscriber another name. Rights, devices and password stay.
  *

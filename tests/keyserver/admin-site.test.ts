@@ -18,6 +18,7 @@ import {
 import { storePublication } from '../../keyserver/publication/stored.ts';
 import { createToken } from '../../keyserver/publication/tokens.ts';
 import { importSubscribers } from '../../keyserver/readers/import-subscribers.ts';
+import { beginSubscription } from '../../keyserver/readers/subscribing.ts';
 import { as, newestAudit } from '../../keyserver/storage/audit.ts';
 import { listSubscribers } from '../../keyserver/subscriptions/directory.ts';
 import { definePlan, listPlans } from '../../keyserver/subscriptions/plans.ts';
@@ -197,6 +198,21 @@ describe('an operator', () => {
     expect(await idOf('clara')).toBeGreaterThan(0);
   });
 
+  it('downloads the subscribers, extends a plan for all, and revokes several or none', async () => {
+    const visitor = await operator();
+    for (const name of ['gina@example.org', 'Gabriel, Hugo'])
+      await beginSubscription(rig.server.state, { subscriber: name, plan: 'daily', until: '2098-12-30' });
+    const list = async () => (await visitor.get('/subscribers.csv?search=g&plan=daily')).text;
+    expect(await list()).toMatch(/^name,plan,sets,from,until,seats\n(?:.*\n)*"Gabriel, Hugo",daily,,\S+,2098-12-30,\n/);
+    expect((await visitor.post('/plans/extend', { name: 'daily', days: '2' })).status).toBe(303);
+    expect(await list()).toMatch(/gina@example\.org,daily,,\S+,2099-01-01,\n/);
+    expect((await visitor.post('/revoke', { names: 'gina@example.org\nnobody' })).status).toBe(400);
+    expect((await findSubscriber(rig.server.state.database, 'gina@example.org'))?.revoked).toBeNull();
+    const done = await visitor.post('/revoke', { names: ' gina@example.org\r\nGabriel, Hugo\n\n' });
+    expect(done.text).toContain('Revoked: gina@example.org, Gabriel, Hugo');
+    expect((await findSubscriber(rig.server.state.database, 'gina@example.org'))?.revoked).not.toBeNull();
+  });
+
   it('attack 132: sends no session to other ports of the computer, and confirms with the passkey what a copied one cannot change', async () => {
     const seen: (string | undefined)[] = [];
     const other = createServer(({ headers }, response) => response.end(void seen.push(headers.cookie)));
@@ -211,7 +227,14 @@ describe('an operator', () => {
     await new Promise((resolve) => other.close(resolve));
     const thief = await operator();
     rig.passTime(601);
-    for (const path of ['/invite', '/plans', '/import', `/subscribers/${await idOf('ada@example.org')}/revoke`])
+    for (const path of [
+      '/invite',
+      '/plans',
+      '/plans/extend',
+      '/revoke',
+      '/import',
+      `/subscribers/${await idOf('ada@example.org')}/revoke`,
+    ])
       expect((await thief.post(path, { name: 'eve', plan: 'daily' })).text).toContain('Confirm with your passkey');
     expect((await thief.post('/invite', { name: 'eve', answer: '{}' })).status).toBe(403);
     expect(await idOf('eve')).toBe(undefined);
@@ -249,6 +272,8 @@ describe('who is no operator', () => {
       '/',
       '/subscribers',
       '/subscribers/1',
+      '/subscribers.csv',
+      '/revoke',
       '/plans',
       '/sets',
       '/requests',
@@ -257,7 +282,7 @@ describe('who is no operator', () => {
       '/import',
     ])
       expect(await visitor.get(path)).toMatchObject({ status: 303, headers: { location: '/sign-in' } });
-    for (const path of ['/plans', '/invite', '/import', '/subscribers/1/revoke'])
+    for (const path of ['/plans', '/plans/extend', '/invite', '/import', '/revoke', '/subscribers/1/revoke'])
       expect(await visitor.post(path, { name: 'evil', sets: '*' })).toMatchObject({ status: 303 });
     expect((await visitor.get('/passkey')).status).toBe(400);
     expect((await visitor.post('/passkey/options', {})).status).toBe(400);
@@ -325,11 +350,15 @@ it('attack 49: what is put into fields and addresses stays text', async () => {
     until: HOSTILE,
     list: HOSTILE,
     device: HOSTILE,
+    days: HOSTILE,
+    names: HOSTILE,
   };
   const posts = [
     '/plans',
     '/plans/edit',
     '/plans/remove',
+    '/plans/extend',
+    '/revoke',
     '/invite',
     '/import',
     ...['plan', 'remove-device'].map((each) => `/subscribers/${id}/${each}`),

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
-import { parseSubscriberList } from '../../keyserver/subscriptions/subscriber-list.ts';
+import { type ListReading, parseSubscriberList } from '../../keyserver/subscriptions/subscriber-list.ts';
 
 const PLANS = new Set(['daily', 'trial']);
-const parse = (text: string) => parseSubscriberList(utf8(text), PLANS);
+const parse = (text: string, reading?: ListReading) => parseSubscriberList(utf8(text), PLANS, reading);
 
 describe('a list of subscribers', () => {
   it('gives who may read what, from when and until when', () => {
@@ -30,7 +30,8 @@ describe('a list of subscribers', () => {
     ['a name that spreadsheets calculate', '=1+1,daily,,', 'it begins with ='],
     ['a long name', `${'a'.repeat(255)},daily,,`, 'it has 255 characters, and can have 254'],
     ['a name that is long in the index', `${'\ufdfa'.repeat(15)},daily,,`, 'it has 270 characters'],
-    ['neither plan nor sets', 'ada,,,', 'a plan or sets'],
+    ['neither plan nor sets', 'ada,,,', 'neither a plan nor sets'],
+    ['a day that may be two', 'ada,daily,,3/4/2026', 'may be two days'],
     ['too many fields', 'ada,daily,,,x', 'it has 5 fields'],
   ])('names the line with %s, and reads the others', (_what, line, problem) => {
     const list = parse(`name,plan,from,until\n${line}\nbert,trial,,\n`);
@@ -61,11 +62,58 @@ describe('a list of subscribers', () => {
     ['', 'empty'],
     ['name\nada', 'neither "plan" nor "sets"'],
     ['plan\ndaily', 'no column "name"'],
-    ['name,plan,password\n', '"password"'],
+    ['name,plna\n', 'did you mean "plan"'],
+    ['email,plan\n', '--map name=email takes it'],
+    ['id,email,name,plan\n', '--map name=email takes the address'],
     ['name,plan,name\n', '"name" twice'],
     ['name,plan\nada,"daily', 'line 2 is no CSV'],
   ])('that is none is refused whole: %j', (text, problem) => {
     expect(() => parse(text)).toThrow(expect.objectContaining({ message: expect.stringContaining(problem) }));
+  });
+
+  it('is read as Ghost exports it, with its columns mapped', () => {
+    const text =
+      'id,email,name,note,subscribed_to_emails,complimentary_plan,created_at,deleted_at,labels,tiers\n' +
+      '1,ada@example.org,Ada Lovelace,,true,,2026-11-01T09:30:00.000Z,,,"daily, trial"\n2,eve@example.org,Eve,,true,,,,,\n';
+    const { subscribers, problems, ignored } = parse(text, {
+      map: { name: 'email', plan: 'Tiers', from: 'created_at' },
+    });
+    const ada = { line: 2, name: 'ada@example.org', sets: [], from: '2026-11-01', until: undefined, seats: undefined };
+    expect(subscribers).toEqual([
+      { ...ada, plan: 'daily' },
+      { ...ada, plan: 'trial' },
+    ]);
+    expect(problems).toEqual([{ line: 3, problem: 'it names neither a plan nor sets' }]);
+    expect(ignored).toEqual([
+      'id',
+      'name',
+      'note',
+      'subscribed_to_emails',
+      'complimentary_plan',
+      'deleted_at',
+      'labels',
+    ]);
+    expect(parse(text, { map: { name: 'email' }, plan: 'trial' }).subscribers).toHaveLength(2);
+  });
+
+  it.each([
+    ['name;plan;until', 'Smith, John;daily;31.12.2026'],
+    ['name\tplan\tuntil', 'Smith, John\tdaily\t2026/12/31'],
+    ['name,plan,until', '"Smith, John",daily,12/31/2026'],
+    ['name,plan,until', '"Smith, John",daily,2026-12-31 23:59:59'],
+  ])('is read as spreadsheets of all countries write it: %j', (header, line) => {
+    expect(parse(`\ufeff${header}\r\n${line}\r\n`)).toMatchObject({
+      subscribers: [{ name: 'Smith, John', plan: 'daily', until: '2026-12-31' }],
+      problems: [],
+    });
+  });
+
+  it('is read in the order of days that is named, and in UTF-16 as Excel writes it', () => {
+    const text = 'name,plan,until\nada,daily,3/4/2026\n';
+    expect(parse(text, { dates: 'dmy' }).subscribers).toMatchObject([{ until: '2026-04-03' }]);
+    expect(parse(text, { dates: 'mdy' }).subscribers).toMatchObject([{ until: '2026-03-04' }]);
+    const wide = Buffer.from(`\ufeff${text}`, 'utf16le');
+    expect(parseSubscriberList(wide, PLANS, { dates: 'mdy' }).subscribers).toMatchObject([{ name: 'ada' }]);
   });
 
   it('has to be UTF-8', () => {
