@@ -1,6 +1,6 @@
 /** The key server: what it consists of, and in which order it starts and ends. */
 import type { Express } from 'express';
-import { destination, type Logger, pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { loggedError } from '../node-support/logged-error.ts';
 import { readWebReader, type WebReaderFiles } from '../node-support/web-reader-files.ts';
 import { adminOrigin } from './admin-site/address.ts';
@@ -19,6 +19,7 @@ import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
 import { createMailer } from './mail/mailer.ts';
 import { ContentWatch } from './operations/content-watch.ts';
 import { freeOnDisks } from './operations/disks.ts';
+import { logOutput } from './operations/log-output.ts';
 import { createMetrics } from './operations/metrics.ts';
 import { metricsApp } from './operations/metrics-app.ts';
 import { openStateAndListeners } from './operations/open-state.ts';
@@ -94,7 +95,7 @@ export interface RunningKeyServer {
  */
 export async function startKeyServer(config: KeyServerConfig, options: StartOptions = {}): Promise<RunningKeyServer> {
   checkBeforeStart(config);
-  const { log: plain = pino({ base: null }, destination(2)) } = options;
+  const { log: plain = pino({ base: null }, logOutput()) } = options;
   const log = plain.child({}, { serializers: { err: loggedError } });
   const limits = { ...DEFAULT_LIMITS, ...config.limits, ...options.limits };
   const { state, listeners } = await openStateAndListeners(config, log, limits, options);

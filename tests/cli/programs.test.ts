@@ -20,6 +20,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true }));
 
+const isRunning = (pid: number) => existsSync(`/proc/${pid}/exe`);
+
 /** Runs a script of a shell in which `wispr` is the program. */
 const inShell = (script: string) => {
   const wispr = `wispr() { "${process.execPath}" "${ROOT}bin/wispr.js" "$@"; }`;
@@ -64,6 +66,38 @@ it('a passphrase out of a pipe is read once, also for several keys', async () =>
   expect(stderr).toContain('[signatures-missing]'); // all three were opened, and neither of two may sign here
 });
 
+it('programs that stay, whose terminal goes away, go on or end, and always end by SIGTERM', async () => {
+  const listen = { host: '127.0.0.1', port: 0 };
+  await writeFile(
+    join(root, 'keyserver.json'),
+    JSON.stringify({
+      listen,
+      reading: { listen, documents: { listen } },
+      data: 'k.db',
+      masterKey: 'k.key',
+      publicKey: 'k.pub',
+    }),
+  );
+  const commands = [
+    'keyserver --dev',
+    'proxy --port 0 --data hung-up --key-file hung-up.key',
+    'link near --far 127.0.0.1:9 --listen 127.0.0.1:0 --store hung-up.db',
+    'protect --watch --out hung-up-out --passphrase-file passphrase',
+  ];
+  const ends = commands.map(async (line) => {
+    const command = `echo $$; exec '${process.execPath}' '${ROOT}bin/wispr.js' ${line}`;
+    const terminal = startCommand(['script', '--quiet', '--flush', '--command', command, '/dev/null'], { cwd: root });
+    const pid = Number(await terminal.line(/^\d+/));
+    const ready = await terminal.line(/"started"|ready|watching/);
+    await terminal.stop('SIGKILL');
+    const [, origin] = /"keyServer":"([^"]+)"/.exec(ready) ?? [];
+    if (origin !== undefined) for (const _ of [1, 2]) expect((await fetch(`${origin}/healthz`)).status).toBe(200);
+    if (isRunning(pid)) process.kill(pid, 'SIGTERM');
+    await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false);
+  });
+  await Promise.all(ends);
+});
+
 it('a terminal does not show a passphrase while it is typed', async () => {
   const answers = [
     ['a passphrase for the new keys: ', `${PASSPHRASE}\r`],
@@ -81,8 +115,7 @@ it('a program that an older Node.js has started ends when that is killed', async
   const child = Number(await parent.line(/^\d+$/));
   await parent.line(/^\{/);
   process.kill(parent.pid, 'SIGKILL');
-  const isThere = () => existsSync(`/proc/${child}/exe`);
-  await expect.poll(isThere, { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => isRunning(child), { timeout: 10_000 }).toBe(false);
 });
 
 it('a passphrase is edited on a terminal by the usual keys, and none of them becomes a part of it', async () => {
