@@ -13,7 +13,7 @@ import { KeyServerError } from './errors.ts';
 import { openDispatcher } from './hashing/open.ts';
 import { trustedProxies } from './http/client-address.ts';
 import { closeListeners, type Listeners, listenersOf } from './http/listeners.ts';
-import { watchCertificates } from './http/renewal.ts';
+import { renew, watchCertificates } from './http/renewal.ts';
 import { followTicketKey } from './http/ticket-keys.ts';
 import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
 import { createMailer } from './mail/mailer.ts';
@@ -256,7 +256,7 @@ async function serve(
     apps,
     keeper,
     publications,
-    reload: () => all.forEach(({ reload }) => void reload()),
+    reload: () => renew(all),
   };
 }
 

@@ -107,7 +107,11 @@ export async function listenFor(
   let certificateEnd: number | undefined;
   const readOwnTls = (files: TlsFiles) => {
     const read = readTls(files, originOf(settings));
-    certificateEnd = endOf(read);
+    const end = endOf(read);
+    // One that has expired is refused in place of another; at the start it is served, so that the other listeners go on: clients refuse it.
+    if (certificateEnd !== undefined && end * 1000 < Date.now())
+      throw invalid(`the certificate ${files.certificate} has expired`);
+    certificateEnd = end;
     return read;
   };
   const options = serverOptions(limits, { maxHeaderSize: LONGEST_HEAD, requestTimeout: limits.requestHead });

@@ -10,7 +10,7 @@ const GROUPS = 'X25519MLKEM768:X25519:P-256';
 const GROUPS_WITHOUT_ML_KEM = 'X25519:P-256';
 
 /**
- * Reads a certificate and its key, and checks that they belong together, are for this origin, and have not expired.
+ * Reads a certificate and its key, and checks that they belong together and are for this origin.
  *
  * @throws KeyServerError `configuration-invalid`
  */
@@ -31,12 +31,6 @@ function checkCertificate(certificate: X509Certificate, key: KeyObject, files: T
     throw mismatch(`the certificate ${files.certificate} does not belong to the private key ${files.key}`);
   if (certificate.checkHost(host) === undefined)
     throw mismatch(`the certificate ${files.certificate} is not for the host ${host}`);
-  if (certificate.validToDate.getTime() < Date.now()) {
-    throw new KeyServerError(
-      'configuration-invalid',
-      `the certificate ${files.certificate} expired on ${certificate.validTo}`,
-    );
-  }
 }
 
 function parseCertificate(pem: Buffer, { certificate }: TlsFiles): X509Certificate {

@@ -1,12 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { cpSync, readFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { createServer, request as httpsRequest, type RequestOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
-import { pino } from 'pino';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
+import { watchCertificates } from '../../keyserver/http/renewal.ts';
 import { currentTicketKey, followTicketKey, TICKET_KEY_LIFETIME } from '../../keyserver/http/ticket-keys.ts';
 import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
@@ -39,16 +39,17 @@ type Ports = RunningKeyServer['ports'];
 
 async function withServer(
   changes: Partial<KeyServerConfig>,
-  work: (ports: Ports, server: RunningKeyServer) => Promise<void>,
+  work: (ports: Ports, server: RunningKeyServer, log: () => string) => Promise<void>,
 ): Promise<void> {
   const limits = { bindingsPerAddress: 1 };
+  const { log, text } = logged();
   const server = await startKeyServer(configure(changes), {
-    log: pino({ enabled: false }),
+    log,
     limits,
     renewalInterval: 50,
   });
   try {
-    await work(server.ports, server);
+    await work(server.ports, server, text);
   } finally {
     await server.close();
   }
@@ -180,6 +181,38 @@ describe('with certificates', () => {
   });
 });
 
+it('starts with an expired certificate, which clients refuse and the log names, and takes a good one', async () => {
+  const late = files('late');
+  cpSync(join(folder, 'expired'), join(folder, 'late'), { recursive: true });
+  await withServer({ tls: late }, async ({ keyServer: keys, reading }, _, log) => {
+    expect((await get(READ, reading, { path: '/-/sign-in' })).statusCode).toBe(200);
+    await expect(get(KEYS, keys, { ca: readFileSync(late.certificate) })).rejects.toThrow(/expired/);
+    expect(log()).toContain('the certificate has expired');
+    await makeSelfSigned(join(folder, 'late'), KEYS);
+    const ca = readFileSync(late.certificate);
+    await vi.waitFor(() => get(KEYS, keys, { ca }), 10_000);
+    cpSync(join(folder, 'expired'), join(folder, 'late'), { recursive: true });
+    await vi.waitFor(
+      () => expect(log()).toMatch(/late\/cert.pem has expired","msg":"the certificate stays as it was/),
+      10_000,
+    );
+    await get(KEYS, keys, { ca });
+  });
+});
+
+it('logs one line for a renewed certificate, however many listeners share it', async () => {
+  const tls = files('shared');
+  await makeSelfSigned(join(folder, 'shared'), KEYS);
+  const reload = vi.fn();
+  const shared = { tls, certificateEnd: () => Number.MAX_SAFE_INTEGER, reload };
+  const { log, text } = logged();
+  const stop = watchCertificates([shared, shared, shared], log, 200);
+  await makeSelfSigned(join(folder, 'shared'), KEYS);
+  await vi.waitFor(() => expect(reload).toHaveBeenCalledTimes(3));
+  stop();
+  expect(text().trim().split('\n')).toEqual([expect.stringContaining('certificate read again')]);
+});
+
 it('attack 9: a connection that is cut over TLS does not look like the end of a document', async () => {
   const server = createServer({
     cert: readFileSync(files(KEYS).certificate),
@@ -202,10 +235,10 @@ it('attack 9: a connection that is cut over TLS does not look like the end of a 
   await new Promise((resolve) => server.close(resolve));
 });
 
-it('refuses a certificate that is missing, expired, of another host or of another key, and what is none', async () => {
+it('refuses a certificate that is missing, of another host or of another key, and what is none', async () => {
   const mixed = { certificate: files(KEYS).certificate, key: files(READ).key };
   const swapped = { certificate: files(KEYS).key, key: files(KEYS).certificate };
-  for (const tls of [files('none'), files('expired'), files(READ), mixed, swapped])
+  for (const tls of [files('none'), files(READ), mixed, swapped])
     await expect(startKeyServer(configure({ tls }))).rejects.toMatchObject({ code: 'configuration-invalid' });
 });
 
