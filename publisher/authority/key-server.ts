@@ -50,6 +50,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'bundle-recipient':
     'keys.bundle is sealed for another key server: replace the file that "recipient" in wispr.json names',
   'clock-off': 'its clock and the one of this machine differ by hours',
+  'disk-full': 'its disk is full',
   [NO_KEYS]: 'it has no keys of this site yet',
   'publisher-key-changed':
     'its operator has to confirm the new publisher key: "wispr admin import FILE --new-publisher-key ID"',
@@ -205,7 +206,7 @@ export function isUnreachable(error: unknown): error is PublishError {
 function refusal({ origin }: KeyServerAccess, what: string, status: number, bytes: Buffer): PublishError {
   const code = codeIn(bytes);
   if (code === 'clock-off' && status === 503) return clockWasAhead(origin);
-  if (ABSENT.includes(status) && code !== NO_KEYS) return unreachable(origin, `${status}`);
+  if (ABSENT.includes(status) && code === undefined) return unreachable(origin, `${status}`);
   const said = code ?? String(status);
   const reason = reasonOf(code ?? '') ?? reasonOf(String(status));
   const message = `the key server ${origin} refuses ${what} (${said})${reason === undefined ? '' : `: ${reason}`}`;

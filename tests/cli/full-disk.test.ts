@@ -120,3 +120,22 @@ it.each([
     }
   },
 );
+
+it('a key server that runs keeps nothing that it cannot, says why, and goes on when there is room (attack 145)', async () => {
+  const cwd = at(HERE);
+  cpSync(at('states/server'), cwd, { recursive: true });
+  const { stdout } = await run('admin token --for subscriptions', cwd);
+  const server = await startInProcess(['keyserver', '--dev'], { cwd });
+  const begin = async () => {
+    const headers = { authorization: `Bearer ${stdout.trim()}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ subscriber: 'ada', plan: 'daily' });
+    const answer = await fetch(`${server.ready.keyserver}/v1/subscriptions/begin`, { method: 'POST', headers, body });
+    return [answer.status, await answer.text()];
+  };
+  disk.fill();
+  expect(await begin()).toEqual([503, '{"error":"disk-full"}']);
+  disk.makeRoom();
+  expect(await begin()).toEqual([200, expect.any(String)]);
+  await server.stop();
+  rmSync(cwd, { recursive: true });
+});
