@@ -206,7 +206,7 @@ export function isUnreachable(error: unknown): error is PublishError {
 function refusal({ origin }: KeyServerAccess, what: string, status: number, bytes: Buffer): PublishError {
   const code = codeIn(bytes);
   if (code === 'clock-off' && status === 503) return clockWasAhead(origin);
-  if (ABSENT.includes(status) && code === undefined) return unreachable(origin, `${status}`);
+  if (ABSENT.includes(status) && code !== NO_KEYS) return unreachable(origin, reasonOf(code ?? '') ?? `${status}`);
   const said = code ?? String(status);
   const reason = reasonOf(code ?? '') ?? reasonOf(String(status));
   const message = `the key server ${origin} refuses ${what} (${said})${reason === undefined ? '' : `: ${reason}`}`;
