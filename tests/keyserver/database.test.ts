@@ -38,8 +38,8 @@ function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
 describe('a statement', () => {
   it('gives back numbers, text, bytes and nothing as they were given', async () => {
     const bytes = new Uint8Array([0, 1, 0xff]);
-    const sql = `INSERT INTO publication (id, snapshot, timestamp, snapshot_version, version, expires, expiries)
-      VALUES (1, ?, ?, ?, ?, ?, ?)`;
+    const sql = `INSERT INTO publication (id, snapshot, timestamp, snapshot_version, version, expires, expiries, published, who, place)
+      VALUES (1, ?, ?, ?, ?, ?, ?, 7, '', '')`;
     await one.run(sql, bytes, new Uint8Array(0), Number.MAX_SAFE_INTEGER, -1, 0, "it's $1, ? and \u{1f4f0}\n");
     const row = await two.first<{ snapshot: Uint8Array }>('SELECT * FROM publication');
     expect({ ...row }).toEqual({
@@ -50,6 +50,9 @@ describe('a statement', () => {
       version: -1,
       expires: 0,
       expiries: "it's $1, ? and \u{1f4f0}\n",
+      published: 7,
+      who: '',
+      place: '',
     });
     expect(row?.snapshot.constructor).toBe(Uint8Array);
     await one.run('INSERT INTO pushes (target, succeeded, failed) VALUES (?, ?, ?)', 'a', null, 1);

@@ -148,7 +148,7 @@ describe('a group', () => {
   it.each([
     ['Ada', 0],
     ['Ada', 1.5],
-    ['x'.repeat(58), 3],
+    ['x'.repeat(248), 3],
   ])('%s with %s seats is refused', async (name, seats) => {
     await expect(rig.invite({ name, plan: 'institution', seats })).rejects.toMatchObject({ code: 'argument-invalid' });
   });

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { readlinkSync } from 'node:fs';
 import {
   type FileHandle,
   link,
@@ -7,7 +8,6 @@ import {
   open,
   readdir,
   readFile,
-  readlink,
   realpath,
   rm,
   stat,
@@ -129,7 +129,9 @@ await target.upload('/copied', { file: ${JSON.stringify(join(directory, 'source'
     sync.mockImplementation(async function (this: FileHandle) {
       paths.set(
         this,
-        (await readlink(`/proc/self/fd/${this.fd}`)).replace(/\/\.wispr-new-.*/, '/*').slice(place.length),
+        readlinkSync(`/proc/self/fd/${this.fd}`)
+          .replace(/\/\.wispr-new-.*/, '/*')
+          .slice(place.length),
       );
     });
     await target.upload('/a/b/file', utf8('named'), OPTIONS);
