@@ -36,7 +36,7 @@ import { ReadPublications } from './reading-site/publications.ts';
 import { openOpenId } from './sign-in/openid-configuration.ts';
 import { workEachMinute } from './storage/each-minute.ts';
 import { readSecret } from './storage/secrets.ts';
-import type { KeyServerState } from './storage/state.ts';
+import { type KeyServerState, storeOf } from './storage/state.ts';
 import { warnOfUnknownPlans } from './subscriptions/named-plans.ts';
 import { createPaywall } from './subscriptions/paywall.ts';
 
@@ -111,7 +111,7 @@ export async function startKeyServer(config: KeyServerConfig, options: StartOpti
     return { ...running, close: () => close().then(() => log.info('stopped')) };
   } catch (error) {
     await close();
-    throw error;
+    throw (await storeOf(config)).explain(error);
   }
 }
 

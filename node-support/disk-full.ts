@@ -41,7 +41,8 @@ class DiskFull extends fileErrorClass({}) {}
 export function orDiskFull(error: unknown): unknown {
   if (!(error instanceof Error) || systemCode(error) === 'disk-full' || !isDiskFull(error)) return error;
   // Constructing prefixes the system's words only: those of an error of ours may say it already.
-  const message = error instanceof CodedError ? `the disk is full: ${error.message}` : systemReason(error);
+  const what = 'path' in error ? `cannot write ${error.path}: ` : '';
+  const message = error instanceof CodedError ? `the disk is full: ${error.message}` : what + systemReason(error);
   return new DiskFull('disk-full', message, { cause: error });
 }
 

@@ -1,5 +1,5 @@
 /** `wispr admin import FILE.csv`: a whole list of subscribers at once. */
-import { closeSync, fsyncSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readConfig } from '../../keyserver/config/config.ts';
 import { KeyServerError } from '../../keyserver/errors.ts';
@@ -16,9 +16,9 @@ import {
   type ListReading,
   MAXIMUM_LIST_LENGTH,
 } from '../../keyserver/subscriptions/subscriber-list.ts';
-import { createFile } from '../../node-support/files/write-file.ts';
+import { createFile, writeFileAtomicSync } from '../../node-support/files/write-file.ts';
 import { printable } from '../../node-support/printable.ts';
-import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
+import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
 import { count, someOf } from '../../publisher/text.ts';
 import { readBounded } from '../io/bounded-file.ts';
 import type { AdminFlags } from '../io/common-options.ts';
@@ -64,21 +64,23 @@ export async function importList(file: string, options: ListOptions): Promise<vo
   const bytes = readBounded(file, MAXIMUM_LIST_LENGTH);
   const isDry = dryRun === true;
   const inviteFor = links === undefined ? undefined : daysOf(valid);
-  // Before anything is imported: a link that cannot be written would be lost.
-  const linkFile = links === undefined || isDry ? undefined : createLinkFile(links);
+  const isLinked = links !== undefined && !isDry;
+  if (isLinked) createLinkFile(links);
   const progress = showProgress('importing', 'subscribers');
   try {
     const outcome = await withState(config, async (state) => {
       const onProgress = (done: number, total: number) => progress.update({ done, total });
-      const done = await importSubscribers(state, bytes, {
+      const keep = async ({ invitations }: ImportOutcome) => {
+        const { keyServer } = await knownOrigins(state.database, config);
+        const root = (await readProviderRow(state.database))?.root;
+        writeLinks(links ?? '', invitations, (code) => invitationLink({ code }, keyServer, root));
+      };
+      return importSubscribers(state, bytes, {
+        ...(isLinked && { keep }),
         ...{ dryRun: isDry, inviteFor, onProgress, plan, dates, skipWrong: skipWrong === true },
         ...(map && { map }),
         ...(options.endMissing && { endMissing: options.yes ? 'any' : 'most-stay' }),
       });
-      const { keyServer } = await knownOrigins(state.database, config);
-      const root = (await readProviderRow(state.database))?.root;
-      if (linkFile !== undefined) writeLinks(linkFile, done, (code) => invitationLink({ code }, keyServer, root));
-      return done;
     });
     progress.end();
     if (json) print(JSON.stringify({ ...outcome, invitations: outcome.invitations.length, dryRun: isDry }));
@@ -86,11 +88,9 @@ export async function importList(file: string, options: ListOptions): Promise<vo
     if (outcome.problems.length > 0) sayProblems(outcome.problems, problems);
   } catch (error) {
     progress.end();
-    if (links !== undefined && linkFile !== undefined) rmSync(links, { force: true });
+    if (isLinked) rmSync(links, { force: true });
     if (error instanceof ListRefused) sayProblems(error.problems, problems);
     throw error;
-  } finally {
-    if (linkFile !== undefined) closeSync(linkFile);
   }
 }
 
@@ -119,14 +119,14 @@ function sayOutcome(outcome: ImportOutcome, dryRun: boolean, links?: string): vo
     sayHint('"wispr invite NAME --plan PLAN" makes the link for one of them; --links FILE does for all');
 }
 
-/** @returns a descriptor of the new file. @throws UsageError where there is one; KeyServerError `argument-invalid` */
-function createLinkFile(file: string): number {
+/** Before anything is imported. @throws UsageError where there is one; KeyServerError `argument-invalid` */
+function createLinkFile(file: string): void {
   try {
-    return openSync(file, 'wx', 0o600);
+    if (createFile(file, '')) return;
   } catch (cause) {
-    if (systemCode(cause) === 'EEXIST') throw isThere(file);
     throw new KeyServerError('argument-invalid', describeUnreadable(file, cause), { cause });
   }
+  throw isThere(file);
 }
 
 function isThere(file: string): UsageError {
@@ -143,10 +143,13 @@ function mapOf(text: string): NonNullable<ListReading['map']> {
 }
 
 /** Their secrets stand in it. */
-function writeLinks(file: number, { invitations }: ImportOutcome, linkOf: (code: string) => string): void {
+function writeLinks(file: string, invitations: ImportOutcome['invitations'], linkOf: (code: string) => string): void {
   const lines = invitations.map(({ name, code }) => `${csvField(name)},${linkOf(code)}\n`);
-  writeFileSync(file, `name,link\n${lines.join('')}`);
-  fsyncSync(file);
+  try {
+    writeFileAtomicSync(file, `name,link\n${lines.join('')}`);
+  } catch (cause) {
+    throw new KeyServerError('argument-invalid', `cannot write ${file}: ${systemReason(cause)}`, { cause });
+  }
 }
 
 function daysOf(text: string): number {

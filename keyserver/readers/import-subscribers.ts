@@ -30,6 +30,8 @@ export interface ImportOptions extends ListReading {
    * the list names, and that were not begun by a payment service.
    */
   readonly endMissing?: 'any' | 'most-stay' | undefined;
+  /** Called with what was made before that counts: if it throws, nothing is changed. A second call is for another attempt, in place of the first. */
+  readonly keep?: (outcome: ImportOutcome) => Promise<void>;
   /** Called now and then. */
   readonly onProgress?: (done: number, total: number) => void;
 }
@@ -95,6 +97,7 @@ export async function importSubscribers(
       const { revoked: _, invitations, ...counts } = taken;
       const sha256 = createHash('sha256').update(bytes).digest('hex');
       await audit(state, 'import-list', '', { ...counts, ended, invited: invitations.length, sha256 });
+      await options.keep?.(outcome);
       return outcome;
     });
   } catch (error) {

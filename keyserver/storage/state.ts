@@ -120,7 +120,7 @@ async function prepare(
     return { database, vault, recipient, now, actor: 'server', counts, hashing: localHashing() };
   } catch (error) {
     await database.close();
-    throw error;
+    throw store.explain(error);
   }
 }
 

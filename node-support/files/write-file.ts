@@ -64,7 +64,7 @@ export function createFile(file: string, content: Uint8Array | string, mode = 0o
     giveNewName(temporary, file);
   } catch (error) {
     if (systemCode(error) === 'EEXIST') return false;
-    throw error;
+    throw naming(file, error);
   } finally {
     rmSync(temporary, { force: true });
   }
@@ -100,7 +100,7 @@ export async function replaceFile(
     if (durable) await syncDirectory(dirname(file));
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
-    throw error;
+    throw naming(file, error);
   }
 }
 
@@ -117,8 +117,13 @@ export function replaceFileSync(
     if (durable) syncDirectorySync(dirname(file));
   } catch (error) {
     rmSync(temporary, { force: true });
-    throw error;
+    throw naming(file, error);
   }
+}
+
+/** An error of the system names the temporary file, or none. */
+function naming(file: string, error: unknown): unknown {
+  return error instanceof Error && 'syscall' in error ? Object.assign(error, { path: file }) : error;
 }
 
 /** Brings the names in a directory to the disk. */
