@@ -8,7 +8,8 @@ import { systemCode, systemReason } from './system-error.ts';
 /** Result codes, https://sqlite.org/rescode.html: SQLITE_FULL; SQLITE_IOERR and SQLITE_CANTOPEN, of which a full disk is one reason. */
 const FULL = 13;
 const VAGUE = [10, 14];
-const SYSTEM = ['ENOSPC', 'EDQUOT', 'disk-full'];
+/** Of the system; of PostgreSQL, SQLSTATE; our own. */
+const CODES = ['ENOSPC', 'EDQUOT', '53100', 'disk-full'];
 /** SQLite makes a file of 32 KiB beside a database that is opened. */
 const LEAST_ROOM = 65_536;
 
@@ -40,7 +41,7 @@ class DiskFull extends fileErrorClass({}) {}
 /** Gives an error the code where a full disk has caused it, and no program has said so; any other is left as it is. */
 export function orDiskFull(error: unknown): unknown {
   if (!(error instanceof Error) || systemCode(error) === 'disk-full' || !isDiskFull(error)) return error;
-  // Constructing prefixes the system's words only: those of an error of ours may say it already.
+  // The constructor puts this before the system's words only, for an error of ours may say it already.
   const what = 'path' in error ? `cannot write ${error.path}: ` : '';
   const message = error instanceof CodedError ? `the disk is full: ${error.message}` : what + systemReason(error);
   return new DiskFull('disk-full', message, { cause: error });
@@ -49,7 +50,7 @@ export function orDiskFull(error: unknown): unknown {
 /** @param file - that was to be written or made: where the error does not say it, its disk is asked */
 export function isDiskFull(error: unknown, file?: unknown): boolean {
   if (error instanceof Error && isDiskFull(error.cause, file)) return true;
-  if (!isSqliteError(error)) return SYSTEM.includes(systemCode(error) ?? '') && !isOfWatching(error);
+  if (!isSqliteError(error)) return CODES.includes(systemCode(error) ?? '') && !isOfWatching(error);
   const result = Number(error.errcode) & 0xff;
   return result === FULL || (VAGUE.includes(result) && typeof file === 'string' && hasNoRoom(dirname(file)));
 }

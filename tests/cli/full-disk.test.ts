@@ -136,6 +136,7 @@ it('a key server that runs keeps nothing that it cannot, says why, and goes on w
   };
   disk.fill();
   expect(await begin()).toEqual([503, '{"error":"disk-full"}']);
+  expect(await (await fetch(`${server.ready.keyserver}/healthz`)).json()).toEqual({ problems: ['disk-full'] });
   disk.makeRoom();
   expect(await begin()).toEqual([200, expect.any(String)]);
   await server.stop();
