@@ -68,12 +68,16 @@ export const KEY_SERVER_ERRORS = {
     remedy: '`npm install -g {packages}`; without `-g` where wispr was installed without it',
   },
   busy: {
-    means: 'too many people are signing in at this moment',
+    means: 'too many people are signing in at this moment, or too many mails wait',
     remedy: 'try again in a minute',
   },
   'mail-failed': {
     means: 'the mail server cannot be reached, or does not take the mail',
     remedy: 'check `mail` in the configuration, and the log of the mail server',
+  },
+  'mail-refused': {
+    means: 'the mail server says that there is no such address',
+    remedy: 'correct it with `wispr admin rename NAME NEW`',
   },
   'not-signed-in': {
     means: 'the document is for subscribers',

@@ -16,6 +16,7 @@ import { closeListeners, type Listeners, listenersOf } from './http/listeners.ts
 import { renew, watchCertificates } from './http/renewal.ts';
 import { followTicketKey } from './http/ticket-keys.ts';
 import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
+import { noteBounces } from './mail/bounces.ts';
 import { createMailer } from './mail/mailer.ts';
 import { ContentWatch } from './operations/content-watch.ts';
 import { freeOnDisks } from './operations/disks.ts';
@@ -145,7 +146,14 @@ async function serve(
   const hosts = createContentHosts(config.fetchFrom ?? {}, () => opened.counts.add('host-failed'));
   parts.defer(() => hosts.close());
   const publications = new ReadPublications(state, hosts);
-  const mailer = config.mail && createMailer(config.mail, log, (what) => opened.counts.add(what));
+  const mailer =
+    config.mail &&
+    createMailer(config.mail, {
+      readingSite: origins.reading,
+      log,
+      count: (what) => opened.counts.add(what),
+      note: noteBounces(database),
+    });
   parts.defer(() => mailer?.close());
   const openid = await openOpenId(config, state.now);
   const webReader = webReaderFor(config, folder, log);

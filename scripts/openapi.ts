@@ -7,7 +7,8 @@ const ERRORS: Readonly<Record<string, string>> = {
   '400': 'argument-invalid: the request is not of this form; name-refused: no subscriber can have this name',
   '401': 'token-refused: no token for subscriptions came with it',
   '404': 'no-such-subscriber, no-such-plan',
-  '409': 'revoked; mail-off: this key server sends no mail',
+  '409':
+    'revoked; mail-off: this key server sends no mail; mail-refused: the mail server says that there is no such address',
   '413': 'too-large',
   '429': 'too-many-requests',
 };

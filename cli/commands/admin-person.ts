@@ -16,12 +16,13 @@ export async function listPerson(config: KeyServerConfig, name: string, json: bo
 }
 
 function describe({ name, revoked, group, seats, rights, sets, devices, ...person }: Person): string {
-  const { account, sessions, openInvitations } = person;
+  const { account, sessions, openInvitations, mailRefusal } = person;
   const open = openInvitations > 0 ? `, ${count(openInvitations, 'open invitation')}` : '';
   return [
     `${name}${group === null ? '' : `, a member of ${group}`}${revoked === null ? '' : `, revoked on ${isoDay(revoked)}`}`,
     ...(seats ? [`  ${seats.taken} of ${seats.seats} seats taken`] : []),
     `  ${account ? 'password set' : 'no password'}, ${count(sessions, 'session')}${open}`,
+    ...(mailRefusal === null ? [] : [`  mail is refused: ${mailRefusal}`]),
     ...section('Rights', rights.map(describeRight)),
     ...section('Newest sets', sets.map(describeSet)),
     ...section('Devices', devices.map(describeDevice)),

@@ -195,8 +195,20 @@ function describeOverview(
 }
 
 function describeSubscriber(subscriber: SubscriberOverview): string[] {
-  const { name, revoked, grants, subscriptions, devices, account, sessions, openInvitations, seats, taken, group } =
-    subscriber;
+  const {
+    name,
+    revoked,
+    grants,
+    subscriptions,
+    devices,
+    account,
+    sessions,
+    openInvitations,
+    seats,
+    taken,
+    group,
+    mailRefusal,
+  } = subscriber;
   const rights = [
     ...(group === null ? [] : [`member of ${group}`]),
     ...subscriptions.map(describeHeldPlan),
@@ -207,7 +219,8 @@ function describeSubscriber(subscriber: SubscriberOverview): string[] {
   const password = account ? ', password set' : '';
   const reading = account || sessions > 0 ? `${password}, ${count(sessions, 'session')}` : '';
   const open = openInvitations > 0 ? `, ${count(openInvitations, 'open invitation')}` : '';
-  return [`  ${name}: ${access}${reading}${open}`, ...devices.map(describeDevice)];
+  const refused = mailRefusal === null ? '' : `, mail is refused: ${mailRefusal}`;
+  return [`  ${name}: ${access}${reading}${open}${refused}`, ...devices.map(describeDevice)];
 }
 
 function describeDevice({ id, kind, created, lastSeen, revoked }: DeviceOverview): string {

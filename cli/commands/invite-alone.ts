@@ -2,6 +2,7 @@
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { type Invited, invite, removeInvitation } from '../../publisher/serverless/invitations.ts';
 import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
+import { canAsk } from '../io/terminal.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { dayArgument } from './day-argument.ts';
 import { isoDay } from './describe.ts';
@@ -17,6 +18,8 @@ export async function inviteByKeyFiles(
   checkTogether(flags);
   const end = until === undefined ? undefined : dayArgument(until).end - 1;
   if (end !== undefined && end < nowInSeconds()) throw new UsageError(`${until} is over`);
+  if (password && !canAsk())
+    throw new UsageError('--password asks for a password on a terminal, and there is none', 'run it on a terminal');
   const passphrase = await readPassphrase(passphraseFile);
   for (const name of names) {
     const about = { name, configurationFile, passphrase };

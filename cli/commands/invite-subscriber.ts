@@ -1,5 +1,6 @@
 /** `wispr invite` on a key server: a one-time link, for any browser and for the Reader. */
 import { DEFAULT_CONFIG_FILE, type KeyServerConfig, readConfig } from '../../keyserver/config/config.ts';
+import { noteBounces } from '../../keyserver/mail/bounces.ts';
 import { mailInvitation } from '../../keyserver/mail/invitation.ts';
 import { createMailer } from '../../keyserver/mail/mailer.ts';
 import type { Origins } from '../../keyserver/publication/import-bundle.ts';
@@ -69,7 +70,7 @@ interface Inviting {
 /** @throws KeyServerError `mail-failed`, `argument-invalid` */
 async function inviteByMail({ state, origins, config }: Inviting, name: string, make: () => Promise<Invitation>) {
   if (!config.mail) throw new UsageError('this key server sends no mail', 'set "mail" in its configuration');
-  const mailer = createMailer(config.mail, { error: () => undefined });
+  const mailer = createMailer(config.mail, { readingSite: origins.reading, note: noteBounces(state.database) });
   try {
     return await mailInvitation({ state, mailer, origins }, name.trim(), make);
   } finally {

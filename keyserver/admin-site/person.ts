@@ -67,7 +67,7 @@ async function showPerson(pages: AdminPages, request: Request, response: Respons
   const person = await personOf(pages, request);
   const { name } = person;
   const what = query(request, 'what').trim();
-  const { rights, sets, devices, sessions } = await describePerson(state, person);
+  const { rights, sets, devices, sessions, mailRefusal } = await describePerson(state, person);
   await sendPage(pages, response, 'person', {
     title: name,
     section: 'subscribers',
@@ -79,6 +79,7 @@ async function showPerson(pages: AdminPages, request: Request, response: Respons
     sets: sets.map((each) => ({ set: each.set, can: each.can, because: because(each) })),
     devices,
     sessions,
+    mailRefusal,
     plans: await listPlans(state),
     rows: await newestAudit(database, { about: name }, NEWEST),
   });

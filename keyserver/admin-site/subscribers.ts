@@ -6,7 +6,7 @@ import { KeyServerError } from '../errors.ts';
 import { field } from '../http/forms.ts';
 import { readProviderRow } from '../publication/provider.ts';
 import { invitationLink, inviteSubscriber } from '../readers/invitations.ts';
-import { listSubscribers, SUBSCRIBER_STATES } from '../subscriptions/directory.ts';
+import { DIRECTORY_FILTERS, listSubscribers } from '../subscriptions/directory.ts';
 import { findPlan, listPlans } from '../subscriptions/plans.ts';
 import { exportSubscribers } from '../subscriptions/subscriber-export.ts';
 import { findSubscriber, type Revoked, revokeSubscribers } from '../subscriptions/subscribers.ts';
@@ -18,7 +18,7 @@ export function addSubscriberPages(app: Express, pages: AdminPages): void {
   const { state } = pages;
   app.get('/subscribers', async (request, response) => {
     const [search, plan, after] = [query(request, 'search'), query(request, 'plan'), query(request, 'after')];
-    const filter = SUBSCRIBER_STATES.find((each) => each === query(request, 'state'));
+    const filter = DIRECTORY_FILTERS.find((each) => each === query(request, 'state'));
     const wish = { search, plan: plan || undefined, state: filter, after };
     const { entries, more } = await listSubscribers(state.database, wish, state.now());
     const next = more ? queryWith({ search, plan, state: filter, after: entries.at(-1)?.name }) : '';
@@ -35,10 +35,10 @@ export function addSubscriberPages(app: Express, pages: AdminPages): void {
       state: filter,
       plans,
     };
-    await sendPage(pages, response, 'subscribers', { ...page, states: SUBSCRIBER_STATES, first: after === '' });
+    await sendPage(pages, response, 'subscribers', { ...page, states: DIRECTORY_FILTERS, first: after === '' });
   });
   app.get('/subscribers.csv', async (request, response) => {
-    const filter = SUBSCRIBER_STATES.find((each) => each === query(request, 'state'));
+    const filter = DIRECTORY_FILTERS.find((each) => each === query(request, 'state'));
     const wish = { search: query(request, 'search'), plan: query(request, 'plan') || undefined, state: filter };
     response.attachment('subscribers.csv').type('text/csv');
     await pipeline(exportSubscribers(state, wish), response);

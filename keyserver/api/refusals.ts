@@ -9,6 +9,7 @@ const STATUS: Partial<Record<KeyServerErrorCode, number>> = {
   'name-refused': 400,
   'no-such-plan': 404,
   'mail-off': 409,
+  'mail-refused': 409,
   'no-such-subscriber': 404,
   revoked: 409,
   'code-refused': 403,

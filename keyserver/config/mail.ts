@@ -17,6 +17,10 @@ export const mailConfig = z
       .refine((text) => /^[^\p{C}]+$/u.test(text) && text.includes('@'), 'must be like News <reader@news.example>')
       .meta({ description: 'Sender, like `The News <reader@news.example>`.' }),
     passwordFile: z.string().min(1).optional().meta({ description: 'The file with the password of the mail server.' }),
+    connections: z.int().min(1).max(20).default(2).meta({ description: 'Connections to the mail server at a time.' }),
+    queue: z.int().min(1).max(100_000).default(500).meta({
+      description: 'Mails that can wait. Beyond them, pages that would send one say "try again in a minute".',
+    }),
     templates: z
       .string()
       .min(1)

@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Eta } from 'eta';
 import type { Logger } from 'pino';
+import { isLoopback } from '../../core/site/site.ts';
 import { lazily } from '../../node-support/lazily.ts';
+import { printable } from '../../node-support/printable.ts';
 import { readProgramFile } from '../../node-support/program-files.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { type MailConfig, smtpOptions } from '../config/mail.ts';
@@ -26,22 +28,48 @@ export interface MailFields {
   readonly code?: string | undefined;
   /** A day. */
   readonly until?: string;
+  /** Page that ends mails like this one. */
+  readonly unsubscribe?: string;
 }
 
 export interface Mailer {
-  /** @throws KeyServerError `argument-invalid` for what is no address; `mail-failed` */
-  send(to: string, kind: MailKind, fields: MailFields): Promise<void>;
+  /**
+   * Sends a mail.
+   *
+   * @param unsubscribe - address that ends mails like this one (RFC 8058)
+   * @throws KeyServerError `name-refused` for what is no address; `mail-failed`; `mail-refused` where there is no such address
+   */
+  send(to: string, kind: MailKind, fields: MailFields, unsubscribe?: string): Promise<void>;
   /** Connects and signs in, and sends nothing. @throws KeyServerError `mail-failed` */
   check(): Promise<void>;
-  /** Sends after the caller has answered; what fails is logged, without the address. Beyond 500 that wait, mail is dropped. */
+  /** Asks before anything is done for a mail. @throws KeyServerError `busy` where as many wait as may */
+  demandPlace(): void;
+  /** Sends after the caller has answered; what fails is logged, without the address. Twice as many may wait as {@link Mailer.demandPlace} lets in; mails beyond them are dropped. */
   sendLater(to: string, kind: MailKind, fields: MailFields): void;
   /** Waits for what is on its way. */
   close(): Promise<void>;
 }
 
+/**
+ * Called with what became of each mail: taken by the mail server; not taken; refused for good, as there is no such address; and dropped, because too
+ * many wait.
+ */
+type CountMail = (what: `mail ${'dropped' | 'failed' | 'refused' | 'sent'}`) => void;
+
+export interface MailerOptions {
+  /** Origin of the reading site: its host is the name by which mail servers are greeted. */
+  readonly readingSite?: string | undefined;
+  readonly log?: Pick<Logger, 'error'>;
+  readonly count?: CountMail;
+  /** Notes that mail to this name was taken, or what the mail server said to refuse it for good. */
+  readonly note?: (name: string, refusal: string | undefined) => Promise<void>;
+}
+
 const TIMEOUT = 10_000;
-const MAXIMUM_WAITING = 500;
 const MAXIMUM_SUBJECT_LENGTH = 200;
+const MAXIMUM_ANSWER_LENGTH = 200;
+/** Answers to the name of the addressee. Those like 5.7.1 refuse the sender, and say nothing of the address. */
+const NO_SUCH_ADDRESS = /^(?:5\d\d[ -]5\.[12]\.\d|55[013][ -](?!5\.\d+\.\d))/;
 
 /** @throws KeyServerError `configuration-invalid` where the password or a template cannot be read */
 export function checkMailer({ passwordFile, templates }: MailConfig): void {
@@ -49,13 +77,11 @@ export function checkMailer({ passwordFile, templates }: MailConfig): void {
   readTemplates(templates);
 }
 
-/** Called with what became of each mail. */
-export type CountMail = (what: `mail ${'dropped' | 'failed' | 'refused' | 'sent'}`) => void;
-
 /** @throws KeyServerError as {@link checkMailer} does */
-export function createMailer(config: MailConfig, log: Pick<Logger, 'error'>, count: CountMail = () => {}): Mailer {
+export function createMailer(config: MailConfig, { readingSite, log, count, note }: MailerOptions = {}): Mailer {
   const password = readPassword(config.passwordFile);
   const render = readTemplates(config.templates);
+  const { hostname } = readingSite === undefined ? {} : new URL(readingSite);
   let close = () => {};
   const transport = lazily(async () => {
     const { createTransport } = await import('nodemailer');
@@ -63,8 +89,9 @@ export function createMailer(config: MailConfig, log: Pick<Logger, 'error'>, cou
     const made = createTransport({
       ...smtpOptions(config),
       ...(password !== undefined && { auth: { user, pass: password } }),
+      ...(hostname !== undefined && !isLoopback(hostname) && { name: hostname }),
       pool: true,
-      maxConnections: 2,
+      maxConnections: config.connections,
       tls: { minVersion: 'TLSv1.2' },
       connectionTimeout: TIMEOUT,
       greetingTimeout: TIMEOUT,
@@ -76,16 +103,24 @@ export function createMailer(config: MailConfig, log: Pick<Logger, 'error'>, cou
     return made;
   });
   const waiting = new Set<Promise<void>>();
-  const send = async (to: string, kind: MailKind, fields: MailFields) => {
+  const send: Mailer['send'] = async (to, kind, fields, unsubscribe) => {
     const address = requireMailAddress(to);
+    const list = unsubscribe !== undefined && {
+      'List-Unsubscribe': `<${unsubscribe}>`,
+      'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+    };
     try {
       const mail = { ...render(kind, fields), from: config.from, to: { name: '', address } };
-      await (await transport()).sendMail({ ...mail, headers: { 'Auto-Submitted': 'auto-generated' } });
-      count('mail sent');
+      await (await transport()).sendMail({ ...mail, headers: { 'Auto-Submitted': 'auto-generated', ...list } });
     } catch (cause) {
-      count((cause as { responseCode?: number }).responseCode ? 'mail refused' : 'mail failed');
-      throw new KeyServerError('mail-failed', 'the mail could not be sent', { cause });
+      const error = mailError(cause);
+      const isRefused = error.code === 'mail-refused';
+      count?.(isRefused ? 'mail refused' : 'mail failed');
+      if (isRefused) await note?.(to, String(error.fields.answer));
+      throw error;
     }
+    count?.('mail sent');
+    await note?.(to, undefined);
   };
   return {
     send,
@@ -93,18 +128,19 @@ export function createMailer(config: MailConfig, log: Pick<Logger, 'error'>, cou
       try {
         await (await transport()).verify();
       } catch (cause) {
-        throw new KeyServerError('mail-failed', `the mail server refuses: ${systemCode(cause) ?? 'unknown'}`, {
-          cause,
-        });
+        throw mailError(cause);
       }
     },
+    demandPlace: () => {
+      if (waiting.size >= config.queue) throw new KeyServerError('busy', 'too many mails wait');
+    },
     sendLater: (to, kind, fields) => {
-      if (waiting.size >= MAXIMUM_WAITING) {
-        count('mail dropped');
-        return log.error({ code: 'mail-failed', reason: 'too many wait' }, 'no mail');
+      if (waiting.size >= 2 * config.queue) {
+        count?.('mail dropped');
+        return log?.error({ code: 'mail-failed', reason: 'too many wait' }, 'no mail');
       }
       const sent: Promise<void> = send(to, kind, fields)
-        .catch(({ code, cause }) => log.error({ code, reason: cause?.code ?? 'unknown' }, 'no mail'))
+        .catch((error) => log?.error({ code: error.code, reason: error.fields?.answer ?? 'unknown' }, 'no mail'))
         .finally(() => waiting.delete(sent));
       waiting.add(sent);
     },
@@ -113,6 +149,26 @@ export function createMailer(config: MailConfig, log: Pick<Logger, 'error'>, cou
       close();
     },
   };
+}
+
+function mailError(cause: unknown): KeyServerError {
+  const { command, response } = cause as { readonly command?: unknown; readonly response?: unknown };
+  const said = typeof response === 'string' ? shownAnswer(response) : undefined;
+  const answer = said ?? systemCode(cause) ?? 'unknown';
+  if (said !== undefined && command === 'RCPT TO' && NO_SUCH_ADDRESS.test(said))
+    return new KeyServerError('mail-refused', `the mail server refuses the address: ${answer}`, {
+      cause,
+      fields: { answer },
+    });
+  const what = said === undefined ? 'the mail server cannot be reached' : 'the mail server does not take the mail';
+  return new KeyServerError('mail-failed', `${what}: ${answer}`, { cause, fields: { answer } });
+}
+
+/** The first line, without words that may be an address, a link or a code of the mail. */
+function shownAnswer(response: string): string {
+  const [line = ''] = response.trim().split(/[\r\n]/, 1);
+  const words = line.split(/\s+/).map((word) => (/@|\/\/|#|\d{6}|[A-Z\d]{4}-[A-Z\d]{4}/.test(word) ? '…' : word));
+  return printable(words.join(' ').slice(0, MAXIMUM_ANSWER_LENGTH));
 }
 
 function readPassword(file: string | undefined): string | undefined {

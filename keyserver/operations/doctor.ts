@@ -2,7 +2,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { pino } from 'pino';
 import { type Check, type Diagnosis, diagnose, failed, ok } from '../../node-support/doctor/diagnosis.ts';
 import { diskChecks } from '../../node-support/doctor/machine.ts';
 import {
@@ -50,7 +49,7 @@ async function checksAround(config: KeyServerConfig): Promise<Check[]> {
     ...fileChecks(config),
     ...certificateChecks(origins),
     ...(origin === undefined ? [] : [readinessCheck(origin, LOOK_FIRST)]),
-    ...(mail ? [mailCheck(mail)] : []),
+    ...(mail ? [mailCheck(mail, reading.origin)] : []),
   ];
 }
 
@@ -66,12 +65,12 @@ function fileChecks({ tls, reading, admin }: KeyServerConfig): Check[] {
 }
 
 /** Connects and signs in; sends nothing. */
-function mailCheck(mail: MailConfig): Check {
+function mailCheck(mail: MailConfig, readingSite: string | undefined): Check {
   return {
     check: `mail by ${new URL(mail.smtp).host}`,
     remedy: 'check `mail` in the configuration',
     run: async () => {
-      const mailer = createMailer(mail, pino({ enabled: false }));
+      const mailer = createMailer(mail, { readingSite });
       try {
         await mailer.check();
         return ok('takes mail');

@@ -64,6 +64,8 @@ export interface SubscriberOverview {
   readonly sessions: number;
   /** Invitations that were not used and can still be. */
   readonly openInvitations: number;
+  /** How the mail server refused the address for good. */
+  readonly mailRefusal: string | null;
 }
 
 export interface DeviceOverview {
@@ -82,6 +84,7 @@ type SubscriberRow = Subscriber & {
   readonly accounts: number;
   readonly sessions: number;
   readonly openInvitations: number;
+  readonly mailRefusal: string | null;
 };
 
 export async function overview(state: KeyServerState): Promise<Overview> {
@@ -116,6 +119,7 @@ async function describeSubscribers({ database, now }: KeyServerState): Promise<S
     `SELECT id, name, revoked, seats,
        ${takenSeats('subscribers.id')} AS taken,
        (SELECT name FROM subscribers AS its WHERE its.id = subscribers.member_of) AS "group",
+       (SELECT refusal FROM mailings WHERE subscriber = subscribers.id) AS "mailRefusal",
        (SELECT count(*) FROM accounts WHERE subscriber = subscribers.id) AS accounts,
        (SELECT count(*) FROM sessions WHERE subscriber = subscribers.id AND expires >= ?) AS sessions,
        (SELECT count(*) FROM invitations WHERE subscriber = subscribers.id AND used_by IS NULL AND expires >= ?) AS "openInvitations"

@@ -30,6 +30,8 @@ export interface Person {
   readonly sessions: number;
   /** Invitations that were not used and can still be. */
   readonly openInvitations: number;
+  /** How the mail server refused the address for good. */
+  readonly mailRefusal: string | null;
 }
 
 /** Whether a set can be read, and why. */
@@ -59,6 +61,9 @@ export async function describePerson(state: KeyServerState, { id, name, revoked 
     devices: await devicesOf(database, id),
     account: (await count('accounts WHERE subscriber = ?')) > 0,
     sessions: await count('sessions WHERE subscriber = ? AND expires >= ?', now()),
+    mailRefusal:
+      (await database.first<{ refusal: string | null }>('SELECT refusal FROM mailings WHERE subscriber = ?', id))
+        ?.refusal ?? null,
     openInvitations: await count('invitations WHERE subscriber = ? AND used_by IS NULL AND expires >= ?', now()),
   };
 }

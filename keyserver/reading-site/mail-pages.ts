@@ -1,5 +1,5 @@
 /** Signing in and signing up by mail: a name or an address is typed, then the code of the mail. Whether the name is known changes no answer. */
-import type { Express, Request, Response } from 'express';
+import type { Express, Request, RequestHandler, Response } from 'express';
 import { localTarget } from '../../reading/local-target.ts';
 import { noStore } from '../http/app.ts';
 import { field, nameField, queryOf } from '../http/forms.ts';
@@ -31,7 +31,12 @@ export function addMailPages(app: Express, pages: AccountPages): void {
   const { mail, origin, limits, state } = pages;
   if (!mail) return;
   const ownForm = [noStore, sameOriginOnly(origin), form];
-  const mailLimits = limitMails(pages, refuseTooMany);
+  // Before anything is counted, and before it is known whose the name is.
+  const demandPlace: RequestHandler = (_request, _response, next) => {
+    mail.mailer.demandPlace();
+    next();
+  };
+  const mailLimits = [demandPlace, ...limitMails(pages, refuseTooMany)];
   const codeLimit = limitFailures(
     state,
     { kind: 'mailed codes', limit: limits.joinsPerAddress, countedBy: 'address' },

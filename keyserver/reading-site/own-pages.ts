@@ -5,12 +5,15 @@ import { urlPathOf } from '../../core/site/path.ts';
 import { localTarget } from '../../reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
 import { type AppOptions, createApp } from '../http/app.ts';
-import { limitRequests, type RequestLimits } from '../http/limits.ts';
+import { limitRequests, type RequestLimits, retryAfter } from '../http/limits.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import { type Masthead, refusalPage, SCRIPTS, STYLES } from './pages.ts';
 import type { ReadPublications } from './publications.ts';
 import { type CodedRefusal, INTERNAL_REFUSAL, refusalFor } from './refusals.ts';
 import { isOpened } from './targets.ts';
+
+/** Seconds after which the page of `busy` says to try again. */
+const BUSY_SECONDS = 60;
 
 export interface OwnPages {
   /** Of these pages. */
@@ -77,6 +80,7 @@ export async function sendRefusal(
   refusal: CodedRefusal = INTERNAL_REFUSAL,
 ): Promise<void> {
   response.status(refusal.status ?? 502).set({ 'Cache-Control': 'no-store', 'Wispr-Refusal': refusal.code });
+  if (refusal.code === 'busy') retryAfter(response, BUSY_SECONDS);
   if (!wantsPage(request)) return sendLine(response, refusal);
   const again = request.method === 'GET' ? localTarget(request.originalUrl, pages.origin) : undefined;
   const links = { account: pages.account, signedIn: await pages.isSignedIn(request), again };

@@ -44,7 +44,7 @@ const TEXTS: Readonly<Record<string, Refusal | undefined>> = {
   busy: {
     status: 503,
     title: 'Too many people at once',
-    lead: 'Very many people are signing in at this moment. Try again in a minute.',
+    lead: 'Very many people are signing in at this moment. Nothing was sent. Try again in a minute.',
   },
   'method-not-allowed': {
     status: 405,

@@ -201,6 +201,16 @@ CREATE INDEX mail_codes_subscriber ON mail_codes (subscriber);
 CREATE INDEX mail_codes_invitation ON mail_codes (invitation);
 CREATE INDEX mail_codes_expires ON mail_codes (expires);
 
+-- Mail to many: when the invitation was tried last, and when the mail server took one last; how it refused the address for good; and since when the
+-- subscriber wants no such mail.
+CREATE TABLE mailings (
+  subscriber ${integer} PRIMARY KEY REFERENCES subscribers ON DELETE CASCADE,
+  tried ${integer},
+  mailed ${integer},
+  refusal TEXT,
+  unsubscribed ${integer}
+)${strict};
+
 -- Wrong codes, by the digest of the name.
 CREATE TABLE wrong_mail_codes (name_hash ${blob} PRIMARY KEY, count ${integer} NOT NULL, expires ${integer} NOT NULL)${keyed};
 CREATE INDEX wrong_mail_codes_expires ON wrong_mail_codes (expires);

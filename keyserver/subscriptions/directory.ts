@@ -9,6 +9,10 @@ import { nameKey } from './subscribers.ts';
 export const SUBSCRIBER_STATES = ['active', 'invited', 'lapsed', 'revoked'] as const;
 export type SubscriberState = (typeof SUBSCRIBER_STATES)[number];
 
+/** `bounced`: whatever the state, the mail server refused the address for good. */
+export const DIRECTORY_FILTERS = [...SUBSCRIBER_STATES, 'bounced'] as const;
+type DirectoryFilter = (typeof DIRECTORY_FILTERS)[number];
+
 const DAY = 86_400;
 
 /** Rows of a page. */
@@ -19,7 +23,7 @@ export interface DirectoryQuery {
   readonly search?: string | undefined;
   /** Name of a plan: those who subscribe to it, or did. */
   readonly plan?: string | undefined;
-  readonly state?: SubscriberState | undefined;
+  readonly state?: DirectoryFilter | undefined;
   /** Names that come after this one. */
   readonly after?: string | undefined;
   /** Rows of the page. */
@@ -55,12 +59,13 @@ const STANDS = `(EXISTS (SELECT 1 FROM subscriptions WHERE subscriber = s.id AND
 const CAME = `(EXISTS (SELECT 1 FROM devices WHERE subscriber = s.id) OR EXISTS (SELECT 1 FROM accounts WHERE subscriber = s.id)
   OR EXISTS (SELECT 1 FROM sessions WHERE subscriber = s.id))`;
 
-/** Each takes the time twice, but `revoked`. */
-const CONDITIONS: Readonly<Record<SubscriberState, string>> = {
+/** Each takes the time as often as it has a `?`. */
+const CONDITIONS: Readonly<Record<DirectoryFilter, string>> = {
   active: `revoked IS NULL AND ${STANDS} AND ${CAME}`,
   invited: `revoked IS NULL AND ${STANDS} AND NOT ${CAME}`,
   lapsed: `revoked IS NULL AND NOT ${STANDS}`,
   revoked: 'revoked IS NOT NULL',
+  bounced: 'EXISTS (SELECT 1 FROM mailings WHERE subscriber = s.id AND refusal IS NOT NULL)',
 };
 
 /** An end that is later than all others: sorts as "without end". */
@@ -98,7 +103,7 @@ export async function listSubscribers(
   }
   if (state !== undefined) {
     conditions.push(CONDITIONS[state]);
-    if (state !== 'revoked') values.push(now, now);
+    if (CONDITIONS[state].includes('?')) values.push(now, now);
   }
   const page = `SELECT id, name, name_key, created, revoked FROM subscribers AS s WHERE ${conditions.join(' AND ')} ORDER BY name_key LIMIT ?`;
   const rows = await database.all<Row>(describing(page), NEVER, NEVER, now, now, ...values, limit + 1);

@@ -229,7 +229,9 @@ export async function renameIfFree(
   const other = await findSubscriber(database, name);
   if (other && other.id !== id) return other;
   await database.run('UPDATE subscribers SET name = ?, name_key = ? WHERE id = ?', name, nameKey(name), id);
-  if (name !== before) await audit(state, 'rename', name, { from: before });
+  if (name === before) return undefined;
+  await database.run('UPDATE mailings SET refusal = NULL WHERE subscriber = ?', id);
+  await audit(state, 'rename', name, { from: before });
   return undefined;
 }
 

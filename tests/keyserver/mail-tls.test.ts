@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createMailer } from '../../keyserver/mail/mailer.ts';
 import { makeCertificate, type TestCertificate } from '../support/certificates.ts';
 import { rigForFile, temporaryFolder } from '../support/keyserver-rig.ts';
-import { type MailServer, startMailServer } from '../support/mail-server.ts';
+import { type MailServer, mailSettings, startMailServer } from '../support/mail-server.ts';
 import { runWispr } from '../support/wispr.ts';
 
 /** This machine, at an address that is not taken for this machine: what is demanded of all others is demanded of it. */
@@ -40,7 +40,7 @@ function trust({ ca }: TestCertificate): void {
 }
 
 async function send(smtp: string): Promise<void> {
-  const mailer = createMailer({ smtp, from: FROM, passwordFile }, { error: () => undefined });
+  const mailer = createMailer(mailSettings(smtp, { passwordFile }));
   try {
     await mailer.send('ada@example.org', 'moved', { publisher: 'x', site: 'y' });
   } finally {
@@ -80,7 +80,7 @@ it.each(['reader@', ''])(
   async (user) => {
     const server = await start(good, { disabledCommands: ['STARTTLS'] });
     const smtp = `smtp://${user}${ELSEWHERE}:${server.port}`;
-    const mailer = createMailer({ smtp, from: FROM, ...(user && { passwordFile }) }, { error: () => undefined });
+    const mailer = createMailer(mailSettings(smtp, user ? { passwordFile } : {}));
     const sent = mailer.send('ada@example.org', 'moved', { publisher: 'x', site: 'y' });
     await expect(sent).rejects.toMatchObject({ code: 'mail-failed' });
     await mailer.close();

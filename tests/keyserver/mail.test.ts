@@ -4,24 +4,37 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { isMailAddress } from '../../keyserver/mail/address.ts';
 import { createMailer } from '../../keyserver/mail/mailer.ts';
+import { listSubscribers } from '../../keyserver/subscriptions/directory.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
-import { parseSubscriberName } from '../../keyserver/subscriptions/subscribers.ts';
+import { parseSubscriberName, renameSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { rigForFile, rigForTest, temporaryFolder } from '../support/keyserver-rig.ts';
-import { codeInMail as codeIn, type MailServer, startMailServer } from '../support/mail-server.ts';
+import { codeInMail as codeIn, type MailServer, mailSettings, startMailServer } from '../support/mail-server.ts';
 import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
+import { runWispr } from '../support/wispr.ts';
 
-const FROM = 'The Saltmere Packet <reader@news.example>';
+const REFUSALS: Readonly<Record<string, string>> = {
+  gone: '5.1.1 <gone@example.org>: no such mailbox',
+  barred: '5.7.1 <barred@example.org>: relay access denied',
+};
 let mailServer: MailServer;
+/** What the mail server was greeted with last, and ends its wait. */
+let greeting: string | undefined;
+let release: (() => void) | undefined;
 let url: string;
 const rig = rigForFile(async () => {
   mailServer = await startMailServer({
     disabledCommands: ['STARTTLS'],
     onAuth: ({ username, password }, _session, done) =>
       password === 'right' ? done(null, { user: username }) : done(new Error('no')),
-    onRcptTo: ({ address }, _session, done) => done(address.startsWith('refused@') ? new Error('no') : undefined),
+    onRcptTo: ({ address }, session, done) => {
+      greeting = session.hostNameAppearsAs;
+      const [kind = ''] = address.split('@', 1);
+      if (kind === 'slow') release = done;
+      else done(kind in REFUSALS ? Object.assign(new Error(REFUSALS[kind]), { responseCode: 550 }) : undefined);
+    },
   });
   url = `smtp://127.0.0.1:${mailServer.port}`;
-  return { config: { mail: { smtp: url, from: FROM }, signUp: { plan: 'daily', days: 7 } } };
+  return { config: { mail: mailSettings(url), signUp: { plan: 'daily', days: 7 } } };
 });
 beforeAll(async () => {
   await definePlan(rig.server.state, { name: 'daily', title: 'Daily', sets: ['day-*'], zone: 'UTC' });
@@ -91,7 +104,7 @@ it('attack 94: no spelling of a name gets a code whose wrong tries count for ano
 
 it('attack 103: no padding of a name gets it more mails than the limit', async () => {
   const limits = { mailsPerNameAndAddress: 3 };
-  const narrow = await rigForTest({ limits, config: { mail: { smtp: url, from: FROM } } });
+  const narrow = await rigForTest({ limits, config: { mail: mailSettings(url) } });
   await narrow.invite({ name: 'olga@example.org' });
   const { state, readingUrl } = narrow.server;
   const asked = async (name: string) => (await createVisitor(readingUrl).post('/-/mail', { name, to: '/' })).status;
@@ -106,7 +119,7 @@ it('attack 103: no padding of a name gets it more mails than the limit', async (
 });
 
 it('attack 142: mails to one address are bounded a day, whoever asks, and codes of a session in number', async () => {
-  const config = { mail: { smtp: url, from: FROM }, trustedProxies: ['127.0.0.1'] };
+  const config = { mail: mailSettings(url), trustedProxies: ['127.0.0.1'] };
   const narrow = await rigForTest({ limits: { mailsPerNameAndDay: 4 }, config });
   const name = 'otto@example.org';
   await narrow.invite({ name });
@@ -155,7 +168,7 @@ it('attack 50: no form of another site asks for mail, takes a code, or deletes d
 it('attack 49: names, subjects and own templates put no header into a mail', async () => {
   const templates = temporaryFolder();
   writeFileSync(join(templates, 'moved.eta'), 'Hello <%= it.site %>\n\n<b><%= it.site %></b>');
-  const mailer = createMailer({ smtp: url, from: FROM, templates }, { error: () => undefined });
+  const mailer = createMailer(mailSettings(url, { templates }));
   await mailer.send('dora@example.org', 'moved', { publisher: 'x', site: 'a\rBcc: eve@example.org' });
   await mailer.close();
   const mail = await mailTo('dora@example.org');
@@ -195,7 +208,7 @@ it('attack 49: sends to plain addresses alone, and to all that can be the name o
 });
 
 it('mails to an address with every character of RFC 5322, and to an international domain in ASCII', async () => {
-  const mailer = createMailer({ smtp: url, from: FROM }, { error: () => undefined });
+  const mailer = createMailer(mailSettings(url));
   for (const [name, address] of [
     ["_!#$%&'*+/=?^_{|}~-@example.org", "_!#$%&'*+/=?^_{|}~-@example.org"],
     ['ada@bücher.example', 'ada@xn--bcher-kva.example'],
@@ -228,17 +241,63 @@ it('a mail that is not taken, a wrong password and a server without TLS fail clo
   const passwordFile = join(folder, 'password');
   writeFileSync(passwordFile, 'wrong\n', { mode: 0o600 });
   const withUser = url.replace('//', '//user@');
-  for (const [config, to] of [
-    [{ smtp: url, from: FROM }, 'refused@example.org'],
-    [{ smtp: withUser, from: FROM, passwordFile }, 'fritz@example.org'],
-    [{ smtp: url.replace('smtp', 'smtps'), from: FROM }, 'fritz@example.org'],
+  for (const [config, to, code, answer] of [
+    [mailSettings(url), 'gone@example.org', 'mail-refused', '550 5.1.1 … no such mailbox'],
+    [mailSettings(url), 'barred@example.org', 'mail-failed', '550 5.7.1 … relay access denied'],
+    [mailSettings(withUser, { passwordFile }), 'fritz@example.org', 'mail-failed', '535 no'],
+    [mailSettings(url.replace('smtp', 'smtps')), 'fritz@example.org', 'mail-failed', 'ESOCKET'],
   ] as const) {
-    const mailer = createMailer(config, { error: () => undefined });
+    const counted: string[] = [];
+    const count = (what: string) => void counted.push(what);
+    const mailer = createMailer(config, { readingSite: 'https://read.news.example', count });
     await expect(mailer.send(to, 'moved', { publisher: 'x', site: 'y' })).rejects.toMatchObject({
-      code: 'mail-failed',
+      code,
+      message: expect.stringContaining(answer),
+      fields: { answer: expect.stringContaining(answer) },
     });
+    expect(counted).toEqual([code.replace('-', ' ')]);
     await mailer.close();
   }
+  expect(greeting).toBe('read.news.example');
+  const counted: string[] = [];
+  const mailer = createMailer(mailSettings(url, { queue: 1 }), { count: (what) => void counted.push(what) });
+  for (const to of ['fred@example.org', 'greta@example.org', 'hugo@example.org'])
+    mailer.sendLater(to, 'moved', { publisher: 'x', site: 'y' });
+  await mailer.close();
+  expect(counted).toEqual(['mail dropped', 'mail sent', 'mail sent']);
+  for (const to of ['fred@example.org', 'greta@example.org']) await mailTo(to);
+});
+
+it('notes an address that the mail server refuses for good, until the subscriber has another name', async () => {
+  const { database } = rig.server.state;
+  await rig.invite({ name: 'gone@example.org' });
+  await browser().post('/-/mail', { name: 'gone@example.org', to: '/' });
+  const noted = () => listSubscribers(database, { state: 'bounced' }, rig.server.state.now());
+  await vi.waitUntil(() => rig.log().includes('550 5.1.1 … no such mailbox'));
+  expect((await noted()).entries).toHaveLength(1);
+  expect(await runWispr(['admin', 'list', 'gone@example.org', '-c', rig.writeConfig()])).toMatchObject({
+    stdout: expect.stringContaining('mail is refused: 550 5.1.1'),
+  });
+  await renameSubscriber(rig.server.state, 'gone@example.org', 'here@example.org');
+  expect((await noted()).entries).toEqual([]);
+});
+
+it('answers 503 while as many mails wait as may, to every name alike, and counts nothing (attack 140)', async () => {
+  const narrow = await rigForTest({ config: { mail: mailSettings(url, { queue: 1 }) } });
+  for (const name of ['slow@example.org', 'petra@example.org']) await narrow.invite({ name });
+  const asked = async (name: string) => {
+    const { status, headers, text } = await createVisitor(narrow.server.readingUrl).post('/-/mail', { name, to: '/' });
+    return [status, headers['retry-after'], text];
+  };
+  expect((await asked('slow@example.org'))[0]).toBe(303);
+  await vi.waitUntil(() => release);
+  const full = [503, '60', expect.stringContaining('Try again in a minute')];
+  for (let each = 0; each < 4; each++) expect(await asked('petra@example.org')).toEqual(full);
+  expect(await asked('nobody@example.org')).toEqual(await asked('petra@example.org'));
+  release?.();
+  await mailTo('slow@example.org');
+  await vi.waitUntil(async () => (await asked('petra@example.org'))[0] === 303);
+  await mailTo('petra@example.org');
 });
 
 it('signs up once, moves, downloads and deletes', async () => {

@@ -3,6 +3,12 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { vi } from 'vitest';
+import { type MailConfig, mailConfig } from '../../keyserver/config/mail.ts';
+
+/** The settings `mail` with what is left out. */
+export function mailSettings(smtp: string, more: Partial<MailConfig> = {}): MailConfig {
+  return mailConfig.parse({ smtp, from: 'The Saltmere Packet <reader@news.example>', ...more });
+}
 
 export interface MailServer {
   readonly port: number;

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchChromium } from '../../support/chromium.ts';
 import { forFile } from '../../support/for-file.ts';
 import { type Rig, startRig } from '../../support/keyserver-rig.ts';
+import { mailSettings } from '../../support/mail-server.ts';
 
 let rig: Rig;
 const browser = forFile(launchChromium);
@@ -30,7 +31,7 @@ beforeAll(async () => {
   await once(smtp.server, 'listening');
   const url = `smtp://127.0.0.1:${(smtp.server.address() as AddressInfo).port}`;
   const signUp = { plan: 'daily', days: 7 };
-  rig = await startRig({ config: { mail: { smtp: url, from: 'News <reader@news.example>' }, signUp } });
+  rig = await startRig({ config: { mail: mailSettings(url), signUp } });
   await rig.invite({ name: 'ada@example.org' });
 });
 afterAll(async () => {

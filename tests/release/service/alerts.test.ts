@@ -8,6 +8,7 @@ import { freePort } from '../../../cache-config/child.ts';
 import { startKeyServer } from '../../../keyserver/server.ts';
 import { makeSelfSigned } from '../../support/certificates.ts';
 import { configIn, logged, type Rig, rigForTest, temporaryFolder, writeConfigAt } from '../../support/keyserver-rig.ts';
+import { mailSettings } from '../../support/mail-server.ts';
 import { startCommand } from '../../support/programs.ts';
 import { HOUR, PublicationRig } from '../../support/publication-rig.ts';
 import { publish } from '../../support/publisher-with-sets.ts';
@@ -25,7 +26,7 @@ async function neglected(): Promise<PublicationRig> {
   writeFileSync(secretFile, 'whsec_bm90aGluZyBhdCBhbGwsIDMyIGJ5dGVzIGxvbmcu', { mode: 0o600 });
   const the = await PublicationRig.start({
     metrics,
-    mail: { smtp: 'smtp://127.0.0.1:9', from: 'news@example.org' },
+    mail: mailSettings('smtp://127.0.0.1:9'),
     entitlement: { url: 'http://127.0.0.1:9/', secretFile, cacheMinutes: 1, outageHours: 1 },
     stripe: { secretFile, plans: { price_daily: 'daily' } },
   });
