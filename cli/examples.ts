@@ -28,6 +28,10 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'wispr admin import': ['wispr admin import keys.bundle', 'wispr admin import subscribers.csv --dry-run'],
   'wispr admin list': ['wispr admin list', 'wispr admin list ada@example.org'],
   'wispr admin revoke': ['wispr admin revoke ada@example.org --dry-run'],
+  'wispr admin invite': [
+    'wispr admin invite --state new --plan daily --mail --dry-run',
+    'wispr admin invite --state invited --links links.csv',
+  ],
   'wispr admin plan': ["wispr admin plan daily --sets 'day-*' --title 'Weekday paper'"],
   'wispr admin why': ['wispr admin why ada@example.org https://news.example/2026/11/17/tide.html'],
   'wispr admin device': ['wispr admin device ada@example.org'],

@@ -82,6 +82,7 @@ function describe({ made, subscribers, publication, serial, ...restored }: Resto
     `what came after ${when} is lost: subscriptions, revocations, passwords, devices, bundles; do it again`,
     ...(sessions > 0 ? [`ended ${count(sessions, 'session')}: readers sign in again`] : []),
     ...named(invited, 'open links are void, because they may have been used: those of'),
+    ...(invited.length > 0 ? ['"wispr admin invite --state invited" makes new ones, for a mail or a file'] : []),
     ...named(operators, 'removed operators, who may have been dismissed; invite with "wispr admin operator NAME":'),
     ...named(tokens, 'tokens are good again, also if revoked since; revoke with "wispr admin token --revoke NAME":'),
     ...(passkeys > 0 ? [`${count(passkeys, 'passkey')} of readers can be used again, also if removed since`] : []),

@@ -21,6 +21,7 @@ import { print, say, UsageError } from '../io/voice.ts';
 import { addAuditCommand } from './admin-audit.ts';
 import { addBackupCommand, addRestoreCommand } from './admin-backup.ts';
 import { addDeviceCommand, addRenameCommand } from './admin-device.ts';
+import { addAdminInviteCommand } from './admin-invite.ts';
 import { addOperatorCommand } from './admin-operator.ts';
 import { listPerson } from './admin-person.ts';
 import { addPlanCommand, describePlan } from './admin-plan.ts';
@@ -65,6 +66,7 @@ export function addAdminCommand(program: Command): void {
     .argument('<names...>', 'of subscribers')
     .option('--dry-run', 'say what would end and what people keep, and do nothing')
     .action(runRevoke);
+  addAdminInviteCommand(addSubcommand(admin, 'invite', 'make or mail links for everybody who never came'));
   addPlanCommand(addSubcommand(admin, 'plan', 'make, change or list what people subscribe to'));
   addWhyCommand(
     addSubcommand(admin, 'why', 'say why a subscriber can or cannot read a document, or a set')

@@ -6,37 +6,49 @@ import { hashOfCode, type Invitation } from '../readers/invitations.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { requireMailAddress } from './address.ts';
 import { mailedLink } from './link.ts';
-import type { Mailer } from './mailer.ts';
+import type { Mailer, MailFields } from './mailer.ts';
 
-interface Sender {
+export interface Sender {
   readonly state: KeyServerState;
   readonly mailer: Mailer;
   readonly origins: Origins;
+}
+
+export type FieldsOf = (name: string, invitation: Pick<Invitation, 'code' | 'expires'>) => MailFields;
+
+/** @returns what the template of an invitation is given */
+export async function invitationFields({ state, origins }: Omit<Sender, 'mailer'>): Promise<FieldsOf> {
+  const known = await new ProviderReader(state.database).read();
+  const site = (known && siteReadAt(known.descriptor, origins.reading)?.site) ?? new URL(origins.reading).host;
+  return (name, { code, expires }) => ({
+    publisher: known?.descriptor.name ?? site,
+    site,
+    name,
+    link: mailedLink(origins.reading, code, known?.publisher),
+    until: new Date(expires * 1000).toISOString().slice(0, 10),
+  });
 }
 
 /**
  * Invites, and mails the link. An invitation whose mail is not taken is void.
  *
  * @param make - makes the invitation
- * @throws KeyServerError `argument-invalid` where the name is no address, before anything is made; `mail-failed`
+ * @throws KeyServerError `name-refused` where the name is no address, before anything is made; `mail-failed`, `mail-refused`
  */
 export async function mailInvitation<Made extends Pick<Invitation, 'code' | 'expires'>>(
-  { state, mailer, origins }: Sender,
+  sender: Sender,
   name: string,
   make: () => Promise<Made>,
-): Promise<Made & { readonly link: string }> {
+): Promise<Made> {
   requireMailAddress(name);
-  const known = await new ProviderReader(state.database).read();
-  const site = (known && siteReadAt(known.descriptor, origins.reading)?.site) ?? new URL(origins.reading).host;
+  const fieldsOf = await invitationFields(sender);
   const made = await make();
-  const link = mailedLink(origins.reading, made.code, known?.publisher);
-  const until = new Date(made.expires * 1000).toISOString().slice(0, 10);
   try {
-    await mailer.send(name, 'invitation', { publisher: known?.descriptor.name ?? site, site, name, link, until });
+    await sender.mailer.send(name, 'invitation', fieldsOf(name, made));
   } catch (error) {
     const hash = hashOfCode(normaliseCode(made.code) ?? '');
-    await state.database.run('DELETE FROM invitations WHERE code_hash = ?', hash);
+    await sender.state.database.run('DELETE FROM invitations WHERE code_hash = ?', hash);
     throw error;
   }
-  return { ...made, link };
+  return made;
 }

@@ -106,7 +106,7 @@ export function createMailer(config: MailConfig, { readingSite, log, count, note
   const send: Mailer['send'] = async (to, kind, fields, unsubscribe) => {
     const address = requireMailAddress(to);
     const list = unsubscribe !== undefined && {
-      'List-Unsubscribe': `<${unsubscribe}>`,
+      'List-Unsubscribe': { prepared: true, value: `<${unsubscribe}>` },
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
     };
     try {

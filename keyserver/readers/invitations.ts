@@ -205,11 +205,16 @@ export async function withdrawInvitations(state: KeyServerState, name: string): 
 }
 
 /** A group has one open invitation: a new one takes its place. */
-async function createCodeOrReplace(database: Database, subscriber: number, expires: number): Promise<string> {
+export async function createCodeOrReplace(
+  database: Database,
+  subscriber: number,
+  expires: number,
+  code: string = newCode(),
+): Promise<string> {
   const ofGroup =
     'DELETE FROM invitations WHERE used_by IS NULL AND subscriber IN (SELECT id FROM subscribers WHERE id = ? AND seats IS NOT NULL)';
   await database.run(ofGroup, subscriber);
-  return createCode(database, subscriber, expires);
+  return keepCode(database, subscriber, expires, code);
 }
 
 /** Codes that sessions of one subscriber may have open; a further one takes the place of the first to end. */
@@ -221,22 +226,31 @@ export async function createOwnCode(database: Database, subscriber: number, expi
   return database.transaction(async () => {
     const tooMany = `${open} ORDER BY expires DESC LIMIT 1000 OFFSET ${OWN_CODES - 1}`;
     await database.run(`DELETE FROM invitations WHERE code_hash IN (${tooMany})`, subscriber);
-    return createCode(database, subscriber, expires, 'own');
+    return keepCode(database, subscriber, expires, newCode(), 'own');
   });
 }
 
+export function createCode(database: Database, subscriber: number, expires: number): Promise<string> {
+  return keepCode(database, subscriber, expires, newCode());
+}
+
+export function newCode(): string {
+  // 32 divides 256, so each character is uniform.
+  const code = Array.from(randomBytes(CODE_LENGTH), (byte) => CROCKFORD[byte % CROCKFORD.length]).join('');
+  return code.replace(/(.{4})(?=.)/g, '$1-');
+}
+
 /** @param own - as of {@link createOwnCode} */
-export async function createCode(
+async function keepCode(
   database: Database,
   subscriber: number,
   expires: number,
+  code: string,
   own?: 'own',
 ): Promise<string> {
-  // 32 divides 256, so each character is uniform.
-  const code = Array.from(randomBytes(CODE_LENGTH), (byte) => CROCKFORD[byte % CROCKFORD.length]).join('');
   const sql = 'INSERT INTO invitations (code_hash, subscriber, expires, own) VALUES (?, ?, ?, ?)';
-  await database.run(sql, hashOfCode(code), subscriber, expires, own ? 1 : null);
-  return code.replace(/(.{4})(?=.)/g, '$1-');
+  await database.run(sql, hashOfCode(code.replaceAll('-', '')), subscriber, expires, own ? 1 : null);
+  return code;
 }
 
 /** What a code is stored as. @param code - as `normaliseCode` returned it */

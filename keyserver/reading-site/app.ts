@@ -37,6 +37,7 @@ import type { ReadPublications } from './publications.ts';
 import { refusalFor } from './refusals.ts';
 import { knownBrowserCookie, mailCookie, openIdCookie, sessionCookie } from './session-cookie.ts';
 import { isOpened } from './targets.ts';
+import { addUnsubscribePage } from './unsubscribe-page.ts';
 import { addVault } from './vault.ts';
 
 export interface ReadingSiteOptions extends AppOptions {
@@ -83,6 +84,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   if (openid) addOpenIdPages(app, { ...pages, log, openid, way: openIdCookie(origin) });
   addMailPages(app, pages);
   addOwnAccountPages(app, pages);
+  addUnsubscribePage(app, pages);
   // Browsers ask for it by themselves. The publisher's logo is a published byte, of which there are none here.
   app.get(
     '/favicon.ico',

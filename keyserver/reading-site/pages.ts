@@ -25,6 +25,7 @@ for (const name of [
   'start',
   'mail-code',
   'sign-up',
+  'unsubscribe',
   'delete',
   'leaving',
 ]) {
@@ -209,6 +210,11 @@ export interface SignUpPage {
 
 export function signUpPage(masthead: Masthead, page: SignUpPage): string {
   return eta.render('@sign-up', { masthead, page });
+}
+
+/** Asks before it ends mail to many, and says that it has. @param page - `token`: of the link, while it is asked */
+export function unsubscribePage(masthead: Masthead, page: { readonly token?: string }): string {
+  return eta.render('@unsubscribe', { masthead, page });
 }
 
 /** Asks before all data of a subscriber go. */

@@ -9,9 +9,18 @@ import type { Vault } from './vault.ts';
 /**
  * `dispatcher`: what key servers and their dispatcher know each other by. `failures`: for MACs over what limits count. `known-browsers`: for MACs
  * by which a browser is known again. `operators`: for the host name of the operators' pages. `passkeys`: for the user handles of
- * passkeys. `httpcrypt`: the seed of the Ed25519 key pair that signs the server keys of HTTPCrypt, which the descriptor names.
+ * passkeys. `httpcrypt`: the seed of the Ed25519 key pair that signs the server keys of HTTPCrypt, which the descriptor names. `unsubscribe`: for MACs
+ * in links that end mail to many.
  */
-const NAMES = ['dispatcher', 'failures', 'httpcrypt', 'known-browsers', 'operators', 'passkeys'] as const;
+const NAMES = [
+  'dispatcher',
+  'failures',
+  'httpcrypt',
+  'known-browsers',
+  'operators',
+  'passkeys',
+  'unsubscribe',
+] as const;
 export type SecretName = (typeof NAMES)[number];
 
 export function secretRow(name: string) {

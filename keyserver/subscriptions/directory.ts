@@ -59,8 +59,8 @@ const STANDS = `(EXISTS (SELECT 1 FROM subscriptions WHERE subscriber = s.id AND
 const CAME = `(EXISTS (SELECT 1 FROM devices WHERE subscriber = s.id) OR EXISTS (SELECT 1 FROM accounts WHERE subscriber = s.id)
   OR EXISTS (SELECT 1 FROM sessions WHERE subscriber = s.id))`;
 
-/** Each takes the time as often as it has a `?`. */
-const CONDITIONS: Readonly<Record<DirectoryFilter, string>> = {
+/** SQL about the subscriber `s`. Each takes the time as often as it has a `?`. */
+export const DIRECTORY_CONDITIONS: Readonly<Record<DirectoryFilter, string>> = {
   active: `revoked IS NULL AND ${STANDS} AND ${CAME}`,
   invited: `revoked IS NULL AND ${STANDS} AND NOT ${CAME}`,
   lapsed: `revoked IS NULL AND NOT ${STANDS}`,
@@ -102,8 +102,8 @@ export async function listSubscribers(
     values.push(plan);
   }
   if (state !== undefined) {
-    conditions.push(CONDITIONS[state]);
-    if (CONDITIONS[state].includes('?')) values.push(now, now);
+    conditions.push(DIRECTORY_CONDITIONS[state]);
+    if (DIRECTORY_CONDITIONS[state].includes('?')) values.push(now, now);
   }
   const page = `SELECT id, name, name_key, created, revoked FROM subscribers AS s WHERE ${conditions.join(' AND ')} ORDER BY name_key LIMIT ?`;
   const rows = await database.all<Row>(describing(page), NEVER, NEVER, now, now, ...values, limit + 1);
@@ -166,7 +166,7 @@ export async function countSubscribers(database: Database, now: number): Promise
 type Slice = Readonly<Record<'active' | 'n' | 'recent' | 'revoked' | 'stand', number>>;
 
 const COUNT = `SELECT count(*) AS n, ${sumOf('revoked IS NOT NULL')} AS revoked, ${sumOf(`revoked IS NULL AND ${STANDS}`)} AS stand,
-  ${sumOf(CONDITIONS.active)} AS active, ${sumOf('created >= ?')} AS recent FROM subscribers AS s WHERE id > ? AND id <= ?`;
+  ${sumOf(DIRECTORY_CONDITIONS.active)} AS active, ${sumOf('created >= ?')} AS recent FROM subscribers AS s WHERE id > ? AND id <= ?`;
 
 function sumOf(condition: string): string {
   return `coalesce(sum(CASE WHEN ${condition} THEN 1 ELSE 0 END), 0)`;

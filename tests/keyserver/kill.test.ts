@@ -36,6 +36,7 @@ const SECRETS = [
   'secrets known-browsers',
   'secrets operators',
   'secrets passkeys',
+  'secrets unsubscribe',
 ];
 
 let origin: string;

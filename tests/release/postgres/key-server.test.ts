@@ -12,6 +12,7 @@ const FILES = [
   'import-bundle',
   'key-requests',
   'mail',
+  'mailing',
   'openid',
   'paywall',
   'periods',

@@ -1,0 +1,138 @@
+/** `wispr admin invite`: links and mails for everybody who never came. */
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { createMailer } from '../../keyserver/mail/mailer.ts';
+import { mailInvitations, planMailing } from '../../keyserver/mail/mailing.ts';
+import { definePlan } from '../../keyserver/subscriptions/plans.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { rigForFile } from '../support/keyserver-rig.ts';
+import { codeInMail, type MailServer, mailSettings, startMailServer } from '../support/mail-server.ts';
+import { startProgram } from '../support/programs.ts';
+import { createVisitor } from '../support/reading-site-visitor.ts';
+import { runWispr } from '../support/wispr.ts';
+
+let mailServer: MailServer;
+const rig = rigForFile(async () => {
+  mailServer = await startMailServer({
+    disabledCommands: ['STARTTLS'],
+    onRcptTo: ({ address }, _session, done) => {
+      const responseCode = { gone: 550, later: 450 }[address.split(/[\d@]/)[0] ?? ''];
+      done(responseCode ? Object.assign(new Error('no'), { responseCode }) : undefined);
+    },
+  });
+  const mail = mailSettings(`smtp://127.0.0.1:${mailServer.port}`);
+  return { config: { mail }, startAt: nowInSeconds() };
+});
+let configFile: string;
+beforeAll(async () => {
+  const { state } = rig.server;
+  for (const name of ['one', 'two', 'three', 'four', 'five', 'six']) await definePlan(state, { name, sets: ['day-*'] });
+  configFile = rig.writeConfig();
+});
+afterAll(() => mailServer?.close());
+
+const wispr = (...args: string[]) => runWispr(['admin', 'invite', ...args, '-c', configFile], { cwd: rig.folder });
+const addresses = () => mailServer.mails.splice(0).map(({ to }) => to);
+const withoutLinks = () => rig.server.state.database.run('DELETE FROM invitations');
+async function subscribers(plan: string, names: readonly string[]): Promise<void> {
+  for (const name of names) await rig.invite({ name, plan });
+  await withoutLinks();
+}
+
+it('mails everybody who never came, once a day, and says whom it left out', async () => {
+  await subscribers('one', ['ada@example.org', 'bert@example.org', 'gone@example.org', 'Library', 'came@example.org']);
+  await createVisitor(rig.server.readingUrl).join(await rig.codeFor('came@example.org'));
+  const dry = await wispr('--state', 'new', '--plan', 'one', '--mail', '--dry-run');
+  expect([dry.code, dry.stderr]).toEqual([0, expect.stringContaining('3 people would get an invitation')]);
+  expect(addresses()).toEqual([]);
+  const first = await wispr('--state', 'new', '--plan', 'one', '--mail', '--rate', '100');
+  expect([first.code, first.stderr]).toEqual([
+    0,
+    expect.stringMatching(/1 person left out: no mail.*mailed 2 invitations, 1 address refused.*; 0 people left/s),
+  ]);
+  const [mail = ''] = mailServer.mails.map(({ text }) => text);
+  expect(mail).toContain('List-Unsubscribe-Post: List-Unsubscribe=One-Click');
+  expect(addresses().toSorted()).toEqual(['ada@example.org', 'bert@example.org']);
+  const [, code = ''] = /#([A-Z0-9-]{19})/.exec(mail) ?? [];
+  expect((await createVisitor(rig.server.readingUrl).join(code)).status).toBe(303);
+  const again = await wispr('--state', 'invited', '--plan', 'one', '--mail', '--json');
+  expect(JSON.parse(again.stdout)).toEqual({
+    ...{ sent: 0, refused: 0, left: 0, due: 0 },
+    ...{ unaddressed: 1, bounced: 1, unsubscribed: 0, recent: 1 },
+  });
+  expect(addresses()).toEqual([]);
+  const rows = "SELECT details FROM audit WHERE action = 'invite-many' ORDER BY number LIMIT 1";
+  expect(await rig.server.state.database.all(rows)).toEqual([{ details: expect.stringContaining('"mailed":3') }]);
+});
+
+it.each([
+  ['two', 'SIGINT', 3],
+  ['three', 'SIGKILL', null],
+] as const)('goes on where a run was stopped: plan %s, %s', async (plan, signal, code) => {
+  const names = ['a', 'b', 'c'].map((each) => `${each}.${plan}@example.org`);
+  await subscribers(plan, names);
+  const args = ['admin', 'invite', '--state', 'new', '--plan', plan, '--mail', '-c', configFile];
+  const program = startProgram('bin/wispr.js', [...args, '--rate', '1']);
+  await vi.waitUntil(() => mailServer.mails.length > 0, { timeout: 10_000 });
+  expect((await program.stop(signal)).code).toBe(code);
+  const rest = await wispr('--state', 'new', '--plan', plan, '--mail', '--rate', '100');
+  expect([rest.code, addresses().toSorted()]).toEqual([0, names]);
+});
+
+it('ends where the mail server takes nothing, and voids what it did not take', async () => {
+  await subscribers(
+    'four',
+    Array.from({ length: 12 }, (_, index) => `later${index}@example.org`),
+  );
+  const { state } = rig.server;
+  const wish = { state: 'new', plan: 'four' } as const;
+  const mailer = createMailer(mailSettings(`smtp://127.0.0.1:${mailServer.port}`));
+  const { due } = await planMailing(state, wish, true);
+  const origins = { keyServer: rig.server.url, reading: rig.server.readingUrl };
+  const pace = { rate: 100, connections: 1, signal: new AbortController().signal, onProgress: () => undefined };
+  const done = await mailInvitations({ state, mailer, origins }, wish, due, state.now() + 86_400, pace);
+  await mailer.close();
+  expect(done).toMatchObject({ sent: 0, refused: 0, left: 12, failure: { code: 'mail-failed' } });
+  expect(await state.database.all('SELECT 1 FROM invitations')).toEqual([]);
+  expect((await planMailing(state, wish, true)).due).toHaveLength(12);
+});
+
+it('writes links into a new file of the owner, once for those who are new, and again for the invited', async () => {
+  await subscribers('five', ['Smith, John', 'eva@example.org']);
+  const file = join(rig.folder, 'links.csv');
+  expect((await wispr('--state', 'new', '--plan', 'five', '--links', file)).code).toBe(0);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const [header, line = ''] = readFileSync(file, 'utf8').split('\n');
+  expect(header).toBe('name,link,expires,plan,seats');
+  expect(line).toMatch(/^"Smith, John",https?:\/\/[^,]+#[A-Z0-9-]{19}[^,]*,\d{4}-\d\d-\d\d,five,$/);
+  const [, code = ''] = /#([A-Z0-9-]{19})/.exec(line) ?? [];
+  expect((await createVisitor(rig.server.readingUrl).join(code)).status).toBe(303);
+  expect(await wispr('--state', 'new', '--plan', 'five', '--links', file)).toMatchObject({ code: 2 });
+  expect((await wispr('--state', 'new', '--plan', 'five', '--links', join(rig.folder, 'none.csv'))).stderr).toContain(
+    '0 links',
+  );
+  const again = await wispr('--state', 'invited', '--plan', 'five', '--links', join(rig.folder, 'again.csv'));
+  expect(again.stderr).toContain('1 link written');
+});
+
+it('ends mail to many by a link without a sign-in, from anywhere, and leaves codes for signing in', async () => {
+  await subscribers('six', ['ulla@example.org']);
+  await wispr('--state', 'new', '--plan', 'six', '--mail');
+  const mail = await mailServer.take('ulla@example.org');
+  const [, link = ''] = /^List-Unsubscribe: <([^>]+)>\r$/m.exec(mail) ?? [];
+  expect(mail.split(link)).toHaveLength(3); // in the text too
+  const { pathname, search } = new URL(link);
+  const visitor = createVisitor(rig.server.readingUrl);
+  const post = (path: string) =>
+    visitor.post(path, { 'List-Unsubscribe': 'One-Click' }, { origin: 'https://m.example' });
+  expect((await visitor.get(pathname + search)).text).toContain('<button>No more invitations</button>');
+  const other = search.replace(/(\d+)\./, (_, id) => `${Number(id) + 1}.`);
+  for (const wrong of ['', '?token=1', other]) expect((await post(pathname + wrong)).status).toBe(404);
+  expect((await post(pathname + search)).status).toBe(200);
+  await rig.server.state.database.run('UPDATE mailings SET tried = NULL, mailed = NULL');
+  const later = await wispr('--state', 'invited', '--plan', 'six', '--mail', '--json');
+  expect(JSON.parse(later.stdout)).toMatchObject({ due: 0, unsubscribed: 1 });
+  await visitor.post('/-/mail', { name: 'ulla@example.org', to: '/' });
+  expect(codeInMail(await mailServer.take('ulla@example.org'))).toHaveLength(6);
+});
