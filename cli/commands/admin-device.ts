@@ -26,8 +26,7 @@ async function runDevice(name: string, { config, json, remove }: Options): Promi
     const devices = await devicesOf(state.database, id);
     if (remove === undefined) return print(json ? JSON.stringify(devices.map(asJson)) : describe(devices));
     const device = devices.find(({ short }) => short === remove);
-    if (!device)
-      throw new UsageError(`${known} has no device ${remove}`, `\`wispr admin device "${known}"\` lists them`);
+    if (!device) throw new UsageError(`${known} has no device ${remove}`, '`wispr admin device NAME` lists them');
     await removeDevice(state, id, device.id);
     if (json) return print(JSON.stringify({ removed: remove }));
     say(`${describeDevice(device)} of ${known} is removed`);

@@ -2,7 +2,6 @@
 import { rmSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readConfig } from '../../keyserver/config/config.ts';
-import { KeyServerError } from '../../keyserver/errors.ts';
 import { knownOrigins } from '../../keyserver/publication/origins.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { type ImportOutcome, importSubscribers, ListRefused } from '../../keyserver/readers/import-subscribers.ts';
@@ -16,14 +15,14 @@ import {
   type ListReading,
   MAXIMUM_LIST_LENGTH,
 } from '../../keyserver/subscriptions/subscriber-list.ts';
-import { createFile, writeFileAtomicSync } from '../../node-support/files/write-file.ts';
+import { createFile } from '../../node-support/files/write-file.ts';
 import { printable } from '../../node-support/printable.ts';
-import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
 import { count, someOf } from '../../publisher/text.ts';
 import { readBounded } from '../io/bounded-file.ts';
 import type { AdminFlags } from '../io/common-options.ts';
 import { showProgress } from '../io/progress.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
+import { createLinkFile, fileIsThere, writeLinks } from './link-file.ts';
 
 export interface ListOptions extends AdminFlags {
   readonly dryRun?: boolean;
@@ -73,7 +72,8 @@ export async function importList(file: string, options: ListOptions): Promise<vo
       const keep = async ({ invitations }: ImportOutcome) => {
         const { keyServer } = await knownOrigins(state.database, config);
         const root = (await readProviderRow(state.database))?.root;
-        writeLinks(links ?? '', invitations, (code) => invitationLink({ code }, keyServer, root));
+        const linked = invitations.map((each) => ({ ...each, link: invitationLink(each, keyServer, root) }));
+        writeLinks(links ?? '', linked);
       };
       return importSubscribers(state, bytes, {
         ...(isLinked && { keep }),
@@ -97,7 +97,7 @@ export async function importList(file: string, options: ListOptions): Promise<vo
 function sayProblems(problems: readonly ListProblem[], file: string | undefined): void {
   if (file !== undefined) {
     const lines = problems.map(({ line, problem }) => `${line},${csvField(problem)}\n`);
-    if (!createFile(file, `line,problem\n${lines.join('')}`)) throw isThere(file);
+    if (!createFile(file, `line,problem\n${lines.join('')}`)) throw fileIsThere(file);
     say(`${count(problems.length, 'wrong line')} written to ${file}`);
     return;
   }
@@ -115,22 +115,7 @@ function sayOutcome(outcome: ImportOutcome, dryRun: boolean, links?: string): vo
   if (dryRun) say('nothing was changed');
   else if (links !== undefined)
     say(`${count(invitations.length, 'link')} written to ${links}: keep it secret, and delete it`);
-  else if (created > 0)
-    sayHint('"wispr invite NAME --plan PLAN" makes the link for one of them; --links FILE does for all');
-}
-
-/** Before anything is imported. @throws UsageError where there is one; KeyServerError `argument-invalid` */
-function createLinkFile(file: string): void {
-  try {
-    if (createFile(file, '')) return;
-  } catch (cause) {
-    throw new KeyServerError('argument-invalid', describeUnreadable(file, cause), { cause });
-  }
-  throw isThere(file);
-}
-
-function isThere(file: string): UsageError {
-  return new UsageError(`${file} is there already: name a new file`, 'what is in it stays good');
+  else if (created > 0) sayHint('"wispr admin invite --state new" mails the links, or writes them into a file');
 }
 
 /** Columns as they are typed: `name=email,plan=tiers`. */
@@ -140,16 +125,6 @@ function mapOf(text: string): NonNullable<ListReading['map']> {
   if (pairs.some((pair) => pair.length !== 2 || !isColumn(pair[0]?.trim())))
     throw new InvalidArgumentError(`it is like name=email,plan=tiers; there are ${LIST_COLUMNS.join(', ')}`);
   return Object.fromEntries(pairs.map(([column = '', name]) => [column.trim(), name]));
-}
-
-/** Their secrets stand in it. */
-function writeLinks(file: string, invitations: ImportOutcome['invitations'], linkOf: (code: string) => string): void {
-  const lines = invitations.map(({ name, code }) => `${csvField(name)},${linkOf(code)}\n`);
-  try {
-    writeFileAtomicSync(file, `name,link\n${lines.join('')}`);
-  } catch (cause) {
-    throw new KeyServerError('argument-invalid', `cannot write ${file}: ${systemReason(cause)}`, { cause });
-  }
 }
 
 function daysOf(text: string): number {

@@ -10,7 +10,7 @@ import {
 import { type ImportResult, importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { knownOrigins } from '../../keyserver/publication/origins.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
-import { SUBSCRIBER_STATES, type SubscriberState } from '../../keyserver/subscriptions/directory.ts';
+import { DIRECTORY_FILTERS, type DirectoryFilter } from '../../keyserver/subscriptions/directory.ts';
 import { exportSubscribers } from '../../keyserver/subscriptions/subscriber-export.ts';
 import { type Revoked, revokeSubscribers } from '../../keyserver/subscriptions/subscribers.ts';
 import { count } from '../../publisher/text.ts';
@@ -38,7 +38,7 @@ interface ImportCommand extends ListOptions {
 interface ListFlags extends AdminFlags {
   readonly csv?: boolean;
   readonly plan?: string;
-  readonly state?: SubscriberState;
+  readonly state?: DirectoryFilter;
 }
 
 /** Subscribers that are named on a screen. */
@@ -60,7 +60,7 @@ export function addAdminCommand(program: Command): void {
     .argument('[name]', 'the subscriber (default: all); with --csv, part of the name')
     .option('--csv', 'print the rights of subscribers as the list that "wispr admin import" takes')
     .option('--plan <name>', 'with --csv: only who subscribes to it')
-    .addOption(new Option('--state <state>', 'with --csv: only who is').choices([...SUBSCRIBER_STATES]))
+    .addOption(new Option('--state <state>', 'with --csv: only who is').choices(DIRECTORY_FILTERS))
     .action(runList);
   addSubcommand(admin, 'revoke', 'end a subscription: devices are refused, sessions end')
     .argument('<names...>', 'of subscribers')

@@ -1,8 +1,8 @@
 /** Files with links of invitations, for the program that mails them or prints them. */
 import { KeyServerError } from '../../keyserver/errors.ts';
 import { csvField } from '../../keyserver/subscriptions/subscriber-export.ts';
-import { createFile } from '../../node-support/files/write-file.ts';
-import { describeUnreadable } from '../../node-support/system-error.ts';
+import { createFile, writeFileAtomicSync } from '../../node-support/files/write-file.ts';
+import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
 import { UsageError } from '../io/voice.ts';
 import { isoDay } from './describe.ts';
 
@@ -23,7 +23,20 @@ export function createLinkFile(file: string, links: readonly NewLink[] = []): vo
   } catch (cause) {
     throw new KeyServerError('argument-invalid', describeUnreadable(file, cause), { cause });
   }
-  throw new UsageError(`${file} is there already: name a new file`, 'what is in it stays good');
+  throw fileIsThere(file);
+}
+
+/** Writes the links into the file that was made. @throws KeyServerError `argument-invalid` */
+export function writeLinks(file: string, links: readonly NewLink[]): void {
+  try {
+    writeFileAtomicSync(file, linkLines(links));
+  } catch (cause) {
+    throw new KeyServerError('argument-invalid', `cannot write ${file}: ${systemReason(cause)}`, { cause });
+  }
+}
+
+export function fileIsThere(file: string): UsageError {
+  return new UsageError(`${file} is there already: name a new file`, 'what is in it stays good');
 }
 
 function linkLines(links: readonly NewLink[]): string {

@@ -36,6 +36,16 @@ export interface ImportOptions extends ListReading {
   readonly onProgress?: (done: number, total: number) => void;
 }
 
+/** The invitation of a subscriber who is new, with the right of the first line about them. */
+export interface ListedInvitation {
+  readonly name: string;
+  readonly code: string;
+  /** In seconds since 1970. */
+  readonly expires: number;
+  readonly plan: string | null;
+  readonly seats: number | null;
+}
+
 export interface ImportOutcome extends Readonly<Record<Subscribed, number>> {
   /** Subscribers who are new. */
   readonly created: number;
@@ -47,7 +57,7 @@ export interface ImportOutcome extends Readonly<Record<Subscribed, number>> {
   readonly ignored: readonly string[];
   /** Names of subscribers who were revoked: the list does not undo that. */
   readonly revoked: readonly string[];
-  readonly invitations: readonly { readonly name: string; readonly code: string }[];
+  readonly invitations: readonly ListedInvitation[];
 }
 
 /** Lines of the list are wrong: nothing was changed. */
@@ -115,7 +125,7 @@ async function importAll(
   const { database, now } = state;
   const counts = { begun: 0, moved: 0, unchanged: 0, created: 0 };
   const revoked: string[] = [];
-  const invitations: { name: string; code: string }[] = [];
+  const invitations: ListedInvitation[] = [];
   const spans = new Map<string, { start: number; end: number }>();
   const spanOf = (date: string, zone: string) => {
     const key = `${date} ${zone}`;
@@ -134,8 +144,11 @@ async function importAll(
     const id = known?.id ?? (await createSubscriber(database, name, now()));
     if (!known) {
       counts.created++;
-      if (inviteFor !== undefined)
-        invitations.push({ name, code: await createCode(database, id, now() + inviteFor * DAY) });
+      if (inviteFor !== undefined) {
+        const expires = now() + inviteFor * DAY;
+        const code = await createCode(database, id, expires);
+        invitations.push({ name, code, expires, plan: plan ?? null, seats: seats ?? null });
+      }
     }
     if (seats !== undefined) await setSeats(database, { id, name }, seats);
     const zone = (plan && zones.get(plan)) ?? 'UTC';

@@ -11,7 +11,7 @@ export type SubscriberState = (typeof SUBSCRIBER_STATES)[number];
 
 /** `bounced`: whatever the state, the mail server refused the address for good. */
 export const DIRECTORY_FILTERS = [...SUBSCRIBER_STATES, 'bounced'] as const;
-type DirectoryFilter = (typeof DIRECTORY_FILTERS)[number];
+export type DirectoryFilter = (typeof DIRECTORY_FILTERS)[number];
 
 const DAY = 86_400;
 

@@ -10,10 +10,10 @@ import type { KeyServerState } from '../storage/state.ts';
 /** As many characters as a mail address can have. */
 export const MAXIMUM_NAME_LENGTH = 254;
 /**
- * Characters that no name has. Names and mail addresses have letters, marks, digits and RFC 5322's `atext` without the backquote; names of
- * people and groups spaces, commas, parentheses and typographic apostrophes too. Nothing is left that breaks a line, a quoted string or a header.
+ * What no name has. Names and mail addresses have letters, marks, digits and RFC 5322's `atext` without the backquote; names of people and groups
+ * spaces, commas, parentheses and typographic apostrophes too. Nothing is left that breaks a line or a header, or runs in double quotes of a shell.
  */
-const FOREIGN = /[^\p{L}\p{M}\p{N} .,()@!#$%&'’*+/=?^_{|}~-]/u;
+const FOREIGN = /[^\p{L}\p{M}\p{N} .,()@!#$%&'’*+/=?^_{|}~-]|\$\(/u;
 /** Beginnings that spreadsheets take for a formula, and command lines for an option. */
 const MISTAKEN = /^[-+=@]/;
 const LONGEST_QUOTED = 80;
@@ -59,7 +59,7 @@ function problemOf(name: string): string | undefined {
   const length = Math.max(name.length, nameKey(name).length);
   if (length > MAXIMUM_NAME_LENGTH) return `it has ${length} characters, and can have ${MAXIMUM_NAME_LENGTH}`;
   const [foreign] = FOREIGN.exec(name) ?? [];
-  if (foreign !== undefined) return `it has the character ${printable(foreign)}`;
+  if (foreign !== undefined) return `it has the ${foreign === '$(' ? 'characters' : 'character'} ${printable(foreign)}`;
   const [first] = MISTAKEN.exec(name) ?? [];
   return first && `it begins with ${first}`;
 }

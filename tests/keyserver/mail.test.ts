@@ -6,7 +6,7 @@ import { isMailAddress } from '../../keyserver/mail/address.ts';
 import { createMailer } from '../../keyserver/mail/mailer.ts';
 import { listSubscribers } from '../../keyserver/subscriptions/directory.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
-import { parseSubscriberName, renameSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
+import { nameKey, parseSubscriberName, renameSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { rigForFile, rigForTest, temporaryFolder } from '../support/keyserver-rig.ts';
 import { codeInMail as codeIn, type MailServer, mailSettings, startMailServer } from '../support/mail-server.ts';
 import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
@@ -217,6 +217,7 @@ it('mails to an address with every character of RFC 5322, and to an internationa
     expect(await mailTo(name)).toContain(`To: ${address}`); // the mail server shows domains as they are written
   }
   await mailer.close();
+  expect(nameKey('ADA@Bücher.example')).toBe(nameKey('ada@xn--bcher-kva.example'));
 });
 
 it('attack 49: a field with a NUL is refused, and stored nowhere', async () => {

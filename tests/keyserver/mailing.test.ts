@@ -27,7 +27,8 @@ const rig = rigForFile(async () => {
 let configFile: string;
 beforeAll(async () => {
   const { state } = rig.server;
-  for (const name of ['one', 'two', 'three', 'four', 'five', 'six']) await definePlan(state, { name, sets: ['day-*'] });
+  for (const name of ['one', 'two', 'three', 'four', 'five', 'six', 'seven'])
+    await definePlan(state, { name, sets: ['day-*'] });
   configFile = rig.writeConfig();
 });
 afterAll(() => mailServer?.close());
@@ -80,22 +81,37 @@ it.each([
   expect([rest.code, addresses().toSorted()]).toEqual([0, names]);
 });
 
+/** A run beside others. */
+async function mailDue(plan: string) {
+  const { state, url, readingUrl } = rig.server;
+  const wish = { state: 'new', plan } as const;
+  const { due } = await planMailing(state, wish, true);
+  const mailer = createMailer(mailSettings(`smtp://127.0.0.1:${mailServer.port}`));
+  const pace = { rate: 100, connections: 1, signal: new AbortController().signal, onProgress: () => undefined };
+  const sender = { state, mailer, origins: { keyServer: url, reading: readingUrl } };
+  const mailed = await mailInvitations(sender, wish, due, state.now() + 86_400, pace);
+  await mailer.close();
+  return { ...mailed, due: (await planMailing(state, wish, true)).due.length };
+}
+
+it('mails each person once, where two do it at the same time', async () => {
+  const names = ['a', 'b', 'c', 'd', 'e'].map((each) => `${each}.seven@example.org`);
+  await subscribers('seven', names);
+  const runs = await Promise.all([mailDue('seven'), mailDue('seven')]);
+  expect(addresses().toSorted()).toEqual(names);
+  expect(runs.map(({ left }) => left)).toEqual([0, 0]);
+});
+
 it('ends where the mail server takes nothing, and voids what it did not take', async () => {
   await subscribers(
     'four',
     Array.from({ length: 12 }, (_, index) => `later${index}@example.org`),
   );
-  const { state } = rig.server;
-  const wish = { state: 'new', plan: 'four' } as const;
-  const mailer = createMailer(mailSettings(`smtp://127.0.0.1:${mailServer.port}`));
-  const { due } = await planMailing(state, wish, true);
-  const origins = { keyServer: rig.server.url, reading: rig.server.readingUrl };
-  const pace = { rate: 100, connections: 1, signal: new AbortController().signal, onProgress: () => undefined };
-  const done = await mailInvitations({ state, mailer, origins }, wish, due, state.now() + 86_400, pace);
-  await mailer.close();
-  expect(done).toMatchObject({ sent: 0, refused: 0, left: 12, failure: { code: 'mail-failed' } });
-  expect(await state.database.all('SELECT 1 FROM invitations')).toEqual([]);
-  expect((await planMailing(state, wish, true)).due).toHaveLength(12);
+  expect(await mailDue('four')).toMatchObject({
+    ...{ sent: 0, refused: 0, left: 12, due: 12 },
+    failure: { code: 'mail-failed' },
+  });
+  expect(await rig.server.state.database.all('SELECT 1 FROM invitations')).toEqual([]);
 });
 
 it('writes links into a new file of the owner, once for those who are new, and again for the invited', async () => {

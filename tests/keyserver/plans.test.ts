@@ -226,7 +226,7 @@ it('links for a whole list are written into a file of their own, for its owner o
   const done = await run('admin', 'import', 'people.csv', '--links', 'links.csv');
   expect([done.code, done.stderr]).toEqual([0, expect.stringContaining('1 link written to links.csv')]);
   expect(await readFile(join(folder, 'links.csv'), 'utf8')).toMatch(
-    /^name,link\nfrida,http\S+#[0-9A-Z-]{19}\.[\w-]{43}\n$/,
+    /^name,link,expires,plan,seats\nfrida,http\S+#[0-9A-Z-]{19}\.[\w-]{43},\d{4}-\d\d-\d\d,daily,\n$/,
   );
   expect((await stat(join(folder, 'links.csv'))).mode & 0o777).toBe(0o600);
   // What is there already is never lost, and no one is imported if the links would be lost.

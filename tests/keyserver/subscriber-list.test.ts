@@ -27,6 +27,7 @@ describe('a list of subscribers', () => {
     ['no name', ',daily,,', 'it is empty'],
     ['a name of control characters', '"a\u0007",daily,,', 'it has the character \\u{7}'],
     ['a name with a quote in it', 'a`b,daily,,', 'it has the character `'],
+    ['a name that a shell runs', '$(id),daily,,', 'it has the characters $('],
     ['a name that spreadsheets calculate', '=1+1,daily,,', 'it begins with ='],
     ['a long name', `${'a'.repeat(255)},daily,,`, 'it has 255 characters, and can have 254'],
     ['a name that is long in the index', `${'\ufdfa'.repeat(15)},daily,,`, 'it has 270 characters'],
