@@ -97,6 +97,7 @@ export async function exportSubscriber(state: KeyServerState, subscriber: number
     ),
     sessions: await database.all('SELECT expires FROM sessions WHERE subscriber = ? ORDER BY expires', subscriber),
     invitations: await database.all(invitations, subscriber),
+    mail: await database.all('SELECT mailed, refusal, unsubscribed FROM mailings WHERE subscriber = ?', subscriber),
   };
 }
 
