@@ -3,7 +3,6 @@ import type { Express, Request, RequestHandler, Response } from 'express';
 import { documentTarget, localTarget } from '../../reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/app.ts';
-import { FailureCounts } from '../http/failure-counts.ts';
 import { field, nameField, queryOf } from '../http/forms.ts';
 import { addressOf } from '../http/limits.ts';
 import { isMailAddress } from '../mail/address.ts';
@@ -29,7 +28,7 @@ import {
 import { documentLimit, openedOnly, refuseTooMany } from './own-pages.ts';
 import { accountPage, type SignInPage, signInPage } from './pages.ts';
 import { sameOriginOnly } from './session-cookie.ts';
-import { DAY, limitSignIns } from './sign-in-limits.ts';
+import { limitSignIns } from './sign-in-limits.ts';
 
 /** Adds the routes below `/-/` to the reading site. */
 export function addAccountPages(app: Express, pages: AccountPages): void {
@@ -92,12 +91,12 @@ export function provenOnly(pages: AccountPages): RequestHandler {
 
 /** Mails a subscriber what was added to the account, in case somebody else has done it. */
 export async function tellAdded(
-  { state, limits, mail, masthead }: AccountPages,
+  { limits, mail, masthead, told: counts }: AccountPages,
   { name }: Subscriber,
   what: string,
 ): Promise<void> {
   if (!mail || !isMailAddress(name)) return;
-  const told = await new FailureCounts(state, 'told of additions', DAY).begin(nameKey(name));
+  const told = await counts.begin(nameKey(name));
   told.end(true);
   if (told.hits > limits.mailsPerNameAndDay) return;
   const { publisher, site } = await masthead();

@@ -2,6 +2,7 @@
 import type { Request, Response } from 'express';
 import { documentTarget } from '../../reading/local-target.ts';
 import type { SignUpConfig } from '../config/mail.ts';
+import type { FailureCounts } from '../http/failure-counts.ts';
 import { formOf } from '../http/forms.ts';
 import { MAXIMUM_FORM_LENGTH } from '../http/limits.ts';
 import type { Mailer } from '../mail/mailer.ts';
@@ -39,6 +40,8 @@ export interface AccountPages extends OwnPages, SignInLimits {
   readonly mail: ReadingMail | undefined;
   /** Where else people can sign in. */
   readonly openid: Pick<OpenIdSignIn, 'title'> | undefined;
+  /** Counts the mails that tell a subscriber of additions. */
+  readonly told: FailureCounts;
   /** What opens documents in browsers; `undefined` where they are decrypted here, or while the publication is not known. */
   readonly program: () => Promise<ProgramVersion | undefined>;
 }

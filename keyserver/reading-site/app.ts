@@ -8,6 +8,7 @@ import { READING_SITE_PAGES } from '../../core/site/path.ts';
 import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import type { SignUpConfig } from '../config/mail.ts';
 import type { AppOptions } from '../http/app.ts';
+import { FailureCounts } from '../http/failure-counts.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import type { OpenIdSignIn } from '../sign-in/openid-configuration.ts';
@@ -36,6 +37,7 @@ import { programVersion } from './program.ts';
 import type { ReadPublications } from './publications.ts';
 import { refusalFor } from './refusals.ts';
 import { knownBrowserCookie, mailCookie, openIdCookie, sessionCookie } from './session-cookie.ts';
+import { DAY } from './sign-in-limits.ts';
 import { isOpened } from './targets.ts';
 import { addUnsubscribePage } from './unsubscribe-page.ts';
 import { addVault } from './vault.ts';
@@ -66,6 +68,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
     cookie: sessionCookie(origin),
     mail: options.mail && { ...options.mail, cookie: mailCookie(origin) },
     knownBrowser: knownBrowserCookie(origin),
+    told: new FailureCounts(options.state, 'told of additions', DAY),
     masthead: async () => ({ ...(await mastheadOf({ provider, publications, account: origin })), logo: undefined }),
     program: async () => {
       const known = (await isInBrowser()) ? await provider.read() : undefined;
