@@ -8,6 +8,7 @@ import { overview } from '../../keyserver/operations/overview.ts';
 import { whyCanRead } from '../../keyserver/operations/why.ts';
 import { importSubscribers, ListRefused } from '../../keyserver/readers/import-subscribers.ts';
 import { definePlan, listPlans, removePlan } from '../../keyserver/subscriptions/plans.ts';
+import { exportSubscribers } from '../../keyserver/subscriptions/subscriber-export.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import {
   endSubscriptions,
@@ -158,6 +159,12 @@ describe('a list of subscribers', () => {
     expect(await readableBy('list-1')).toEqual([YESTERDAYS]);
     expect(await take(list)).toMatchObject({ created: 0, begun: 0, moved: 0, unchanged: 2 });
     expect(await take(list.replace(BEFORE, '2099-11-30'))).toMatchObject({ moved: 1, unchanged: 1 });
+    let exported = '';
+    for await (const lines of exportSubscribers(rig.server.state, { search: 'list-' })) exported += lines;
+    const [header, first, second, ...rest] = exported.split('\n');
+    expect([header, first]).toEqual(['name,plan,sets,from,until,seats', 'list-1,daily,,2026-01-01,2099-11-30,']);
+    expect([second, ...rest]).toEqual([expect.stringMatching(/^list-2,pictures,,20\S+,,$/), '']);
+    expect(await take(exported)).toMatchObject({ created: 0, begun: 0 });
     expect(await readableBy('list-1')).toEqual([YESTERDAYS, TODAYS, TOMORROWS]);
   });
 

@@ -212,6 +212,12 @@ it('every command is run', async () => {
   const devices = JSON.parse((await run('admin device bert@example.org --json')).stdout) as { id: string }[];
   await run('admin device bert@example.org');
   await run(`admin device bert@example.org --remove ${devices[0]?.id}`);
+  await run('admin invite --state invited --mail');
+  const toMany = await smtp.take('cleo@example.org');
+  secrets.set('a link mailed to many', codeIn(toMany));
+  const [, token = ''] = /unsubscribe\?token=([\w.-]+)/.exec(toMany) ?? [];
+  secrets.set('a link that ends such mail', token);
+  await fetch(`${server.ready.reading}/-/unsubscribe?token=${token}`, { method: 'POST' });
   await run('admin token --list');
   await run('admin operator --list');
   await run('admin audit');

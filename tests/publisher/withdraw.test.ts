@@ -135,7 +135,7 @@ describe('wispr withdraw', () => {
 
   it('is not delayed by a target that hangs', async () => {
     await the.publish();
-    the.changes = { target: hanging(B), options: { targetLimit: 300 } };
+    the.changes = { target: hanging(B), options: { targetLimit: 1000 } };
     let isDone = false;
     const withdrawing = the.withdraw().finally(() => {
       isDone = true;
