@@ -69,6 +69,11 @@ export const PUBLISH_ERRORS = {
     remedy:
       'publish there, or bring its site and `publisher.keys` here; if they are lost: the same command with `--restored`, which publishes what is here and gives every set a new key',
   },
+  'documents-missing': {
+    means:
+      'the last publication was made in another copy of this workspace, and has documents that the site here lacks; nothing was published',
+    remedy: 'bring them here; the same command with `--yes` publishes without them',
+  },
   'publishing-elsewhere': {
     means: 'somebody else publishes this site at this moment; nothing was published',
     remedy: 'wait until that has ended; a run that was killed is forgotten after two minutes',

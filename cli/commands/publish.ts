@@ -56,7 +56,10 @@ export function addPublishCommand(program: Command): void {
     .option('--watch', 'go on, and publish again whenever the site changes')
     .option('--key <file>', 'sign with this key file too; repeatable', collect)
     .option('--key-passphrase-file <file>', 'the passphrase of --key (once, or once for each)', collect)
-    .option('-y, --yes', 'answer every question with yes: make target directories that are not there')
+    .option(
+      '-y, --yes',
+      'answer every question with yes: make target directories that are not there, publish without documents of another copy',
+    )
     .action((target: string | undefined, flags: Flags) => publish(target, flags));
 }
 
@@ -102,7 +105,7 @@ async function publishOnce(places: PublishTargets, { passphrase, signers, signal
   const uploading = quiet ? undefined : showProgress('publishing', 'files');
   const protecting = showProtecting(quiet);
   const run: PublishRun = {
-    ...{ places, passphrase, signal },
+    ...{ places, passphrase, signal, without: flags.yes },
     ...(flags.protect && { protect: { rekey, restored, signers, ...protecting.shown } }),
     onProtected: (summary, highest) => {
       protecting.end();

@@ -1,24 +1,44 @@
 /** Several people, each with a copy of the workspace: nobody undoes in silence what another has published. */
 import { utcMinute } from '../../node-support/clock.ts';
 import { fetchPublishing } from '../authority/key-server.ts';
+import { PublishError } from '../errors.ts';
 import { locate } from '../protect/location.ts';
 import { behind, isMadeElsewhere } from '../protect/published.ts';
 import { contentsOf, delegatedRoles } from '../publication/roles.ts';
-import { openSnapshot, type SignedSnapshot } from '../publication/signed.ts';
+import { openSnapshot, readSnapshot, type SignedSnapshot } from '../publication/signed.ts';
 import { sourceAtTarget } from '../publication/sources.ts';
 import { count, someOf } from '../text.ts';
 import type { Site } from './site.ts';
 
 /**
- * Refuses where the highest publication was made in another copy of the workspace, and names its documents that are not in the site here.
+ * Refuses where the highest publication was made in another copy of the workspace with later keys; or with these, and has documents that the site
+ * here lacks.
  *
- * @throws PublishError `workspace-behind`
+ * @param without - goes on without these documents
+ * @throws PublishError `workspace-behind`, `documents-missing`
  */
-export async function checkMadeHere(site: Site, highest: SignedSnapshot | undefined): Promise<void> {
-  if (highest === undefined || !(await isMadeElsewhere(site, site.store.contents.publication, highest))) return;
+export async function checkMadeHere(
+  site: Site,
+  highest: SignedSnapshot | undefined,
+  { without = false }: { readonly without?: boolean | undefined } = {},
+): Promise<void> {
+  if (highest === undefined) return;
+  const isBehind = await isMadeElsewhere(site, site.store.contents.publication, highest);
+  if (!isBehind && (without || highest.snapshot.closed || (await isOwn(site, highest)))) return;
   const lost = await missingHere(site, highest).catch(() => []); // a target may lack lists
   const what = `${count(lost.length, 'document')} of it ${lost.length === 1 ? 'is' : 'are'} not in the site here: ${someOf(lost)}`;
-  throw behind(highest.file.version, `${await byWhom(site, highest)}${lost.length === 0 ? '' : `; ${what}`}`);
+  const who = await byWhom(site, highest);
+  const { version } = highest.file;
+  if (isBehind) throw behind(version, `${who}${lost.length === 0 ? '' : `; ${what}`}`);
+  if (lost.length === 0) return;
+  const message = `publication ${version} was made elsewhere${who}, and ${what}`;
+  throw new PublishError('documents-missing', message, { fields: { version, documents: lost.length } });
+}
+
+/** Whether this copy has made a publication, as far as it remembers. */
+async function isOwn({ index, output, roots }: Site, { file }: SignedSnapshot): Promise<boolean> {
+  if (index.roles().get('snapshot')?.sha256 === file.sha256) return true;
+  return (await readSnapshot(file.version, output, roots))?.file.sha256 === file.sha256;
 }
 
 /** Who published it, from where, and when, where the key server knows. */

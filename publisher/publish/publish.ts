@@ -33,6 +33,8 @@ export interface PublishRun extends OpenSiteOptions {
   readonly places: PublishTargets;
   /** How the site is protected first. Left out: what is in `out` is published as it is. */
   readonly protect?: Pick<ProtectOptions, 'rekey' | 'restored' | 'signers' | 'onProgress'> | undefined;
+  /** Publishes without documents of another copy's publication that the site here lacks. */
+  readonly without?: boolean | undefined;
   /** Called with what protecting did, before anything is sent. */
   readonly onProtected?: (summary: ProtectSummary, highest: Highest) => void;
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
@@ -84,7 +86,8 @@ async function publishHeld(run: PublishRun): Promise<PublishedWorkspace> {
   const { places, passphrase, signal, onProgress, onProtected } = run;
   const highest = await withSite(places, run, async (site) => {
     const found = await findHighest(site);
-    if (!run.protect?.restored) await checkMadeHere(site, found.snapshot);
+    const { protect } = run;
+    if (protect && !protect.restored) await checkMadeHere(site, found.snapshot, run);
     return found;
   });
   throwIfNone(highest);

@@ -1,5 +1,5 @@
 /** What `wispr publish` sends, in which order, and what it refuses. */
-import { chmod, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { METADATA_PATH } from '../../core/publication/names.ts';
@@ -134,6 +134,13 @@ describe('publishing to a directory', () => {
     expect(protection?.sets).toMatchObject([{ isRekeyed: true }]);
     await expect(other.publish()).rejects.toMatchObject({ code: 'workspace-behind' });
     expect((await the.publish()).summary).toMatchObject({ publication: 3 });
+    await cp(join(made.directory, 'publisher.keys'), join(other.made.directory, 'publisher.keys'));
+    await rm(join(other.made.source, 'a.html'));
+    const message = expect.stringMatching(
+      /publication 3 was made elsewhere.*2 documents of it are not in the site here: \/a\.html, \/gone\.html/,
+    );
+    await expect(other.publish()).rejects.toMatchObject({ code: 'documents-missing', message });
+    expect((await other.publish({ without: true })).summary).toMatchObject({ publication: 4, behind: [] });
   });
 
   it('attack 144: withdraws from any copy of the workspace, which is refused afterwards as before', async () => {
