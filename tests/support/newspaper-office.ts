@@ -15,7 +15,8 @@ import { startStaticHost } from './static-hosts.ts';
 import { type RunningWispr, startWispr } from './wispr.ts';
 
 const A_DAY = 315;
-const MOST = 1_000_000;
+/** All come from one address. */
+const LIMITS = ['changesPerAddress', 'keyRequestsPerAddress', 'publishingPerAddress', 'requestsPerAddress'];
 const DISKS = ['out', 'web', 'database'] as const;
 const PRELOAD = pathToFileURL(join(ROOT, 'tests/support/observed.mjs'));
 
@@ -52,7 +53,7 @@ export class Office {
     const [keys, reading, pages] = [await freePort(), await freePort(), await freePort()];
     writeConfigAt(this.place('keys'), [keys, reading, pages], {
       data: '../database/keyserver.db',
-      limits: { changesPerAddress: MOST, requestsPerAddress: MOST, keyRequestsPerAddress: MOST },
+      limits: Object.fromEntries(LIMITS.map((name) => [name, 1_000_000])),
       publication: { push: [this.place('web/site')] },
     });
     this.keys = `http://127.0.0.1:${keys}`;
