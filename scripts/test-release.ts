@@ -42,7 +42,7 @@ export const PARTS: readonly Part[] = [
   { name: 'postgres', minutes: 1, sources: ['keyserver/'] },
   { name: 'kills', minutes: 2, sources: PROGRAMS },
   { name: 'load', minutes: 1, sources: ['client-proxy/', 'keyserver/'] },
-  { name: 'day', minutes: 4, sources: [...PROGRAMS, 'cli/'] },
+  { name: 'day', minutes: 3, sources: [...PROGRAMS, 'cli/'] },
   {
     name: 'service',
     minutes: 1,
