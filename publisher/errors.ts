@@ -76,7 +76,7 @@ export const PUBLISH_ERRORS = {
   },
   'publishing-elsewhere': {
     means: 'somebody else publishes this site at this moment; nothing was published',
-    remedy: 'wait until that has ended; a run that was killed is forgotten after two minutes',
+    remedy: 'wait until that has ended; where it was killed, run it again there, or wait two minutes',
   },
   'clock-off': {
     means:

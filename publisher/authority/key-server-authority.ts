@@ -1,10 +1,14 @@
 /** The key server as the authority. The publisher signs with its own copy of the key only where the key server does not answer: R5. */
 import { encodeHandOver } from '../../core/publication/hand-over.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { RootMetadata } from '../../core/publication/metadata.ts';
 import { isGreater } from '../../core/publication/pair.ts';
+import { verifyNextRoot } from '../../core/publication/verify-roles.ts';
 import { PublishError } from '../errors.ts';
-import { findSnapshot, type SignedSnapshot } from '../publication/signed.ts';
+import { READER_OPTIONS } from '../keys/roots.ts';
+import { fileOfRole } from '../publication/roles.ts';
+import { findSnapshot, type SignedSnapshot, underAny } from '../publication/signed.ts';
 import { type CurrentTimestamp, checkOrder, type TimestampAuthority, verifiedTimestamp } from './authority.ts';
 import { fetchTimestamp, isUnreachable, type KeyServerAccess, placeAtKeyServer, putPublication } from './key-server.ts';
 import type { LocalAuthority } from './local-authority.ts';
@@ -77,7 +81,7 @@ export class KeyServerAuthority implements TimestampAuthority {
     try {
       const bytes = await fetchTimestamp(keyServer);
       if (bytes === undefined) return undefined;
-      const found = await this.#verified(bytes, roots);
+      const found = (await verifiedTimestamp(bytes, roots)) ?? (await this.#unknown());
       if (await findSnapshot(found.timestamp.snapshot, [placeAtKeyServer(keyServer)], roots)) return found;
       throw this.#wrongAnswer(
         `it does not have publication ${found.timestamp.snapshot.version}, which its timestamp names`,
@@ -87,6 +91,20 @@ export class KeyServerAuthority implements TimestampAuthority {
       this.#failure = error;
       return undefined;
     }
+  }
+
+  /** A timestamp under keys that are not known here: of another site, or of a root that another copy of the workspace has made. */
+  async #unknown(): Promise<never> {
+    const { keyServer, roots } = this.#options;
+    const [root] = roots;
+    const path = root && fileOfRole('root', root.version + 1);
+    const bytes = path && (await placeAtKeyServer(keyServer).read(path, PUBLICATION_LIMITS.rootLength));
+    const isNext = root && bytes && (await underAny([root], (known) => verifyNextRoot(bytes, known, READER_OPTIONS)));
+    if (!isNext) throw this.#wrongAnswer('its timestamp is not signed by a key of this site');
+    throw new PublishError(
+      'workspace-behind',
+      `another copy of this workspace has changed signing keys: root ${isNext.version}`,
+    );
   }
 
   /** The answer has to be a timestamp for this very snapshot, under the newest root. */

@@ -1,5 +1,5 @@
 /** Holds a site at its key server while one copy of the workspace publishes it. */
-import { randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { utcMinute } from '../../node-support/clock.ts';
 import { PublishError } from '../errors.ts';
@@ -10,26 +10,39 @@ const RENEWAL = 40_000;
 const FAREWELL = { request: 5000, sending: 4 };
 
 /**
- * Does `work` while no other copy of the workspace publishes the site. Where the key server does not answer, nobody is kept out: what was published
+ * Does `work`, which takes the lock of the workspace, while no other copy of the workspace publishes the site. Where the key server does not answer, nobody is kept out: what was published
  * meanwhile is refused when the publication is handed over.
  *
+ * @param directory - of the workspace
  * @throws PublishError `publishing-elsewhere`, `key-server-refused`; whatever `work` throws
  */
 export async function whileHolding<Result>(
   access: KeyServerAccess | undefined,
+  directory: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
   if (access === undefined) return work();
-  const run = { run: randomBytes(16).toString('base64url'), from: place() };
+  const run = { run: runIn(directory), from: place() };
   const other = await putRun(access, run);
   if (other) throw elsewhere(other);
   const timer = setInterval(() => putRun(access, run).catch(() => {}), RENEWAL);
+  let isHeldByAnother = false;
   try {
     return await work();
+  } catch (error) {
+    isHeldByAnother = error instanceof PublishError && error.code === 'store-busy';
+    throw error;
   } finally {
     clearInterval(timer);
-    await releaseRun({ ...access, limits: FAREWELL, signal: undefined }, run.run).catch(() => {}); // it ends by itself
+    const release = () => releaseRun({ ...access, limits: FAREWELL, signal: undefined }, run.run);
+    if (!isHeldByAnother) await release().catch(() => {}); // it ends by itself
   }
+}
+
+/** The same for all runs in this workspace, which its lock keeps apart: one that was killed is gone on with at once. */
+function runIn(directory: string): string {
+  const digest = createHash('sha256').update(`${hostname()}\n${directory}`).digest();
+  return digest.subarray(0, 16).toString('base64url');
 }
 
 /** This user and machine, for other people's eyes. In a container, a user may have no name. */

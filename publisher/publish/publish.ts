@@ -79,7 +79,7 @@ export function publishFromWorkspace(run: PublishRun): Promise<PublishedWorkspac
   const { token, configuration } = run.places;
   const { signal, keyServerLimits: limits } = run;
   const access = token !== undefined && { origin: configuration.keyServer, token, signal, ...(limits && { limits }) };
-  return whileHolding(access || undefined, () => publishHeld(run));
+  return whileHolding(access || undefined, run.places.workspace.directory, () => publishHeld(run));
 }
 
 async function publishHeld(run: PublishRun): Promise<PublishedWorkspace> {

@@ -69,7 +69,7 @@ export function rollBack(
   version: number | undefined,
   confirm: (plan: RollbackPlan) => Promise<void>,
 ): Promise<Rollback> {
-  return whileHolding(site.keyServer, () => rollBackHeld(site, version, confirm));
+  return whileHolding(site.keyServer, site.workspace.directory, () => rollBackHeld(site, version, confirm));
 }
 
 async function rollBackHeld(

@@ -1,7 +1,7 @@
 /** One contract for both authorities: the publisher's own machine, and a real key server. */
-import { writeFile } from 'node:fs/promises';
+import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { closingSnapshotMetadata, signMetadata, snapshotMetadata } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
@@ -173,8 +173,16 @@ it('a key server whose clock was ahead once is told of, one command ends it, and
   await made.write('a.html', '<p>2');
   const told = /signs nothing: .* \[clock-off\]\nwispr: hint: .*"wispr keys rotate timestamp --publish"/;
   expect(await run('publish')).toMatchObject({ code: 1, stderr: expect.stringMatching(told) });
+  const copy = `${made.directory}-copy`;
+  await cp(made.directory, copy, { recursive: true });
+  onTestFinished(() => rm(copy, { recursive: true }));
   expect(await run('keys rotate timestamp --publish')).toMatchObject({ code: 0 });
   await keyServer.signAgain(0);
   await writeFile(join(web, TIMESTAMP_PATH), await keyServer.timestamp());
   for (const each of [strict, lenient]) expect(await readPublished(web, each)).toMatchObject({ version: 2 });
+  const behind = await runWispr(['publish', '--passphrase-file', 'passphrase'], { cwd: copy });
+  expect(behind).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/changed signing keys: root 2 \[workspace-behind\]/),
+  });
 });

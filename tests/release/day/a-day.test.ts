@@ -14,7 +14,7 @@ import type { Ended } from '../../support/programs.ts';
 const WHOLE = process.env.WISPR_DAY;
 const DOCUMENTS = Number(WHOLE ?? 5_000);
 const SUBSCRIBERS = Number(WHOLE ?? 20_000);
-/** Until the key server forgets a run that was killed. */
+/** For what takes long on a machine under load. */
 const PATIENCE = { timeout: 150_000, interval: 1000 };
 const BINDINGS = Math.min(600, SUBSCRIBERS / 2);
 const HOUR = 3600;
@@ -178,8 +178,8 @@ describe('a day', { timeout: WHOLE === undefined ? 240_000 : 3_600_000 }, () => 
     await stillReads();
   });
 
-  it('publishing that was killed is done by the same command, once the key server has forgotten it', async () => {
-    await expect.poll(() => office.run('news', PUBLISH), PATIENCE).toMatchObject({ code: 0 });
+  it('publishing that was killed is done by the same command', async () => {
+    expect(await office.run('news', PUBLISH)).toMatchObject({ code: 0 });
     await reads('published after the kill');
   });
 
