@@ -268,7 +268,7 @@ async function serve(
   };
 }
 
-/** By listener, when its certificate ends. */
+/** Lists the ends of certificates, by listener. */
 function certificateEnds(listeners: Listeners): [string, number][] {
   return Object.entries(listeners).flatMap(([name, listener]: [string, Listeners['api'] | undefined]) => {
     const end = listener?.certificateEnd();

@@ -8,7 +8,7 @@ import { systemCode, systemReason } from './system-error.ts';
 /** Result codes, https://sqlite.org/rescode.html: SQLITE_FULL; SQLITE_IOERR and SQLITE_CANTOPEN, of which a full disk is one reason. */
 const FULL = 13;
 const VAGUE = [10, 14];
-/** Of the system; of PostgreSQL, SQLSTATE; our own. */
+/** Codes of the system; of PostgreSQL, SQLSTATE; our own. */
 const CODES = ['ENOSPC', 'EDQUOT', '53100', 'disk-full'];
 /** SQLite makes a file of 32 KiB beside a database that is opened. */
 const LEAST_ROOM = 65_536;

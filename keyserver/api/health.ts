@@ -1,4 +1,4 @@
-/** Whether this key server can answer, for load balancers, and what will hurt readers soon, for monitoring: docs/operations.md. */
+/** Health: tells load balancers whether this key server can answer, and monitoring what will hurt readers soon: docs/operations.md. */
 import type { Express } from 'express';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { noStore } from '../http/app.ts';

@@ -36,7 +36,7 @@ export interface Listener {
   readonly port: number;
   readonly serve: (app: RequestListener) => void;
   readonly tls: ListenerConfig['tls'];
-  /** When the certificate that is served ends, in seconds since 1970. */
+  /** End of the certificate that is served, in seconds since 1970. */
   readonly certificateEnd: () => number | undefined;
   /** Reads a renewed certificate. */
   readonly reload: () => void;
@@ -108,7 +108,7 @@ export async function listenFor(
   const readOwnTls = (files: TlsFiles) => {
     const read = readTls(files, originOf(settings));
     const end = endOf(read);
-    // One that has expired is refused in place of another; at the start it is served, so that the other listeners go on: clients refuse it.
+    // An expired certificate is refused in place of another; at the start it is served, so that the other listeners go on: clients refuse it.
     if (certificateEnd !== undefined && end * 1000 < Date.now())
       throw invalid(`the certificate ${files.certificate} has expired`);
     certificateEnd = end;

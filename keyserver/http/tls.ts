@@ -21,7 +21,7 @@ export function readTls(files: TlsFiles, origin: string): SecureContextOptions {
   return { cert, key, minVersion: 'TLSv1.3', ecdhCurve: supportedGroups() };
 }
 
-/** When the certificate ends, in seconds since 1970. */
+/** End of the certificate, in seconds since 1970. */
 export function endOf({ cert }: Pick<SecureContextOptions, 'cert'>): number {
   return new X509Certificate(cert as Buffer).validToDate.getTime() / 1000;
 }

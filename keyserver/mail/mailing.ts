@@ -35,7 +35,7 @@ export interface Awaited {
   readonly seats: number | null;
 }
 
-/** Who gets an invitation now, and how many do not. */
+/** People who get an invitation now, and the number of others. */
 export interface Mailing {
   readonly due: readonly Awaited[];
   /** Names that are no mail addresses; addresses that the mail server refused; people who want no such mail; and those who got one in the last day. */
@@ -119,7 +119,7 @@ export async function makeInvitations(
   }
 }
 
-/** How mails go out. */
+/** Pace at which mails go out. */
 export interface MailingPace {
   /** Mails a second. */
   readonly rate: number;
@@ -132,7 +132,7 @@ export interface Mailed {
   readonly sent: number;
   /** Addresses that the mail server refused for good. */
   readonly refused: number;
-  /** Those of `due` who have got nothing: another run goes on with them. */
+  /** People of `due` who have got nothing: another run goes on with them. */
   readonly left: number;
   /** Why the last mail failed. */
   readonly failure: KeyServerError | undefined;

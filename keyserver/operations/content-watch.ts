@@ -12,7 +12,7 @@ const PATIENCE = 20_000;
 
 /** Content hosts as they were seen last. */
 export class ContentWatch {
-  /** By the number of a host in the descriptor, from 1: the version that it shows; a host that shows none is left out. */
+  /** Versions that hosts show, by their number in the descriptor, from 1; a host that shows none is left out. */
   shown: ReadonlyMap<string, number> = new Map();
   readonly #state: KeyServerState;
   readonly #config: KeyServerConfig;

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { isBucket } from '../../node-support/storage/open.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 
-/** By place, `database` or the number of a push target: the bytes that are free. Places that are not there are left out. */
+/** Lists the bytes that are free, by place: `database`, or the number of a push target. Places that are not there are left out. */
 export async function freeOnDisks({ data, publication }: KeyServerConfig): Promise<[string, number][]> {
   const targets = (publication?.push ?? []).map((target, index) => [`push ${index + 1}`, target] as const);
   const places = [...(data === undefined ? [] : [['database', dirname(data)] as const]), ...targets];

@@ -12,18 +12,18 @@ export interface Metrics {
   readonly text: () => Promise<string>;
 }
 
-/** What metrics are read from besides the state. */
+/** Sources that metrics are read from besides the state. */
 export interface MetricsSources {
   /** Push targets, in the order of the configuration. */
   readonly targets: readonly { readonly name: string }[];
   readonly settings: Omit<PublicationConfig, 'push'>;
-  /** Whether a database elsewhere has backups of its own. */
+  /** Tells whether a database elsewhere has backups of its own. */
   readonly isBackedUpElsewhere: boolean;
-  /** By listener, when its certificate ends, in seconds since 1970. */
+  /** Ends of certificates by listener, in seconds since 1970. */
   readonly certificates: () => Iterable<readonly [listener: string, ends: number]>;
-  /** By place, the bytes that are free there. */
+  /** Free bytes, by place. */
   readonly disks: () => Promise<Iterable<readonly [place: string, free: number]>>;
-  /** By number of a content host, the version of the publication that it shows. */
+  /** Versions of the publication that content hosts show, by their numbers. */
   readonly shown: () => Iterable<readonly [host: string, version: number]>;
 }
 

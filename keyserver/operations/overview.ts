@@ -28,7 +28,7 @@ export interface Overview {
 export interface PublicationOverview {
   readonly version: number;
   readonly withdrawn: boolean;
-  /** When it came, from whom, and from where. */
+  /** Time at which it came; then from whom, and from where. */
   readonly published: number;
   readonly who: string;
   readonly place: string;
@@ -64,7 +64,7 @@ export interface SubscriberOverview {
   readonly sessions: number;
   /** Invitations that were not used and can still be. */
   readonly openInvitations: number;
-  /** How the mail server refused the address for good. */
+  /** Answer by which the mail server refused the address for good. */
   readonly mailRefusal: string | null;
 }
 

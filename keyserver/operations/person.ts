@@ -30,7 +30,7 @@ export interface Person {
   readonly sessions: number;
   /** Invitations that were not used and can still be. */
   readonly openInvitations: number;
-  /** How the mail server refused the address for good. */
+  /** Answer by which the mail server refused the address for good. */
   readonly mailRefusal: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** What metrics and examinations take from the database. */
+/** Facts that metrics and examinations take from the database. */
 import { withinTime } from '../../node-support/within-time.ts';
 import { newestRoot } from '../publication/stored.ts';
 import { listTokens } from '../publication/tokens.ts';
@@ -10,12 +10,12 @@ import { describePublication, type PublicationOverview } from './overview.ts';
 /** Times in seconds since 1970. */
 export interface StoredFacts {
   readonly publication: PublicationOverview | undefined;
-  /** By role. */
+  /** Ends, by role. */
   readonly expiries: ReadonlyMap<string, number>;
   readonly pushes: PublicationOverview['pushes'];
-  /** By scope, when the first token ends. */
+  /** Ends of the first tokens, by scope. */
   readonly tokens: ReadonlyMap<string, number>;
-  /** When the last backup was made; 0: never. */
+  /** Time of the last backup; 0: never. */
   readonly backup: number;
 }
 
@@ -44,7 +44,7 @@ async function readFacts(state: KeyServerState): Promise<StoredFacts> {
   };
 }
 
-/** What the publisher has said comes first: root and timestamp are known here. */
+/** Takes the publisher's word first: root and timestamp are known here. */
 async function expiriesOf(
   { database }: KeyServerState,
   publication: PublicationOverview,
@@ -56,7 +56,7 @@ async function expiriesOf(
   return expiries;
 }
 
-/** When `wispr admin backup` last made a copy, in seconds since 1970; `undefined`: never. */
+/** Time at which `wispr admin backup` last made a copy, in seconds since 1970; `undefined`: never. */
 export async function lastBackup(database: Database): Promise<number | undefined> {
   const backups = (table: string) => `SELECT time FROM ${table} WHERE action = 'backup'`;
   const sql = `SELECT max(time) AS time FROM (${backups('audit')} UNION ALL ${backups('audit_news')}) AS backups`;

@@ -1,4 +1,4 @@
-/** Who publishes at this moment: of several people with a copy of the workspace, one at a time. docs/spec/keys.md, "Handing over". */
+/** Runs that publish: of several people with a copy of the workspace, one at a time. docs/spec/keys.md, "Handing over". */
 import { printable } from '../../node-support/printable.ts';
 import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -18,7 +18,7 @@ export interface PublishingRun {
 
 /** The run that holds the site. */
 export interface Holder {
-  /** As the audit trail names them. */
+  /** Name, as the audit trail has it. */
   readonly who: string;
   readonly place: string;
   /** Seconds since 1970. */
@@ -64,7 +64,7 @@ export async function releaseSite({ database }: KeyServerState, run: string): Pr
   await database.run('DELETE FROM publishing WHERE run = ?', run);
 }
 
-/** From where a publisher publishes who has said so; `''` where that is not known. */
+/** Place from which a publisher publishes; `''` where that is not known. */
 export async function placeOf({ database, actor }: KeyServerState): Promise<string> {
   return (await database.first<{ place: string }>('SELECT place FROM publishing WHERE who = ?', actor))?.place ?? '';
 }

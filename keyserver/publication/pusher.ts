@@ -189,7 +189,7 @@ export class Pusher {
     }
   }
 
-  /** Whether the publication may still be on its way to the target. */
+  /** Tells whether the publication may still be on its way to the target. */
   async #isNew(): Promise<boolean> {
     const { database, now } = this.#options.state;
     const known = await readPublication(database);

@@ -37,11 +37,11 @@ export interface Publication {
   readonly expires: number;
   /** When other roles expire, as the publisher said. */
   readonly expiries: readonly RoleExpiry[];
-  /** When it came, in seconds since 1970. */
+  /** Time at which it came, in seconds since 1970. */
   readonly published: number;
-  /** Who handed it over, as the audit trail names them; `server` where it was found at a target. */
+  /** Name of the publisher who handed it over, as the audit trail has it; `server` where it was found at a target. */
   readonly who: string;
-  /** From where, as its publisher said; `''`: unknown. */
+  /** Place that its publisher named; `''`: unknown. */
   readonly place: string;
 }
 

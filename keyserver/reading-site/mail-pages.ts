@@ -31,7 +31,7 @@ export function addMailPages(app: Express, pages: AccountPages): void {
   const { mail, origin, limits, state } = pages;
   if (!mail) return;
   const ownForm = [noStore, sameOriginOnly(origin), form];
-  // Before anything is counted, and before it is known whose the name is.
+  // Refused before anything is counted, and before it is known whose the name is.
   const demandPlace: RequestHandler = (_request, _response, next) => {
     mail.mailer.demandPlace();
     next();

@@ -1,4 +1,4 @@
-/** Where links of mail to many lead. A mail program that knows RFC 8058 posts to the same address by itself, from anywhere: the token is the right to do so. */
+/** Page to which links of mail to many lead. A mail program that knows RFC 8058 posts to the same address by itself, from anywhere: the token is the right to do so. */
 import type { Express, Request, Response } from 'express';
 import { noStore } from '../http/app.ts';
 import { queryOf } from '../http/forms.ts';

@@ -178,7 +178,7 @@ async function describe(database: Database, isMove: boolean): Promise<Restored> 
         operators: await names('SELECT name FROM operators ORDER BY name'),
       };
   if (!isMove) for (const what of [`invitations WHERE ${open}`, 'sessions', 'operators']) await remove(database, what);
-  // Who got a link in the last day needs another one.
+  // People who got a link in the last day need another one.
   if (!isMove) await database.run('UPDATE mailings SET tried = NULL');
   for (const what of ['operator_links', 'operator_sessions', 'mail_codes', 'entries', 'passkey_challenges'])
     await remove(database, what);

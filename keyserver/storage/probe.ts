@@ -1,4 +1,4 @@
-/** Whether the database can be read and written: a full disk refuses every reader, though what is there can still be read. */
+/** Probe of the database, by a write: a full disk refuses every reader, though what is there can still be read. */
 import { isDiskFull } from '../../node-support/disk-full.ts';
 import { withinTime } from '../../node-support/within-time.ts';
 import type { KeyServerState } from './state.ts';

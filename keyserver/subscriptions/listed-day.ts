@@ -1,10 +1,10 @@
 /** Days as other programs write them. */
 import { daySpan } from '../../core/keys/set-time.ts';
 
-/** In which order a day with slashes has its numbers. */
+/** Order in which a day with slashes has its numbers. */
 export type DayOrder = 'dmy' | 'mdy';
 
-/** Without a time, or with one that begins after a space or a `T`. */
+/** Days without a time, or with one that begins after a space or a `T`. */
 const YEAR_FIRST = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ].*)?$/;
 const YEAR_LAST = /^(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:[, T].*)?$/;
 

@@ -23,17 +23,17 @@ export type ListColumn = (typeof LIST_COLUMNS)[number];
 const MAIL_COLUMNS = ['email', 'e-mail', 'mail', 'email address', 'customer email', 'user_email'];
 const SEPARATORS = [',', ';', '\t'] as const;
 
-/** How a list of another program is read. */
+/** Rules by which a list of another program is read. */
 export interface ListReading {
   /** The columns by what the list calls them, whatever the case. */
   readonly map?: Readonly<Partial<Record<ListColumn, string>>>;
   /** The plan of lines that name neither plan nor sets. */
   readonly plan?: string | undefined;
-  /** Of days such as 3/4/2026. */
+  /** Order of days such as 3/4/2026. */
   readonly dates?: DayOrder | undefined;
 }
 
-/** One right of a subscriber of a list. */
+/** Right of a subscriber of a list. */
 export interface ListedSubscriber {
   /** Of the file, from 1. */
   readonly line: number;
@@ -206,7 +206,7 @@ function rightsIn(
   return wanted.map((plan) => ({ ...about, plan, sets: [] }));
 }
 
-/** By spaces or commas, as on the command line. */
+/** Words between spaces or commas, as on the command line. */
 function wordsIn(text: string | undefined): string[] {
   return (text ?? '').split(/[\s,]+/).filter(Boolean);
 }

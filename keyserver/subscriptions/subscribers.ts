@@ -7,10 +7,10 @@ import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
-/** As many characters as a mail address can have. */
+/** Characters of the longest mail address. */
 export const MAXIMUM_NAME_LENGTH = 254;
 /**
- * What no name has. Names and mail addresses have letters, marks, digits and RFC 5322's `atext` without the backquote; names of people and groups
+ * Characters that no name has. Names and mail addresses have letters, marks, digits and RFC 5322's `atext` without the backquote; names of people and groups
  * spaces, commas, parentheses and typographic apostrophes too. Nothing is left that breaks a line or a header, or runs in double quotes of a shell.
  */
 const FOREIGN = /[^\p{L}\p{M}\p{N} .,()@!#$%&'’*+/=?^_{|}~-]|\$\(/u;
@@ -48,7 +48,7 @@ export function parseSubscriberName(text: string): string {
   });
 }
 
-/** Whether it is a name as {@link parseSubscriberName} returns it. */
+/** Tells whether a text is a name as {@link parseSubscriberName} returns it. */
 export function isSubscriberName(name: string): boolean {
   return name === spaced(name) && problemOf(name) === undefined;
 }
@@ -74,7 +74,7 @@ function spaced(text: string): string {
   return text.normalize('NFC').trim().replace(/\s+/g, ' ');
 }
 
-/** What two spellings of one name have in common: case, compatibility forms, and how the domain of a mail address is written. */
+/** Form that all spellings of one name have in common: without case, compatibility forms, and with the domain of a mail address in ASCII. */
 export function nameKey(name: string): string {
   return asciiDomain(spaced(name.normalize('NFKC')).toLowerCase());
 }
@@ -179,7 +179,7 @@ export async function revokeSubscriber(state: KeyServerState, name: string, { dr
   });
 }
 
-/** The same for several, all or none. @throws KeyServerError `argument-invalid` */
+/** Revokes several, all or none. @throws KeyServerError `argument-invalid` */
 export function revokeSubscribers(
   state: KeyServerState,
   names: readonly string[],

@@ -128,7 +128,7 @@ export async function fetchTimestamp(access: KeyServerAccess): Promise<Uint8Arra
   throw unreachable(access.origin, status === 200 ? 'what it has is too long for a timestamp' : `${status}`);
 }
 
-/** Who publishes, or has. Times in seconds since 1970. */
+/** Run of somebody else who publishes. Times in seconds since 1970. */
 export interface RunInTheWay {
   /** Name of the token. */
   readonly by: string;
@@ -137,9 +137,9 @@ export interface RunInTheWay {
   readonly since: number;
 }
 
-/** What the key server tells a publisher. */
+/** State that the key server tells a publisher. */
 export interface PublishingState {
-  /** Until when the token is good, in seconds since 1970. */
+  /** End of the token, in seconds since 1970. */
   readonly expires: number;
   /** The current publication; `undefined`: there is none. */
   readonly last: (Omit<RunInTheWay, 'since'> & { readonly publication: number; readonly time: number }) | undefined;

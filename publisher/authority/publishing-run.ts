@@ -39,7 +39,7 @@ export async function whileHolding<Result>(
   }
 }
 
-/** The same for all runs in this workspace, which its lock keeps apart: one that was killed is gone on with at once. */
+/** Name of all runs in this workspace, which its lock keeps apart: a run that was killed is gone on with at once. */
 function runIn(directory: string): string {
   const digest = createHash('sha256').update(`${hostname()}\n${directory}`).digest();
   return digest.subarray(0, 16).toString('base64url');

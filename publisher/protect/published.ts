@@ -62,7 +62,7 @@ export function signAbove(index: PublisherIndex, unknown: readonly RoleRow[]): v
 }
 
 /**
- * Whether the last publication was made in another copy of the workspace, or with a later key store than this: to publish would undo it, and any
+ * Tells whether the last publication was made in another copy of the workspace, or with a later key store: to publish would undo it, and any
  * set key may have been replaced since.
  *
  * @param known - the last publication that the key store has signed

@@ -35,13 +35,13 @@ export async function checkMadeHere(
   throw new PublishError('documents-missing', message, { fields: { version, documents: lost.length } });
 }
 
-/** Whether this copy has made a publication, as far as it remembers. */
+/** Tells whether this copy has made a publication, as far as it remembers. */
 async function isOwn({ index, output, roots }: Site, { file }: SignedSnapshot): Promise<boolean> {
   if (index.roles().get('snapshot')?.sha256 === file.sha256) return true;
   return (await readSnapshot(file.version, output, roots))?.file.sha256 === file.sha256;
 }
 
-/** Who published it, from where, and when, where the key server knows. */
+/** Names the person who published it, the place and the time, where the key server knows. */
 async function byWhom({ keyServer }: Site, { file }: SignedSnapshot): Promise<string> {
   const state = keyServer && (await fetchPublishing(keyServer).catch(() => undefined));
   if (state?.last?.publication !== file.version) return '';

@@ -1,4 +1,4 @@
-/** Whether the publication that a host has is the newest: the key server and the other content hosts are asked, which the publisher has named. */
+/** Check that the publication of a host is the newest: the key server and the other content hosts are asked, which the publisher has named. */
 import { withinTime } from '../../node-support/within-time.ts';
 import { TIMESTAMP_PATH } from '../publication/files.ts';
 import { openShown } from '../publication/signed.ts';

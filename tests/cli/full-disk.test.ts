@@ -46,7 +46,7 @@ afterAll(() => {
   rmSync(home, { recursive: true });
 });
 
-/** One that stays is stopped as soon as it is ready. */
+/** Programs that stay are stopped as soon as they are ready. */
 async function run(line: string, cwd: string): Promise<Ended> {
   const typed = line.split(' ');
   const isPublishers = existsSync(join(cwd, 'site')) || typed[0] === 'init';
@@ -66,7 +66,7 @@ function filesIn(folder: string): Record<string, string> {
   return Object.fromEntries(paths.map((path) => [path, readFileSync(path, 'latin1')]));
 }
 
-/** Where the command runs, and writes if no argument says `../disk`. */
+/** Folder in which the command runs, and writes if no argument says `../disk`. */
 const HERE = 'disk/here';
 const BESIDE = 'beside';
 

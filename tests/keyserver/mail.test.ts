@@ -17,7 +17,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   barred: '5.7.1 <barred@example.org>: relay access denied',
 };
 let mailServer: MailServer;
-/** What the mail server was greeted with last, and ends its wait. */
+/** Name by which the mail server was greeted last, and the end of its wait. */
 let greeting: string | undefined;
 let release: (() => void) | undefined;
 let url: string;

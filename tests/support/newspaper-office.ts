@@ -143,7 +143,7 @@ export class Office {
     return send(Number(port), `http://news.example${pathOf(number)}`, { headers: { 'cache-control': 'no-cache' } });
   }
 
-  /** What each command that has ended took. */
+  /** Costs of each command that has ended. */
   costs(): string {
     return readFileSync(this.place('costs'), 'utf8');
   }

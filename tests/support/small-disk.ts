@@ -31,7 +31,7 @@ function asRoot(...command: string[]): void {
   execFileSync(program, args);
 }
 
-/** To the last byte. */
+/** Fills the disk to the last byte. */
 function fill(filler: string): void {
   const file = openSync(filler, 'a');
   try {

@@ -14,7 +14,7 @@ import type { Ended } from '../../support/programs.ts';
 const WHOLE = process.env.WISPR_DAY;
 const DOCUMENTS = Number(WHOLE ?? 5_000);
 const SUBSCRIBERS = Number(WHOLE ?? 20_000);
-/** For what takes long on a machine under load. */
+/** Patience with a machine under load. */
 const PATIENCE = { timeout: 150_000, interval: 1000 };
 const BINDINGS = Math.min(600, SUBSCRIBERS / 2);
 const HOUR = 3600;
@@ -22,7 +22,7 @@ const HOUR = 3600;
 const [FIRST, CHANGED, LAST] = [1, 2, DOCUMENTS - 1];
 
 const office = new Office();
-/** Of subscribers who have not come yet. */
+/** Links of subscribers who have not come yet. */
 let links: string[];
 /** Each was told by the key server that it is connected. */
 const devices: BoundDevice[] = [];
