@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const PER_DIRECTORY = 100;
@@ -25,10 +25,4 @@ function text(length: number): string {
   let result = '';
   for (let index = 0; result.length < length; index++) result += `${words[(bytes[index] ?? 0) % words.length]} `;
   return result.slice(0, length);
-}
-
-/** A file of zeros that takes no room on the disk. */
-export async function writeSparse(file: string, length: number): Promise<void> {
-  await using handle = await open(file, 'w');
-  await handle.truncate(length);
 }

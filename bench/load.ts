@@ -1,8 +1,10 @@
 /** Load from `wrk`, and what it cost the server: requests a second, processor time for each, and latency. */
+
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { Agent } from 'node:http';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
-import { ask } from './ask.ts';
+import { finished } from 'node:stream/promises';
 import { mediansOf, runCommand } from './measure.ts';
 import { processorTime, sumOf, treeOf } from './proc.ts';
 import type { StartedProxy } from './proxies.ts';
@@ -79,8 +81,12 @@ export async function measureEachOnce(proxy: StartedProxy, url: string, count: n
   let next = 1;
   const askOn = async () => {
     while (next <= count) {
-      const { status } = await ask({ proxy: proxy.url, url: `${url}${next++}.bin`, agent });
-      if (status !== 200) throw new Error(`${proxy.url} answered ${status}`);
+      const { hostname, port } = new URL(proxy.url);
+      const path = `${url}${next++}.bin`;
+      const asked = request({ hostname, port, path, headers: { host: new URL(url).host }, agent }).end();
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+      if (answer.statusCode !== 200) throw new Error(`${proxy.url} answered ${answer.statusCode}`);
+      await finished(answer.resume());
     }
   };
   const before = { cpu: await processorTime(proxy.pid), clock: performance.now() };

@@ -5,8 +5,7 @@ import { cacheParity } from './rows/cache-parity.ts';
 import { httpcryptRows } from './rows/httpcrypt.ts';
 import { keyRequests } from './rows/key-requests.ts';
 import { protect1gib, protect10k, republish100k } from './rows/protect.ts';
-import { passRows, proxyRows } from './rows/proxy.ts';
-import { memoryRows, ttfbRows } from './rows/proxy-cost.ts';
+import { proxyRows } from './rows/proxy.ts';
 import { publicationCheck } from './rows/publication.ts';
 import { webReaderFirst, webReaderPage, webReaderRate, webReaderSize } from './rows/web-reader.ts';
 
@@ -27,8 +26,6 @@ const ROWS: Readonly<Record<string, Measured>> = {
   'proxy-1k': { what: 'requests for 1 KiB through the proxy, beside others', run: () => proxyRows('proxy-1k') },
   'proxy-64k': { what: 'the same for 64 KiB', run: () => proxyRows('proxy-64k') },
   'proxy-10m': { what: 'the same for 10 MiB', run: () => proxyRows('proxy-10m') },
-  'proxy-pass': { what: 'requests to sites that are not connected', run: () => passRows('proxy-pass') },
-  'proxy-ttfb': { what: 'time to the first byte through the proxy', run: () => ttfbRows('proxy-ttfb') },
   'web-reader-size': { what: 'bytes of the in-browser reader', run: webReaderSize },
   'web-reader-page': { what: 'a page and a film in the browser, beside the same in clear', run: webReaderPage },
   'web-reader-rate': { what: 'a large download in the browser, beside the same in clear', run: webReaderRate },
@@ -39,7 +36,6 @@ const ROWS: Readonly<Record<string, Measured>> = {
   },
   'httpcrypt-10k': { what: 'the same for 10 KiB', run: () => httpcryptRows('httpcrypt-10k', 10_240) },
   'cache-parity': { what: 'protected objects from caches, beside plain files of their length', run: cacheParity },
-  'proxy-memory': { what: 'memory of the proxy: 10 GiB, 1,000 connections', run: () => memoryRows('proxy-memory') },
 };
 
 const WIDTH = Math.max(...Object.keys(ROWS).map((name) => name.length));

@@ -24,11 +24,9 @@ export async function sumOf(pids: readonly number[], of: (pid: number) => Promis
   return all.reduce((sum, value) => sum + value, 0);
 }
 
-/** MiB: what a process has in memory, and the most that it has had. */
-export async function memoryOf(pid: number): Promise<{ now: number; peak: number }> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  const of = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024;
-  return { now: of('VmRSS'), peak: of('VmHWM') };
+/** MiB: the most that a process has had in memory. */
+export async function peakMemoryOf(pid: number): Promise<number> {
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }
 
 /** Bytes that a process has had written to a disk so far. */

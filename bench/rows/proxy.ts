@@ -54,32 +54,8 @@ export async function proxyRows(row: string): Promise<Row[]> {
   );
 }
 
-export const FLOOR = 'floor: forward proxy on node:http';
+const FLOOR = 'floor: forward proxy on node:http';
 const MITMPROXY = 'mitmproxy';
-/** MiB that the project wants to stay below. */
-export const MEMORY_GOAL = 150;
-
-/** Sites that are not connected, through the Reader. */
-export async function passRows(row: string): Promise<Row[]> {
-  const lengths = { '1k': 1024, '64k': 65_536 };
-  const write = async (source: string) => {
-    for (const [name, length] of Object.entries(lengths))
-      await writeFile(join(source, `${name}.bin`), randomBytes(length));
-  };
-  return onStage(row, write, async (stage, workspace) => {
-    const proxies = [await stage.startReader(), await stage.startFloor(), await stage.startMitmproxy()];
-    const rows: Row[] = [];
-    for (const name of Object.keys(lengths)) {
-      const url = `${stage.plainUrl}/${name}.bin`;
-      const asked = ['passed through', FLOOR, MITMPROXY].map((who, index) => ({
-        name: who,
-        run: () => measureLoad(proxies[index] as StartedProxy, { url, seconds: SECONDS }, workspace),
-      }));
-      rows.push(...(await besidePeers(`${row}-${name}`, 'one core: HTTP on both sides', asked)));
-    }
-    return rows;
-  });
-}
 
 /** Each of ours beside each peer: requests a second, and processor time. */
 async function besidePeers(

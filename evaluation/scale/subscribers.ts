@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { configIn, fresh, importer } from '../../bench/bundles.ts';
 import { startServer } from '../../bench/key-clients.ts';
 import { runCommand } from '../../bench/measure.ts';
-import { memoryOf } from '../../bench/proc.ts';
+import { peakMemoryOf } from '../../bench/proc.ts';
 import { NODE } from '../../bench/processes.ts';
 import { openState } from '../../keyserver/storage/state.ts';
 import type { Filled } from './filled.ts';
@@ -27,7 +27,7 @@ export async function serve(subscribers: number): Promise<Served> {
     const server = await startServer(['sqlite', folder]);
     try {
       const cost = await costOfRequests(server);
-      return { ...filled, ...cost, subscribers, memory: (await memoryOf(server.facts.pid)).peak };
+      return { ...filled, ...cost, subscribers, memory: await peakMemoryOf(server.facts.pid) };
     } finally {
       await server.stop();
     }
