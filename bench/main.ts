@@ -34,7 +34,6 @@ const ROWS: Readonly<Record<string, Measured>> = {
     what: 'answers of 1 KiB over HTTPCrypt, beside HTTPS',
     run: () => httpcryptRows('httpcrypt-1k', 1024),
   },
-  'httpcrypt-10k': { what: 'the same for 10 KiB', run: () => httpcryptRows('httpcrypt-10k', 10_240) },
   'cache-parity': { what: 'protected objects from caches, beside plain files of their length', run: cacheParity },
 };
 
