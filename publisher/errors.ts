@@ -67,12 +67,11 @@ export const PUBLISH_ERRORS = {
     means:
       'the last publication was made in another copy of this workspace, or with a later `publisher.keys`; nothing was published',
     remedy:
-      'publish there, or bring its site and `publisher.keys` here; if they are lost: the same command with `--restored`, which publishes what is here and gives every set a new key',
+      'publish there, or bring its site and `publisher.keys` here; if they are lost: `wispr publish --restored` publishes what is here and gives every set a new key',
   },
-  'documents-missing': {
-    means:
-      'the last publication was made in another copy of this workspace, and has documents that the site here lacks; nothing was published',
-    remedy: 'bring them here; the same command with `--yes` publishes without them',
+  'not-merged': {
+    means: 'the last publication, or the withdrawal, was made in another copy of this workspace; nothing was published',
+    remedy: 'bring its changes into the site here; then `wispr publish --merged`',
   },
   'publishing-elsewhere': {
     means: 'somebody else publishes this site at this moment; nothing was published',

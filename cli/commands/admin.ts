@@ -41,6 +41,9 @@ interface ListFlags extends AdminFlags {
   readonly state?: DirectoryFilter;
 }
 
+/** Names of lists, as spreadsheets give them; key bundles have others. */
+const LIST_NAME = /\.(?:csv|tsv|txt)$/i;
+
 /** Subscribers that are named on a screen. */
 const NAMED = 100;
 
@@ -53,7 +56,7 @@ export function addAdminCommand(program: Command): void {
   const admin = program.command('admin').description('manage publisher, sets and subscribers of a key server');
   const importing = addSubcommand(admin, 'import', 'import a key bundle, or a list of subscribers').argument(
     '<file>',
-    'the bundle that "wispr protect" made; or a list, whose name ends in .csv',
+    'the bundle that "wispr protect" made; or a list, whose name ends in .csv, .tsv or .txt',
   );
   addListOptions(importing.option('--new-publisher-key <id>', 'accept this new publisher key')).action(runImport);
   addSubcommand(admin, 'list', 'show publication, sets and subscribers; or one subscriber')
@@ -109,7 +112,9 @@ function addSubcommand(admin: Command, name: string, description: string): Comma
 }
 
 async function runImport(file: string, options: ImportCommand): Promise<void> {
-  if (file.toLowerCase().endsWith('.csv')) return importList(file, options);
+  const { map, plan, dates, skipWrong, problems, endMissing } = options;
+  const isAskedFor = (map ?? plan ?? dates ?? skipWrong ?? problems ?? endMissing) !== undefined;
+  if (isAskedFor || LIST_NAME.test(file)) return importList(file, options);
   const { config: configFile, json, newPublisherKey } = options;
   const config = readConfig(configFile);
   const bytes = readBounded(file, MESSAGE_LIMITS.bundle, ', which no key bundle is');

@@ -32,6 +32,7 @@ interface Flags extends SiteFlags, SignerFlags {
   readonly protect: boolean;
   readonly dryRun?: boolean;
   readonly rekey?: readonly string[];
+  readonly merged?: boolean;
   readonly restored?: boolean;
   readonly watch?: boolean;
   readonly yes?: boolean;
@@ -52,14 +53,12 @@ export function addPublishCommand(program: Command): void {
     .option('--no-protect', 'publish what is in "out" as it is')
     .option('--dry-run', 'say what protecting the site would do, and do nothing; asks for no passphrase')
     .option('--rekey <set>', 'give a set a new key; repeatable', collect)
+    .option('--merged', 'publish although another copy of the workspace was last: the site here has its changes')
     .option(...RESTORED_OPTION)
     .option('--watch', 'go on, and publish again whenever the site changes')
     .option('--key <file>', 'sign with this key file too; repeatable', collect)
     .option('--key-passphrase-file <file>', 'the passphrase of --key (once, or once for each)', collect)
-    .option(
-      '-y, --yes',
-      'answer every question with yes: make target directories that are not there, publish without documents of another copy',
-    )
+    .option('-y, --yes', 'answer every question with yes: make target directories that are not there')
     .action((target: string | undefined, flags: Flags) => publish(target, flags));
 }
 
@@ -97,7 +96,7 @@ interface Run extends Pick<PublishRun, 'passphrase'> {
 async function publishAgain(locate: () => Promise<PublishTargets>, run: Run, flags: Flags): Promise<void> {
   const places = await locate();
   await confirmNewTargets(places, flags);
-  await publishOnce(places, run, { ...flags, rekey: [], restored: false });
+  await publishOnce(places, run, { ...flags, rekey: [], merged: false, restored: false });
 }
 
 async function publishOnce(places: PublishTargets, { passphrase, signers, signal }: Run, flags: Flags): Promise<void> {
@@ -105,7 +104,7 @@ async function publishOnce(places: PublishTargets, { passphrase, signers, signal
   const uploading = quiet ? undefined : showProgress('publishing', 'files');
   const protecting = showProtecting(quiet);
   const run: PublishRun = {
-    ...{ places, passphrase, signal, without: flags.yes },
+    ...{ places, passphrase, signal, merged: flags.merged },
     ...(flags.protect && { protect: { rekey, restored, signers, ...protecting.shown } }),
     onProtected: (summary, highest) => {
       protecting.end();

@@ -68,8 +68,8 @@ export interface MailerOptions {
 const TIMEOUT = 10_000;
 const MAXIMUM_SUBJECT_LENGTH = 200;
 const MAXIMUM_ANSWER_LENGTH = 200;
-/** Answers to the name of the addressee. Those like 5.7.1 refuse the sender, and say nothing of the address. */
-const NO_SUCH_ADDRESS = /^(?:5\d\d[ -]5\.[12]\.\d|55[013][ -](?!5\.\d+\.\d))/;
+/** Answers that there is no such mailbox (RFC 3463). Others refuse the sender, or for now. */
+const NO_SUCH_ADDRESS = /^5\d\d[ -]5\.(?:1\.(?:[1236]|10)|2\.1)\b/;
 
 /** @throws KeyServerError `configuration-invalid` where the password or a template cannot be read */
 export function checkMailer({ passwordFile, templates }: MailConfig): void {

@@ -3,6 +3,7 @@
  * however often; a run that was broken off is gone on with by another one.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { systemCode } from '../../node-support/system-error.ts';
 import { KeyServerError } from '../errors.ts';
 import { createCodeOrReplace, hashOfCode, newCode } from '../readers/invitations.ts';
 import { audit } from '../storage/audit.ts';
@@ -13,7 +14,7 @@ import { type FieldsOf, invitationFields, type Sender } from './invitation.ts';
 import { unsubscribeLink } from './unsubscribe.ts';
 
 const DAY = 86_400;
-/** Mails that fail one after the other before a run ends. */
+/** Mails that fail or are refused one after the other before a run ends. */
 const MOST_FAILURES = 10;
 /** Links that one transaction keeps: a key server goes on meanwhile. */
 const BATCH = 500;
@@ -159,7 +160,8 @@ export async function mailInvitations(
     try {
       const outcome = await mailTo(sender, fieldsOf, person, expires);
       counts[outcome]++;
-      ended.failures = 0;
+      // A server that refuses everybody refuses this key server: better ten people are left out than all.
+      ended.failures = outcome === 'refused' ? ended.failures + 1 : 0;
     } catch (error) {
       ended.failures++;
       if (error instanceof KeyServerError && error.code === 'mail-failed') ended.failure = error;
@@ -187,7 +189,7 @@ export async function mailInvitations(
  * Mails one invitation.
  *
  * @returns `passed`: the person came, or has got one from somebody else meanwhile
- * @throws KeyServerError `mail-failed`; the link is void then, and the mail counts as not tried
+ * @throws KeyServerError `mail-failed`; the link is void then, and the mail counts as not tried, unless the answer was waited for in vain
  */
 async function mailTo(
   sender: Sender,
@@ -212,6 +214,8 @@ async function mailTo(
     await mailer.send(name, 'invitation', { ...fieldsOf(name, { code, expires }), unsubscribe: ends }, ends);
   } catch (error) {
     const isRefused = error instanceof KeyServerError && error.code === 'mail-refused';
+    // The mail may have arrived: its link stays, and no other one follows on this day.
+    if (error instanceof KeyServerError && systemCode(error.cause) === 'ETIMEDOUT') throw error;
     await database.transaction(async () => {
       await database.run('DELETE FROM invitations WHERE code_hash = ?', hashOfCode(code.replaceAll('-', '')));
       if (!isRefused) await database.run('UPDATE mailings SET tried = NULL WHERE subscriber = ?', id);

@@ -12,7 +12,7 @@ const PATIENCE = 20_000;
 
 /** Content hosts as they were seen last. */
 export class ContentWatch {
-  /** Versions that hosts show, by their number in the descriptor, from 1; a host that shows none is left out. */
+  /** Versions that hosts show, by their number in the descriptor, from 1; 0: none, or none that is signed by the keys of today. */
   shown: ReadonlyMap<string, number> = new Map();
   readonly #state: KeyServerState;
   readonly #config: KeyServerConfig;
@@ -39,7 +39,7 @@ export class ContentWatch {
     const places = placesAt(await contentTargets(this.#state, this.#config), current.root);
     const seen = await Promise.allSettled(places.map(({ read }) => withinTime(PATIENCE, read)));
     this.shown = new Map(
-      seen.flatMap((one, index) => (one.status === 'fulfilled' ? [[String(index + 1), one.value.version]] : [])),
+      seen.map((one, index) => [String(index + 1), one.status === 'fulfilled' ? one.value.version : 0] as const),
     );
   }
 }

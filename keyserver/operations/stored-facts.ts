@@ -33,8 +33,9 @@ async function readFacts(state: KeyServerState): Promise<StoredFacts> {
   const publication = (await describePublication(state)) ?? undefined;
   const pushes = await database.all<StoredFacts['pushes'][number]>('SELECT target, succeeded, failed FROM pushes');
   const tokens = new Map<string, number>();
-  for (const { scope, expires } of await listTokens(state))
-    tokens.set(scope, Math.min(expires, tokens.get(scope) ?? expires));
+  // Tokens that have ended are told of where no other one is good.
+  for (const { scope, expires } of (await listTokens(state)).toSorted((a, b) => b.expires - a.expires))
+    if (expires > state.now() || !tokens.has(scope)) tokens.set(scope, expires);
   return {
     publication,
     expiries: publication ? await expiriesOf(state, publication) : new Map(),

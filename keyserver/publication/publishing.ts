@@ -10,7 +10,7 @@ const RUN = /^[A-Za-z0-9_-]{22}$/;
 
 /** A run of `wispr publish` or `rollback`. */
 export interface PublishingRun {
-  /** 128 random bits, base64url: tells runs apart. */
+  /** 128 bits, base64url: tells workspaces apart. */
   readonly run: string;
   /** User and machine, as the publisher's program says: for people's eyes. */
   readonly place: string;
@@ -45,13 +45,10 @@ export function parseRun(bytes: Uint8Array): PublishingRun {
  */
 export function holdSite({ database, now, actor }: KeyServerState, run: PublishingRun): Promise<Holder | undefined> {
   return database.transaction(async () => {
-    const other = await database.first<Holder>(
-      'SELECT who, place, since FROM publishing WHERE ends >= ? AND run <> ?',
-      now(),
-      run.run,
-    );
+    const others = 'SELECT who, place, since FROM publishing WHERE ends >= ? AND (run <> ? OR who <> ?)';
+    const other = await database.first<Holder>(others, now(), run.run, actor);
     if (other) return other;
-    await database.run('DELETE FROM publishing WHERE run <> ?', run.run);
+    await database.run('DELETE FROM publishing WHERE run <> ? OR ends < ?', run.run, now());
     const sql = `INSERT INTO publishing (run, who, place, since, ends) VALUES (?, ?, ?, ?, ?)
       ON CONFLICT (run) DO UPDATE SET ends = excluded.ends`;
     await database.run(sql, run.run, actor, run.place, now(), now() + HELD);

@@ -49,8 +49,8 @@ export interface ListedInvitation {
 export interface ImportOutcome extends Readonly<Record<Subscribed, number>> {
   /** Subscribers who are new. */
   readonly created: number;
-  /** Subscriptions that ended, because the list names them no more. */
-  readonly ended: number;
+  /** Subscribers whose subscriptions ended, because the list names them no more; twice, where two did. */
+  readonly ended: readonly string[];
   /** Lines that were left out. */
   readonly problems: readonly ListProblem[];
   /** Columns that say nothing here. */
@@ -96,17 +96,25 @@ export async function importSubscribers(
 ): Promise<ImportOutcome> {
   const { database } = state;
   const zones = new Map((await listPlans(state)).map(({ name, zone }) => [name, zone ?? 'UTC']));
+  if (options.endMissing && options.skipWrong)
+    throw new KeyServerError(
+      'argument-invalid',
+      'a list with wrong lines ends no subscription: their names are not known',
+      {
+        typed: true,
+      },
+    );
   const { subscribers, problems, ignored } = parseSubscriberList(bytes, new Set(zones.keys()), options);
   if (problems.length > 0 && !options.skipWrong) throw new ListRefused(problems);
   try {
     return await database.transaction(async () => {
       const taken = await importAll(state, subscribers, zones, options);
-      const ended = options.endMissing ? await endMissing(state, subscribers, options.endMissing) : 0;
+      const ended = options.endMissing ? await endMissing(state, subscribers, options.endMissing) : [];
       const outcome = { ...taken, ended, problems, ignored };
       if (options.dryRun) throw new DryRun(outcome);
       const { revoked: _, invitations, ...counts } = taken;
       const sha256 = createHash('sha256').update(bytes).digest('hex');
-      await audit(state, 'import-list', '', { ...counts, ended, invited: invitations.length, sha256 });
+      await audit(state, 'import-list', '', { ...counts, ended: ended.length, invited: invitations.length, sha256 });
       await options.keep?.(outcome);
       return outcome;
     });
@@ -163,18 +171,23 @@ async function importAll(
   return { ...counts, revoked, invitations };
 }
 
-/** @returns how many ended. @throws KeyServerError `argument-invalid` for more than half */
+/** @returns the names of those whose subscriptions ended. @throws KeyServerError `argument-invalid` for more than half */
 async function endMissing(
   { database, now }: KeyServerState,
   listed: readonly ListedSubscriber[],
   most: NonNullable<ImportOptions['endMissing']>,
-): Promise<number> {
+): Promise<string[]> {
   const stay = new Set(listed.map(({ name, plan }) => `${plan} ${nameKey(name)}`));
   const plans = [...new Set(listed.flatMap(({ plan }) => plan ?? []))];
-  const sql = `SELECT subscriptions.id, plan, begins, name_key AS key FROM subscriptions
+  if (plans.length === 0) return [];
+  const sql = `SELECT subscriptions.id, plan, begins, name, name_key AS key FROM subscriptions
     JOIN subscribers ON subscribers.id = subscriber
     WHERE plan IN (${plans.map(() => '?').join(', ')}) AND coalesce(source, '') = '' AND revoked IS NULL AND (ends IS NULL OR ends > ?)`;
-  const standing = await database.all<{ id: number; plan: string; begins: number; key: string }>(sql, ...plans, now());
+  const standing = await database.all<{ id: number; plan: string; begins: number; name: string; key: string }>(
+    sql,
+    ...plans,
+    now(),
+  );
   const missing = standing.filter(({ plan, key }) => !stay.has(`${plan} ${key}`));
   if (most === 'most-stay' && missing.length * 2 > standing.length)
     throw new KeyServerError(
@@ -185,5 +198,5 @@ async function endMissing(
     if (begins > now()) await database.run('DELETE FROM subscriptions WHERE id = ?', id);
     else await database.run('UPDATE subscriptions SET ends = ? WHERE id = ?', now(), id);
   }
-  return missing.length;
+  return missing.map(({ name }) => name);
 }

@@ -19,7 +19,7 @@ interface RightRow {
 
 /**
  * Lists rights that stand or begin later, in lines with their ends, by name; rights that have ended, and subscribers without one, are left out.
- * Members of a group have those of the group, which has the line.
+ * Members of a group have those of the group, which has the line; subscriptions that a payment service keeps come from there.
  */
 export async function* exportSubscribers(
   { database, now }: Pick<KeyServerState, 'database' | 'now'>,
@@ -28,12 +28,13 @@ export async function* exportSubscribers(
   yield `${LIST_COLUMNS.join(',')}\n`;
   for (let after = '', more = true; more; ) {
     const page = await listSubscribers(database, { ...query, after, limit: BATCH }, now());
+    if (page.entries.length === 0) return;
     const ids = page.entries.map(({ id }) => id);
     const marks = ids.map(() => '?').join(', ');
     const rows = await database.all<RightRow>(
       `SELECT subscriber, seats, plan, NULL AS pattern, zone, begins, ends FROM subscriptions
          JOIN plans ON plans.name = plan JOIN subscribers ON subscribers.id = subscriber
-         WHERE subscriber IN (${marks}) AND (ends IS NULL OR ends > ?)
+         WHERE subscriber IN (${marks}) AND coalesce(source, '') = '' AND (ends IS NULL OR ends > ?)
        UNION ALL SELECT subscriber, seats, NULL, pattern, NULL, granted_from, granted_until FROM grants
          JOIN subscribers ON subscribers.id = subscriber
          WHERE subscriber IN (${marks}) AND (granted_until IS NULL OR granted_until > ?)

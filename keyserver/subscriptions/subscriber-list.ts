@@ -21,6 +21,8 @@ export const LIST_COLUMNS = ['name', 'plan', 'sets', 'from', 'until', 'seats'] a
 export type ListColumn = (typeof LIST_COLUMNS)[number];
 /** Columns that hold mail addresses in lists of other programs: beside one, "name" is what a person is called. */
 const MAIL_COLUMNS = ['email', 'e-mail', 'mail', 'email address', 'customer email', 'user_email'];
+/** Columns whose lack changes what everybody may read: a word that is near to one may be it. Columns such as "Status" are not near to "seats". */
+const NEEDED_COLUMNS: readonly ListColumn[] = ['name', 'plan', 'sets', 'from', 'until'];
 const SEPARATORS = [',', ';', '\t'] as const;
 
 /** Rules by which a list of another program is read. */
@@ -156,8 +158,8 @@ function columnsOf(
     else if (columns.has(column)) throw invalid(`line 1 names the column ${quoted(name)} twice`);
     else columns.set(column, index);
   }
-  for (const name of ignored) {
-    const [near] = nearestWords(name.toLowerCase(), LIST_COLUMNS).filter((one) => !columns.has(one as ListColumn));
+  for (const name of mapped.size > 0 ? [] : ignored) {
+    const [near] = nearestWords(name.toLowerCase(), NEEDED_COLUMNS).filter((one) => !columns.has(one as ListColumn));
     if (near !== undefined && name.length > 3)
       throw invalid(`line 1 names a column ${quoted(name)}; did you mean "${near}"? If so: --map ${near}=${name}`);
   }

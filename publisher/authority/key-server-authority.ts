@@ -103,7 +103,7 @@ export class KeyServerAuthority implements TimestampAuthority {
     if (!isNext) throw this.#wrongAnswer('its timestamp is not signed by a key of this site');
     throw new PublishError(
       'workspace-behind',
-      `another copy of this workspace has changed signing keys: root ${isNext.version}`,
+      `another copy of this workspace has changed signing keys: its publisher.keys knows root ${isNext.version}`,
     );
   }
 

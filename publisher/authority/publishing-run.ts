@@ -1,8 +1,10 @@
 /** Holds a site at its key server while one copy of the workspace publishes it. */
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { utcMinute } from '../../node-support/clock.ts';
 import { PublishError } from '../errors.ts';
+import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
+import type { Workspace } from '../workspace/workspace.ts';
 import { type KeyServerAccess, putRun, type RunInTheWay, releaseRun } from './key-server.ts';
 
 /** Milliseconds: the key server forgets a run that has not asked again for two minutes. */
@@ -13,16 +15,16 @@ const FAREWELL = { request: 5000, sending: 4 };
  * Does `work`, which takes the lock of the workspace, while no other copy of the workspace publishes the site. Where the key server does not answer, nobody is kept out: what was published
  * meanwhile is refused when the publication is handed over.
  *
- * @param directory - of the workspace
+ * @param name - of the run: {@link runIn}
  * @throws PublishError `publishing-elsewhere`, `key-server-refused`; whatever `work` throws
  */
 export async function whileHolding<Result>(
   access: KeyServerAccess | undefined,
-  directory: string,
+  name: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
   if (access === undefined) return work();
-  const run = { run: runIn(directory), from: place() };
+  const run = { run: name, from: place() };
   const other = await putRun(access, run);
   if (other) throw elsewhere(other);
   const timer = setInterval(() => putRun(access, run).catch(() => {}), RENEWAL);
@@ -39,9 +41,11 @@ export async function whileHolding<Result>(
   }
 }
 
-/** Name of all runs in this workspace, which its lock keeps apart: a run that was killed is gone on with at once. */
-function runIn(directory: string): string {
-  const digest = createHash('sha256').update(`${hostname()}\n${directory}`).digest();
+/** Names all runs in this workspace, which its lock keeps apart: a run that was killed is gone on with at once. A copy elsewhere has another name. */
+export function runIn({ directory }: Pick<Workspace, 'directory'>, index: PublisherIndex): string {
+  const id = index.fact('run') ?? randomBytes(16).toString('base64url');
+  index.setFact('run', id);
+  const digest = createHash('sha256').update(`${id}\n${hostname()}\n${directory}`).digest();
   return digest.subarray(0, 16).toString('base64url');
 }
 

@@ -77,6 +77,8 @@ export async function isMadeElsewhere(
   const { file, snapshot } = above;
   if (snapshot.closed) return known < file.version - 1; // any copy may withdraw the publication before
   if (known < file.version) return true;
+  const noted = index.roles().get('snapshot');
+  if (noted?.version === file.version) return noted.sha256 !== file.sha256;
   const own = await readIfThere(join(out, METADATA_PATH, metadataFile('snapshot', file.version)));
   return own !== undefined && (await hexDigest(own)) !== file.sha256;
 }

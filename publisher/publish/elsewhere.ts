@@ -6,39 +6,42 @@ import { locate } from '../protect/location.ts';
 import { behind, isMadeElsewhere } from '../protect/published.ts';
 import { contentsOf, delegatedRoles } from '../publication/roles.ts';
 import { openSnapshot, readSnapshot, type SignedSnapshot } from '../publication/signed.ts';
-import { sourceAtTarget } from '../publication/sources.ts';
+import { type PublicationSource, sourceAtTarget } from '../publication/sources.ts';
 import { count, someOf } from '../text.ts';
 import type { Site } from './site.ts';
 
 /**
- * Refuses where the highest publication was made in another copy of the workspace with later keys; or with these, and has documents that the site
- * here lacks.
+ * Refuses where the highest publication was made in another copy of the workspace: with later keys; or with the same ones, unless the person says that
+ * the site here has what was published there. A workspace that was put back from a copy is asked for documents that it lacks alone.
  *
- * @param without - goes on without these documents
- * @throws PublishError `workspace-behind`, `documents-missing`
+ * @param merged - whether the person says so
+ * @throws PublishError `workspace-behind`, `not-merged`
  */
-export async function checkMadeHere(
-  site: Site,
-  highest: SignedSnapshot | undefined,
-  { without = false }: { readonly without?: boolean | undefined } = {},
-): Promise<void> {
+export async function checkMadeHere(site: Site, highest: SignedSnapshot | undefined, merged = false): Promise<void> {
   if (highest === undefined) return;
   const isBehind = await isMadeElsewhere(site, site.store.contents.publication, highest);
-  if (!isBehind && (without || highest.snapshot.closed || (await isOwn(site, highest)))) return;
-  const lost = await missingHere(site, highest).catch(() => []); // a target may lack lists
-  const what = `${count(lost.length, 'document')} of it ${lost.length === 1 ? 'is' : 'are'} not in the site here: ${someOf(lost)}`;
-  const who = await byWhom(site, highest);
-  const { version } = highest.file;
-  if (isBehind) throw behind(version, `${who}${lost.length === 0 ? '' : `; ${what}`}`);
-  if (lost.length === 0) return;
-  const message = `publication ${version} was made elsewhere${who}, and ${what}`;
-  throw new PublishError('documents-missing', message, { fields: { version, documents: lost.length } });
+  if (!isBehind && (merged || (await isOwn(site, highest)))) return;
+  const { file, snapshot } = highest;
+  const lacking = snapshot.closed ? [] : await missingHere(site, highest);
+  const isPutBack = site.index.fact('version') === undefined && !snapshot.closed;
+  if (!isBehind && isPutBack && lacking?.length === 0) return;
+  const what = snapshot.closed ? '; it withdraws the site' : describeLacking(lacking);
+  const details = `${await byWhom(site, highest)}${what}`;
+  if (isBehind) throw behind(file.version, details);
+  const message = `publication ${file.version} was made in another copy of this workspace${details}`;
+  throw new PublishError('not-merged', message, { fields: { version: file.version } });
 }
 
 /** Tells whether this copy has made a publication, as far as it remembers. */
 async function isOwn({ index, output, roots }: Site, { file }: SignedSnapshot): Promise<boolean> {
   if (index.roles().get('snapshot')?.sha256 === file.sha256) return true;
   return (await readSnapshot(file.version, output, roots))?.file.sha256 === file.sha256;
+}
+
+function describeLacking(paths: readonly string[] | undefined): string {
+  if (paths === undefined) return '; its lists of documents cannot be read';
+  if (paths.length === 0) return '';
+  return `; ${count(paths.length, 'document')} of it ${paths.length === 1 ? 'is' : 'are'} not in the site here: ${someOf(paths)}`;
 }
 
 /** Names the person who published it, the place and the time, where the key server knows. */
@@ -49,12 +52,27 @@ async function byWhom({ keyServer }: Site, { file }: SignedSnapshot): Promise<st
   return `, by ${by} from ${from} at ${utcMinute(time)}`;
 }
 
-/** Paths of documents, sorted. */
-async function missingHere({ targets, output, roots, configurationFile }: Site, highest: SignedSnapshot) {
-  const [source = output] = targets.map(sourceAtTarget);
+/** Lists documents of a publication that the site here lacks, sorted; `undefined` where no place has its lists. */
+async function missingHere(site: Site, highest: SignedSnapshot): Promise<string[] | undefined> {
+  for (const source of [...site.targets.map(sourceAtTarget), site.output]) {
+    const paths = await pathsAt(source, site, highest).catch(() => undefined);
+    if (paths === undefined) continue;
+    for (const { path } of (await locate({ configurationFile: site.configurationFile })).walk.files())
+      paths.delete(path);
+    return [...paths].sort();
+  }
+  return undefined;
+}
+
+async function pathsAt(
+  source: PublicationSource,
+  { roots }: Site,
+  highest: SignedSnapshot,
+): Promise<Set<string> | undefined> {
   const paths = new Set<string>();
-  for await (const role of delegatedRoles(await openSnapshot(highest, source, roots)))
-    for (const { path } of (await contentsOf(role)).documents) paths.add(path);
-  for (const { path } of (await locate({ configurationFile })).walk.files()) paths.delete(path);
-  return [...paths].sort();
+  for await (const delegated of delegatedRoles(await openSnapshot(highest, source, roots))) {
+    if (delegated.role === undefined) return undefined;
+    for (const { path } of (await contentsOf(delegated)).documents) paths.add(path);
+  }
+  return paths;
 }

@@ -5,7 +5,7 @@ import { isoTime } from '../../core/publication/metadata.ts';
 import { checkExpiry } from '../../core/publication/verify-roles.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { handOverKeys, isUnreachable } from '../authority/key-server.ts';
-import { whileHolding } from '../authority/publishing-run.ts';
+import { runIn, whileHolding } from '../authority/publishing-run.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import type { ProtectOptions } from '../protect/protect.ts';
@@ -20,6 +20,7 @@ import {
   type SignedSnapshot,
   type SnapshotPublication,
 } from '../publication/signed.ts';
+import { withLock } from '../workspace/workspace.ts';
 import { type Delivery, deliver } from './deliver.ts';
 import { checkNotStopped, eachTarget } from './each-target.ts';
 import { checkMadeHere } from './elsewhere.ts';
@@ -33,8 +34,8 @@ export interface PublishRun extends OpenSiteOptions {
   readonly places: PublishTargets;
   /** How the site is protected first. Left out: what is in `out` is published as it is. */
   readonly protect?: Pick<ProtectOptions, 'rekey' | 'restored' | 'signers' | 'onProgress'> | undefined;
-  /** Publishes without documents of another copy's publication that the site here lacks. */
-  readonly without?: boolean | undefined;
+  /** Says that the site here has what another copy of the workspace has published. */
+  readonly merged?: boolean | undefined;
   /** Called with what protecting did, before anything is sent. */
   readonly onProtected?: (summary: ProtectSummary, highest: Highest) => void;
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
@@ -75,11 +76,13 @@ export interface PublishedWorkspace {
  *
  * @throws as `protectSite` and `publishSite`; the failure of the first target where none could be looked at
  */
-export function publishFromWorkspace(run: PublishRun): Promise<PublishedWorkspace> {
-  const { token, configuration } = run.places;
+export async function publishFromWorkspace(run: PublishRun): Promise<PublishedWorkspace> {
+  const { token, configuration, workspace } = run.places;
   const { signal, keyServerLimits: limits } = run;
-  const access = token !== undefined && { origin: configuration.keyServer, token, signal, ...(limits && { limits }) };
-  return whileHolding(access || undefined, run.places.workspace.directory, () => publishHeld(run));
+  if (token === undefined) return publishHeld(run);
+  const name = await withLock(workspace, async (index) => runIn(workspace, index));
+  const access = { origin: configuration.keyServer, token, signal, ...(limits && { limits }) };
+  return whileHolding(access, name, () => publishHeld(run));
 }
 
 async function publishHeld(run: PublishRun): Promise<PublishedWorkspace> {
@@ -87,7 +90,7 @@ async function publishHeld(run: PublishRun): Promise<PublishedWorkspace> {
   const highest = await withSite(places, run, async (site) => {
     const found = await findHighest(site);
     const { protect } = run;
-    if (protect && !protect.restored) await checkMadeHere(site, found.snapshot, run);
+    if (protect && !protect.restored) await checkMadeHere(site, found.snapshot, run.merged);
     return found;
   });
   throwIfNone(highest);

@@ -22,7 +22,7 @@ import {
   snapshotMetadata,
 } from '../../core/publication/writer.ts';
 import { replaceFile as replaceCopy } from '../../node-support/files/write-file.ts';
-import { whileHolding } from '../authority/publishing-run.ts';
+import { runIn, whileHolding } from '../authority/publishing-run.ts';
 import { PublishError } from '../errors.ts';
 import { appearanceOf } from '../protect/appearance.ts';
 import { encodeTeaser } from '../protect/site-page.ts';
@@ -69,7 +69,7 @@ export function rollBack(
   version: number | undefined,
   confirm: (plan: RollbackPlan) => Promise<void>,
 ): Promise<Rollback> {
-  return whileHolding(site.keyServer, site.workspace.directory, () => rollBackHeld(site, version, confirm));
+  return whileHolding(site.keyServer, runIn(site.workspace, site.index), () => rollBackHeld(site, version, confirm));
 }
 
 async function rollBackHeld(

@@ -21,7 +21,11 @@ const rig = rigForFile(async () => {
     onRcptTo: ({ address }, _session, done) => {
       const responseCode = { gone: 550, later: 450 }[address.split(/[\d@]/)[0] ?? ''];
       if (responseCode === 450) postponed++;
-      done(responseCode ? Object.assign(new Error('no'), { responseCode }) : undefined);
+      done(
+        responseCode
+          ? Object.assign(new Error(`${responseCode === 550 ? '5.1.1' : '4.2.1'} no`), { responseCode })
+          : undefined,
+      );
     },
   });
   const mail = mailSettings(`smtp://127.0.0.1:${mailServer.port}`);

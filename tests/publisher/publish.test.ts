@@ -137,10 +137,19 @@ describe('publishing to a directory', () => {
     await cp(join(made.directory, 'publisher.keys'), join(other.made.directory, 'publisher.keys'));
     await rm(join(other.made.source, 'a.html'));
     const message = expect.stringMatching(
-      /publication 3 was made elsewhere.*2 documents of it are not in the site here: \/a\.html, \/gone\.html/,
+      /publication 3 .*; 2 documents of it are not in the site here: \/a\.html, \/gone\.html/,
     );
-    await expect(other.publish()).rejects.toMatchObject({ code: 'documents-missing', message });
-    expect((await other.publish({ without: true })).summary).toMatchObject({ publication: 4, behind: [] });
+    await expect(other.publish()).rejects.toMatchObject({ code: 'not-merged', message });
+    expect((await other.publish({ merged: true })).summary).toMatchObject({ publication: 4, behind: [] });
+    await cp(join(other.made.directory, 'publisher.keys'), join(made.directory, 'publisher.keys'));
+    for (const name of ['publisher.db', 'protected']) await rm(join(made.directory, name), { recursive: true });
+    await rm(join(made.source, 'style.css'));
+    await expect(the.publish()).rejects.toMatchObject({
+      code: 'not-merged',
+      message: expect.stringContaining('/style.css'),
+    });
+    for (const name of ['style.css', 'new.html']) await made.write(name, page('Again.'));
+    expect((await the.publish()).summary).toMatchObject({ publication: 5, behind: [] }); // as from a backup
   });
 
   it('attack 144: withdraws from any copy of the workspace, which is refused afterwards as before', async () => {
@@ -153,7 +162,9 @@ describe('publishing to a directory', () => {
     await stale.withdraw(); // of what it knows: the target is left behind
     expect(await stale.withdraw()).toMatchObject({ publication: 4, behind: [] });
     await expect(stale.publish()).rejects.toMatchObject({ code: 'workspace-behind' });
-    expect((await the.publish()).summary).toMatchObject({ publication: 5, behind: [] });
+    const message = expect.stringMatching(/publication 4 .*; it withdraws the site/);
+    await expect(the.publish()).rejects.toMatchObject({ code: 'not-merged', message });
+    expect((await the.publish({ merged: true })).summary).toMatchObject({ publication: 5, behind: [] });
   });
 
   it('of two copies of a workspace that make the same number, one is refused, and goes above the other when told to', async () => {

@@ -69,7 +69,9 @@ describe('an output of another copy of the workspace', () => {
     await workspace.protect();
     await restore('protected');
     await workspace.published({ store });
-    expect((await workspace.protect()).publication).toMatchObject({ version: 3, isNew: true });
+    await expect(workspace.protect()).rejects.toMatchObject({ code: 'workspace-behind' });
+    const { publication } = await workspace.protect({ restored: true });
+    expect(publication).toMatchObject({ version: 3, isNew: true });
     await expectWhole();
     expect(await workspace.protect()).toMatchObject({ publication: { isNew: false }, recovered: [] });
   });

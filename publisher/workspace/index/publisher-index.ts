@@ -19,6 +19,8 @@ export type FactName =
   | 'pages'
   /** `yes`: this copy of the workspace withdrew a publication that was made in another. */
   | 'behind'
+  /** Random name of this database: publisher/authority/publishing-run.ts. */
+  | 'run'
   /** Bits of the number of bins. */
   | 'bins'
   /** The version of the last publication. */
