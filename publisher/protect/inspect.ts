@@ -12,9 +12,9 @@ import type { SiteLocation } from './location.ts';
 import { inspectOutput } from './output.ts';
 import type { Inspected } from './phases.ts';
 import {
+  areKeysBehind,
   behind,
   checkRootsKnown,
-  isMadeElsewhere,
   type Published,
   publishedIn,
   signAbove,
@@ -60,7 +60,7 @@ export async function inspect(
   await checkRootsKnown(out, keys.store);
   const isServed = configuration.publish === undefined;
   const above = highest ?? (isServed ? await publishedIn(out, roles.root) : undefined);
-  const isBehind = await isMadeElsewhere({ index, out }, publication, above);
+  const isBehind = areKeysBehind(index, publication, above);
   if (isBehind && !restored) throw behind(above?.file.version);
   const unknown = unknownLists(index, above);
   const { rootId, root } = roles;

@@ -62,25 +62,19 @@ export function signAbove(index: PublisherIndex, unknown: readonly RoleRow[]): v
 }
 
 /**
- * Tells whether the last publication was made in another copy of the workspace, or with a later key store: to publish would undo it, and any
- * set key may have been replaced since.
+ * Tells whether the key store is older than the last publication: then any set key in it may have been replaced since.
  *
  * @param known - the last publication that the key store has signed
  */
-export async function isMadeElsewhere(
-  { index, out }: { readonly index: PublisherIndex; readonly out: string },
-  known: number,
-  above: Published | undefined,
-): Promise<boolean> {
-  if (index.fact('behind') === 'yes' || known < Number(index.fact('version') ?? 0)) return true;
+export function areKeysBehind(index: PublisherIndex, known: number, above: Published | undefined): boolean {
+  const version = Number(index.fact('version') ?? 0);
+  if (known < version) return true;
   if (above === undefined) return false;
   const { file, snapshot } = above;
-  if (snapshot.closed) return known < file.version - 1; // any copy may withdraw the publication before
-  if (known < file.version) return true;
-  const noted = index.roles().get('snapshot');
-  if (noted?.version === file.version) return noted.sha256 !== file.sha256;
-  const own = await readIfThere(join(out, METADATA_PATH, metadataFile('snapshot', file.version)));
-  return own !== undefined && (await hexDigest(own)) !== file.sha256;
+  if (snapshot.closed) return known < file.version - 1; // a copy that is behind may withdraw
+  // Two copies may have made the same number.
+  const own = version === file.version ? index.roles().get('snapshot') : undefined;
+  return known < file.version || (own?.version === file.version && own.sha256 !== file.sha256);
 }
 
 /** @param details - what is known of the later publication, as the rest of the sentence */

@@ -65,7 +65,6 @@ export async function write(inspected: Inspected, planned: Planned, options: Wri
   index.startWaiting(now);
   index.setFact('boot', bootId());
   index.setFact('pages', 'protect');
-  index.setFact('behind', 'no');
   await recordKeyStore(index, workspace);
   const pruned = pruneOutput(out, index, now - (freshFor + settings.grace + MARGIN));
   return { secured, tasks, publication, keyFiles, pruned };

@@ -3,28 +3,39 @@ import { utcMinute } from '../../node-support/clock.ts';
 import { fetchPublishing } from '../authority/key-server.ts';
 import { PublishError } from '../errors.ts';
 import { locate } from '../protect/location.ts';
-import { behind, isMadeElsewhere } from '../protect/published.ts';
+import { areKeysBehind, behind } from '../protect/published.ts';
 import { contentsOf, delegatedRoles } from '../publication/roles.ts';
-import { openSnapshot, readSnapshot, type SignedSnapshot } from '../publication/signed.ts';
+import { openSnapshot, type SignedSnapshot } from '../publication/signed.ts';
 import { type PublicationSource, sourceAtTarget } from '../publication/sources.ts';
 import { count, someOf } from '../text.ts';
 import type { Site } from './site.ts';
 
+/** What a person has said of the last publication. */
+export interface Said {
+  /** The site here has what another copy published. */
+  readonly merged?: boolean | undefined;
+  /** Later keys are lost. */
+  readonly restored?: boolean | undefined;
+}
+
 /**
- * Refuses where the highest publication was made in another copy of the workspace: with later keys; or with the same ones, unless the person says that
- * the site here has what was published there. A workspace that was put back from a copy is asked for documents that it lacks alone.
+ * Refuses where the highest publication was made in another copy of the workspace: with later keys; or with these, so that its changes may be missing
+ * here. A workspace that was put back from a copy, and has published nothing since, is asked for documents that it lacks.
  *
- * @param merged - whether the person says so
  * @throws PublishError `workspace-behind`, `not-merged`
  */
-export async function checkMadeHere(site: Site, highest: SignedSnapshot | undefined, merged = false): Promise<void> {
-  if (highest === undefined) return;
-  const isBehind = await isMadeElsewhere(site, site.store.contents.publication, highest);
-  if (!isBehind && (merged || (await isOwn(site, highest)))) return;
+export async function checkMadeHere(
+  site: Site,
+  highest: SignedSnapshot | undefined,
+  { merged = false, restored = false }: Said = {},
+): Promise<void> {
+  const ours = site.index.fact('ours');
+  if (highest === undefined || ours?.includes(highest.file.sha256)) return;
   const { file, snapshot } = highest;
+  const isBehind = areKeysBehind(site.index, site.store.contents.publication, highest);
+  if (isBehind ? restored : merged) return;
   const lacking = snapshot.closed ? [] : await missingHere(site, highest);
-  const isPutBack = site.index.fact('version') === undefined && !snapshot.closed;
-  if (!isBehind && isPutBack && lacking?.length === 0) return;
+  if (!isBehind && ours === undefined && !snapshot.closed && lacking?.length === 0) return;
   const what = snapshot.closed ? '; it withdraws the site' : describeLacking(lacking);
   const details = `${await byWhom(site, highest)}${what}`;
   if (isBehind) throw behind(file.version, details);
@@ -32,10 +43,14 @@ export async function checkMadeHere(site: Site, highest: SignedSnapshot | undefi
   throw new PublishError('not-merged', message, { fields: { version: file.version } });
 }
 
-/** Tells whether this copy has made a publication, as far as it remembers. */
-async function isOwn({ index, output, roots }: Site, { file }: SignedSnapshot): Promise<boolean> {
-  if (index.roles().get('snapshot')?.sha256 === file.sha256) return true;
-  return (await readSnapshot(file.version, output, roots))?.file.sha256 === file.sha256;
+/** Notes a publication before anybody can see it; until it is confirmed, the one before may still be the last. */
+export function claim({ index }: Site, { file }: SignedSnapshot): void {
+  index.setFact('ours', `${index.fact('ours')?.split(' ').at(-1) ?? ''} ${file.sha256}`.trim());
+}
+
+/** Notes that a publication is the last. */
+export function confirmed({ index }: Site, { file }: SignedSnapshot): void {
+  index.setFact('ours', file.sha256);
 }
 
 function describeLacking(paths: readonly string[] | undefined): string {

@@ -23,7 +23,7 @@ import {
 import { withLock } from '../workspace/workspace.ts';
 import { type Delivery, deliver } from './deliver.ts';
 import { checkNotStopped, eachTarget } from './each-target.ts';
-import { checkMadeHere } from './elsewhere.ts';
+import { checkMadeHere, claim, confirmed } from './elsewhere.ts';
 import { findHighest, type Highest, type Reached } from './highest.ts';
 import { type Pruned, pruneTarget } from './prune.ts';
 import { keepTimestamp, type OpenSiteOptions, type Site, withSite } from './site.ts';
@@ -90,7 +90,7 @@ async function publishHeld(run: PublishRun): Promise<PublishedWorkspace> {
   const highest = await withSite(places, run, async (site) => {
     const found = await findHighest(site);
     const { protect } = run;
-    if (protect && !protect.restored) await checkMadeHere(site, found.snapshot, run.merged);
+    if (protect) await checkMadeHere(site, found.snapshot, { merged: run.merged, restored: protect.restored });
     return found;
   });
   throwIfNone(highest);
@@ -136,6 +136,7 @@ export async function publishSite(
   const expires = await expiriesOf(publication);
   const snapshot = { ...publication.signed, expiries: expires };
   if (!site.keyServer) await checkClock(site.now(), reachable);
+  claim(site, snapshot);
   await handOverBundle(site);
   const bring = (target: Target) => upload(site, target, publication, options.onProgress);
   const uploads = await eachTarget(reachable, bring, { signal });
@@ -143,6 +144,7 @@ export async function publishSite(
   throwIfNone(complete);
   checkNotStopped(signal);
   const timestamp = await site.authority.confirm(snapshot);
+  confirmed(site, snapshot);
   const { shown, delivery } = await deliver(site, timestamp, snapshot, complete);
   await keepTimestamp(site, timestamp, snapshot);
   const plans = new Map([...uploads.done].filter(([target]) => shown.includes(target)));

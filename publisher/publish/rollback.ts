@@ -80,7 +80,7 @@ async function rollBackHeld(
   const highest = await findHighest(site);
   const current = highest.snapshot;
   if (current === undefined) throw missing(site.out);
-  await checkMadeHere(site, current);
+  await checkMadeHere(site, current, { merged: true }); // the person sees what changes
   checkSignsAlone(site);
   const old = await openEarlier(site, current, version);
   const before = await openSnapshot(current, site.output, site.roots);

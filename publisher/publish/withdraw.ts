@@ -1,9 +1,10 @@
 /** `wispr withdraw`: a closing publication, above everything seen. Readers are shown nothing until a higher one. */
 import { closingSnapshotMetadata, ROLE_VALIDITY } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
-import { isMadeElsewhere } from '../protect/published.ts';
+import { areKeysBehind } from '../protect/published.ts';
 import { missing, type SignedSnapshot } from '../publication/signed.ts';
 import { bringTo, type Confirmation } from './confirm.ts';
+import { claim, confirmed } from './elsewhere.ts';
 import { findCurrent, findHighest } from './highest.ts';
 import { claimVersion, type Site, signSnapshot } from './site.ts';
 
@@ -31,6 +32,7 @@ export async function withdrawSite(site: Site, version?: number): Promise<Withdr
   if (version !== undefined && version < number && !closed) return { outcome: 'replaced', publication: number };
   const snapshot = closed ? current : await close(site, current);
   const timestamp = await site.authority.confirm(snapshot);
+  if (!closed) confirmed(site, snapshot);
   const expires = [{ role: 'snapshot', version: snapshot.file.version, expires: snapshot.snapshot.expires }];
   const everywhere = { reachable: site.targets, failures: [] };
   const confirmation = await bringTo(site, everywhere, timestamp, snapshot, expires);
@@ -49,8 +51,11 @@ async function currentOf(site: Site): Promise<SignedSnapshot> {
 
 /** The snapshot lies in `out` before the authority names it: a run that is killed in between can be repeated. */
 async function close(site: Site, current: SignedSnapshot): Promise<SignedSnapshot> {
-  if (await isMadeElsewhere(site, site.store.contents.publication, current)) site.index.setFact('behind', 'yes');
-  const version = await claimVersion(site, current.file.version);
+  // The key store of a copy that is behind stays so.
+  const isBehind = areKeysBehind(site.index, site.store.contents.publication, current);
+  const version = isBehind ? current.file.version + 1 : await claimVersion(site, current.file.version);
   const about = { version, expires: site.now() + ROLE_VALIDITY.snapshot };
-  return signSnapshot(site, closingSnapshotMetadata(about, current.snapshot.roles));
+  const closing = await signSnapshot(site, closingSnapshotMetadata(about, current.snapshot.roles));
+  claim(site, closing);
+  return closing;
 }

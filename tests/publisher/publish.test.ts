@@ -165,6 +165,30 @@ describe('publishing to a directory', () => {
     const message = expect.stringMatching(/publication 4 .*; it withdraws the site/);
     await expect(the.publish()).rejects.toMatchObject({ code: 'not-merged', message });
     expect((await the.publish({ merged: true })).summary).toMatchObject({ publication: 5, behind: [] });
+    await cp(join(made.directory, 'publisher.keys'), join(stale.made.directory, 'publisher.keys'));
+    await expect(stale.publish()).rejects.toMatchObject({ code: 'not-merged' });
+    expect((await stale.publish({ merged: true })).summary).toMatchObject({ publication: 6, behind: [] });
+  });
+
+  it('attack 144: knows its own publication again after "out" is lost and an upload fails, and asks for no word', async () => {
+    await the.publish();
+    await rm(made.out, { recursive: true });
+    the.changes = {
+      target: (target) =>
+        interrupted(
+          target,
+          async () => Promise.reject(new Error('away')),
+          () => true,
+        ),
+    };
+    await expect(the.publish()).rejects.toThrow();
+    the.changes = {};
+    expect((await the.publish()).summary).toMatchObject({ behind: [] });
+    const other = await the.copy();
+    await other.made.write('new.html', page('From there.'));
+    await other.publish();
+    await cp(join(other.made.directory, 'publisher.keys'), join(made.directory, 'publisher.keys'));
+    await expect(the.publish({ protect: { restored: true } })).rejects.toMatchObject({ code: 'not-merged' });
   });
 
   it('of two copies of a workspace that make the same number, one is refused, and goes above the other when told to', async () => {

@@ -17,8 +17,8 @@ export type FactName =
   | 'shownAt'
   /** Whose pages lie in `out`: `protect` or `rollback`. */
   | 'pages'
-  /** `yes`: this copy of the workspace withdrew a publication that was made in another. */
-  | 'behind'
+  /** SHA-256 of the snapshot that this copy of the workspace published last, and of one that it is publishing: publisher/publish/elsewhere.ts. */
+  | 'ours'
   /** Random name of this database: publisher/authority/publishing-run.ts. */
   | 'run'
   /** Bits of the number of bins. */
