@@ -107,11 +107,12 @@ function sayProblems(problems: readonly ListProblem[], file: string | undefined)
 }
 
 function sayOutcome(outcome: ImportOutcome, dryRun: boolean, links?: string): void {
-  const { created, begun, moved, unchanged, ended, revoked, ignored, invitations } = outcome;
+  const { created, begun, moved, unchanged, ended, renamed, revoked, ignored, invitations } = outcome;
   const changes = `${begun} begun, ${moved} with another end, ${unchanged} unchanged, ${ended.length} ended`;
   if (ignored.length > 0) say(`ignored columns: ${someOf(ignored.map(printable), ', ')}`);
   say(`${dryRun ? 'it would make' : 'made'} ${count(created, 'new subscriber')}; subscriptions: ${changes}`);
   if (ended.length > 0) say(`${dryRun ? 'it would end' : 'ended'}: ${someOf(ended, ', ')}`);
+  if (renamed.length > 0) say(`not ended, because they were renamed here: ${someOf(renamed, ', ')}`);
   if (revoked.length > 0) say(`passed over, because they were revoked: ${someOf(revoked, ', ', NAMED)}`);
   if (dryRun) say('nothing was changed');
   else if (links !== undefined)

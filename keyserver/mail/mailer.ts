@@ -120,7 +120,10 @@ export function createMailer(config: MailConfig, { readingSite, log, count, note
       throw error;
     }
     count?.('mail sent');
-    await note?.(to, undefined);
+    // The mail is taken, whatever the database says.
+    await note?.(to, undefined).catch((err: unknown) =>
+      log?.error({ err }, 'that a mail was taken could not be noted'),
+    );
   };
   return {
     send,

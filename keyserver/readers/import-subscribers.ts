@@ -51,6 +51,8 @@ export interface ImportOutcome extends Readonly<Record<Subscribed, number>> {
   readonly created: number;
   /** Subscribers whose subscriptions ended, because the list names them no more; twice, where two did. */
   readonly ended: readonly string[];
+  /** Subscribers whom the list does not name either, and who have another name since: it may have the earlier one, so that nothing ended. */
+  readonly renamed: readonly string[];
   /** Lines that were left out. */
   readonly problems: readonly ListProblem[];
   /** Columns that say nothing here. */
@@ -108,13 +110,19 @@ export async function importSubscribers(
   if (problems.length > 0 && !options.skipWrong) throw new ListRefused(problems);
   try {
     return await database.transaction(async () => {
+      // Before others begin: they would make a list of other people look whole.
+      const left = options.endMissing ? await endMissing(state, subscribers, options) : { ended: [], renamed: [] };
       const taken = await importAll(state, subscribers, zones, options);
-      const ended = options.endMissing ? await endMissing(state, subscribers, options.endMissing) : [];
-      const outcome = { ...taken, ended, problems, ignored };
+      const outcome = { ...taken, ...left, problems, ignored };
       if (options.dryRun) throw new DryRun(outcome);
       const { revoked: _, invitations, ...counts } = taken;
       const sha256 = createHash('sha256').update(bytes).digest('hex');
-      await audit(state, 'import-list', '', { ...counts, ended: ended.length, invited: invitations.length, sha256 });
+      await audit(state, 'import-list', '', {
+        ...counts,
+        ended: left.ended.length,
+        invited: invitations.length,
+        sha256,
+      });
       await options.keep?.(outcome);
       return outcome;
     });
@@ -129,7 +137,7 @@ async function importAll(
   subscribers: readonly ListedSubscriber[],
   zones: ReadonlyMap<string, string>,
   { inviteFor, onProgress }: ImportOptions,
-): Promise<Omit<ImportOutcome, 'ended' | 'ignored' | 'problems'>> {
+): Promise<Omit<ImportOutcome, 'ended' | 'ignored' | 'problems' | 'renamed'>> {
   const { database, now } = state;
   const counts = { begun: 0, moved: 0, unchanged: 0, created: 0 };
   const revoked: string[] = [];
@@ -171,15 +179,15 @@ async function importAll(
   return { ...counts, revoked, invitations };
 }
 
-/** @returns the names of those whose subscriptions ended. @throws KeyServerError `argument-invalid` for more than half */
+/** Ends subscriptions of subscribers who are not listed. @throws KeyServerError `argument-invalid` for more than half */
 async function endMissing(
   { database, now }: KeyServerState,
   listed: readonly ListedSubscriber[],
-  most: NonNullable<ImportOptions['endMissing']>,
-): Promise<string[]> {
+  { endMissing: most, plan: standard }: ImportOptions,
+): Promise<Pick<ImportOutcome, 'ended' | 'renamed'>> {
   const stay = new Set(listed.map(({ name, plan }) => `${plan} ${nameKey(name)}`));
-  const plans = [...new Set(listed.flatMap(({ plan }) => plan ?? []))];
-  if (plans.length === 0) return [];
+  const plans = [...new Set([...listed.flatMap(({ plan }) => plan ?? []), ...(standard ? [standard] : [])])];
+  if (plans.length === 0) return { ended: [], renamed: [] };
   const sql = `SELECT subscriptions.id, plan, begins, name, name_key AS key FROM subscriptions
     JOIN subscribers ON subscribers.id = subscriber
     WHERE plan IN (${plans.map(() => '?').join(', ')}) AND coalesce(source, '') = '' AND revoked IS NULL AND (ends IS NULL OR ends > ?)`;
@@ -188,7 +196,11 @@ async function endMissing(
     ...plans,
     now(),
   );
-  const missing = standing.filter(({ plan, key }) => !stay.has(`${plan} ${key}`));
+  const renamings = (table: string) => `SELECT about AS name FROM ${table} WHERE action = 'rename'`;
+  const renamed = await database.all<{ name: string }>(`${renamings('audit')} UNION ${renamings('audit_news')}`);
+  const hasOther = new Set(renamed.map(({ name }) => nameKey(name)));
+  const unlisted = standing.filter(({ plan, key }) => !stay.has(`${plan} ${key}`));
+  const missing = unlisted.filter(({ key }) => !hasOther.has(key));
   if (most === 'most-stay' && missing.length * 2 > standing.length)
     throw new KeyServerError(
       'argument-invalid',
@@ -198,5 +210,6 @@ async function endMissing(
     if (begins > now()) await database.run('DELETE FROM subscriptions WHERE id = ?', id);
     else await database.run('UPDATE subscriptions SET ends = ? WHERE id = ?', now(), id);
   }
-  return missing.map(({ name }) => name);
+  const kept = unlisted.filter(({ key }) => hasOther.has(key));
+  return { ended: missing.map(({ name }) => name), renamed: kept.map(({ name }) => name) };
 }

@@ -18,7 +18,8 @@ interface RightRow {
 }
 
 /**
- * Lists rights that stand or begin later, in lines with their ends, by name; rights that have ended, and subscribers without one, are left out.
+ * Lists rights that stand or begin later, in lines with their ends, by name; rights that have ended, and subscribers who have none or were revoked,
+ * are left out.
  * Members of a group have those of the group, which has the line; subscriptions that a payment service keeps come from there.
  */
 export async function* exportSubscribers(
@@ -41,7 +42,7 @@ export async function* exportSubscribers(
        ORDER BY plan, pattern, begins`,
       ...[...ids, now(), ...ids, now()],
     );
-    for (const { id, name } of page.entries)
+    for (const { id, name } of page.entries.filter(({ revoked }) => revoked === null))
       yield rows.flatMap((row) => (row.subscriber === id ? [lineOf(name, row)] : [])).join('');
     more = page.more;
     after = page.entries.at(-1)?.name ?? '';

@@ -83,7 +83,7 @@ export function parseSubscriberList(
   const { columns, ignored } = columnsOf(header.record, reading);
   const subscribers: ListedSubscriber[] = [];
   const problems: ListProblem[] = [];
-  const lines = new Map<string, number>();
+  const earlier = new Map<string, ListedSubscriber[]>();
   for (const { record, info } of rows) {
     try {
       if (record.length > header.record.length)
@@ -91,9 +91,10 @@ export function parseSubscriberList(
       const rights = rightsIn(record, columns, info.lines, plans, reading);
       for (const right of rights) {
         const key = JSON.stringify([nameKey(right.name), right.plan, right.sets]);
-        const earlier = lines.get(key);
-        if (earlier !== undefined) throw invalid(`"${right.name}" has the same right in line ${earlier}`);
-        lines.set(key, info.lines);
+        const same = earlier.get(key) ?? [];
+        const met = same.find((each) => doOverlap(each, right));
+        if (met !== undefined) throw invalid(`"${right.name}" has the same right in line ${met.line}`);
+        earlier.set(key, [...same, right]);
       }
       subscribers.push(...rights);
     } catch (error) {
@@ -102,6 +103,12 @@ export function parseSubscriberList(
     }
   }
   return { subscribers, problems, ignored };
+}
+
+function doOverlap(a: ListedSubscriber, b: ListedSubscriber): boolean {
+  const begins = ({ from = '' }: ListedSubscriber) => from;
+  const ends = ({ until = '9999-12-31' }: ListedSubscriber) => until;
+  return begins(a) <= ends(b) && begins(b) <= ends(a);
 }
 
 interface Row {

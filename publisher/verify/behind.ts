@@ -9,15 +9,19 @@ import { WebSource } from './sources.ts';
 /** Milliseconds that a place may take. */
 const TIMEOUT = 10_000;
 
-/** A place that does not answer says nothing about this one. */
-export async function checkNewest({ keyServer, content }: KnownSite, report: VerifyReport): Promise<void> {
+/**
+ * Asks them; a place that does not answer says nothing about this one.
+ *
+ * @param own - origin of the place that is verified
+ */
+export async function checkNewest({ keyServer, content }: KnownSite, own: string, report: VerifyReport): Promise<void> {
   const { publisher, publication } = report;
   if (publisher === undefined || publication === undefined) return;
   const versionAt = async (origin: string) => {
     const shown = await openShown(new WebSource(origin), origin, publisher);
     return { origin, version: shown.snapshot.file.version };
   };
-  const places = [...new Set([keyServer, ...content])];
+  const places = [...new Set([keyServer, ...content])].filter((origin) => origin !== own);
   const asked = await Promise.allSettled(places.map((origin) => withinTime(TIMEOUT, () => versionAt(origin))));
   const found = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   const [newest] = found.sort((a, b) => b.version - a.version);

@@ -103,7 +103,7 @@ export async function verifyUrl(url: URL, options: VerifyUrlOptions = {}): Promi
   const named = paths.length > 0 ? new NamedDocuments(paths, base, report) : undefined;
   const choice = named ?? (sample === undefined ? undefined : new Sample(sample));
   await checkPublication(site, source, report, { choice, onProgress });
-  await checkNewest(site, report);
+  await checkNewest(site, url.origin, report);
   await (site.serverless ? checkServerlessSite(site, source, report) : checkReadingSite(site, report));
   if (choice) report.notes.push(choice.note());
   return report.finish();

@@ -153,7 +153,7 @@ describe('a list of subscribers', () => {
     const list = `name,plan,from,until\nlist-1,daily,2026-01-01,${BEFORE}\nlist-2,pictures,,\n`;
     expect(await take(list, { dryRun: true })).toMatchObject({ created: 2, begun: 2 });
     expect(await names()).not.toContain('list-1');
-    const taken = { created: 2, begun: 2, moved: 0, unchanged: 0, ended: [] };
+    const taken = { created: 2, begun: 2, moved: 0, unchanged: 0, ended: [], renamed: [] };
     const nothing = { revoked: [], invitations: [], problems: [], ignored: [] };
     expect(await take(list)).toEqual({ ...taken, ...nothing });
     expect(await readableBy('list-1')).toEqual([YESTERDAYS]);

@@ -57,6 +57,9 @@ describe('a list of subscribers', () => {
     expect(parse('name,plan\nAda,daily\nada,trial\nADA,daily\n').problems).toEqual([
       { line: 4, problem: '"ADA" has the same right in line 2' },
     ]);
+    const spans =
+      'name,plan,from,until\nada,daily,,2027-01-31\nada,daily,2027-06-01,\nada,daily,2027-01-31,2027-02-01\n';
+    expect(parse(spans).problems).toEqual([{ line: 4, problem: '"ada" has the same right in line 2' }]);
   });
 
   it.each([
