@@ -203,6 +203,7 @@ describe('without a Reader', () => {
     await page.goto(`${reading}/-/account`);
     await takePictures(page, 'account');
     await page.click('button:text("Sign out")');
+    await page.waitForURL(/left=1/);
     await page.goto(reading + ARTICLE_URL);
     await page.waitForSelector('#sign-in');
     expect(await page.content()).not.toContain(FURTHER_DOWN);
