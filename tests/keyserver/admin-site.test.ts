@@ -120,6 +120,7 @@ describe('an operator', () => {
     await page.waitForURL(`${origin}/`);
     expect(await findOperatorLink(rig.server.state, code)).toBe(undefined);
     await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.waitForURL(`${origin}/sign-in`);
     await page.goto(`${origin}/subscribers`);
     expect(page.url()).toBe(`${origin}/sign-in`);
     await shoot('sign-in');
