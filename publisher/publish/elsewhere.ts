@@ -10,6 +10,9 @@ import { type PublicationSource, sourceAtTarget } from '../publication/sources.t
 import { count, someOf } from '../text.ts';
 import type { Site } from './site.ts';
 
+/** Runs that may be broken off, one after the other. */
+const MOST_CLAIMED = 64;
+
 /** What a person has said of the last publication. */
 export interface Said {
   /** The site here has what another copy published. */
@@ -43,9 +46,10 @@ export async function checkMadeHere(
   throw new PublishError('not-merged', message, { fields: { version: file.version } });
 }
 
-/** Notes a publication before anybody can see it; until it is confirmed, the one before may still be the last. */
+/** Notes a publication before anybody can see it; until it is confirmed, one of those before may be the last that a target has. */
 export function claim({ index }: Site, { file }: SignedSnapshot): void {
-  index.setFact('ours', `${index.fact('ours')?.split(' ').at(-1) ?? ''} ${file.sha256}`.trim());
+  const before = index.fact('ours')?.split(' ') ?? [];
+  index.setFact('ours', [...before, file.sha256].slice(-MOST_CLAIMED).join(' '));
 }
 
 /** Notes that a publication is the last. */

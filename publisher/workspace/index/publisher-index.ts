@@ -17,7 +17,7 @@ export type FactName =
   | 'shownAt'
   /** Whose pages lie in `out`: `protect` or `rollback`. */
   | 'pages'
-  /** SHA-256 of the snapshot that this copy of the workspace published last, and of one that it is publishing: publisher/publish/elsewhere.ts. */
+  /** SHA-256 of the snapshot that this copy of the workspace published last, and of those that it began to publish since: publisher/publish/elsewhere.ts. */
   | 'ours'
   /** Random name of this database: publisher/authority/publishing-run.ts. */
   | 'run'
