@@ -19,6 +19,7 @@ import type { KeyServerState } from '../../keyserver/storage/state.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
 import { findPlan, noPlan } from '../../keyserver/subscriptions/plans.ts';
 import { count } from '../../publisher/text.ts';
+import { parseWholeNumber } from '../io/arguments.ts';
 import type { AdminFlags } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { showProgress } from '../io/progress.ts';
@@ -34,8 +35,9 @@ interface InviteFlags extends AdminFlags {
   readonly plan?: string;
   readonly links?: string;
   readonly mail?: boolean;
-  readonly rate: string;
-  readonly valid: string;
+  readonly rate: number;
+  /** Days. */
+  readonly valid: number;
   readonly dryRun?: boolean;
 }
 
@@ -49,18 +51,16 @@ export function addAdminInviteCommand(command: Command): void {
     .option('--plan <name>', 'subscribers of this plan only')
     .option('--links <file>', 'write the links into this new file, as CSV')
     .option('--mail', 'mail them, to each person once a day at most; the same command goes on after a stop')
-    .option('--rate <number>', 'mails a second', '5')
-    .option('--valid <days>', 'validity of the links', '30')
+    .option('--rate <number>', 'mails a second', parseWholeNumber(MAXIMUM_RATE), 5)
+    .option('--valid <days>', 'validity of the links', parseWholeNumber(MAXIMUM_VALID_DAYS), 30)
     .option('--dry-run', 'say how many there are, and do nothing')
     .action(run);
 }
 
 async function run(flags: InviteFlags): Promise<void> {
-  const { links, mail = false, plan, dryRun, json } = flags;
+  const { links, mail = false, plan, rate, valid, dryRun, json } = flags;
   if ((links === undefined) !== mail) throw new UsageError('name either --links FILE or --mail');
   const config = readConfig(flags.config);
-  const days = wholeNumber('--valid', flags.valid, MAXIMUM_VALID_DAYS);
-  const rate = wholeNumber('--rate', flags.rate, MAXIMUM_RATE);
   const wish = { state: flags.state, plan };
   await withState(config, async (state) => {
     if (plan !== undefined && !(await findPlan(state.database, plan))) throw noPlan(plan);
@@ -68,7 +68,7 @@ async function run(flags: InviteFlags): Promise<void> {
     if (!json) sayLeftOut(mailing);
     const total = mailing.due.length;
     if (dryRun) return report(mailing, { invited: 0 }, `${people(total)} would get an invitation`, json);
-    const expires = state.now() + days * DAY;
+    const expires = state.now() + valid * DAY;
     if (mail) return reportMailed(mailing, await mailAll({ config, state, wish, rate, expires }, mailing), json);
     await writeAll(config, state, { wish, expires, file: links ?? '' }, mailing);
     report(
@@ -156,9 +156,4 @@ function sayLeftOut({ unaddressed, bounced, unsubscribed, recent }: Mailing): vo
 
 function people(number: number): string {
   return count(number, 'person', 'people');
-}
-
-function wholeNumber(option: string, text: string, most: number): number {
-  if (/^[1-9]\d*$/.test(text) && Number(text) <= most) return Number(text);
-  throw new UsageError(`${option} takes a whole number from 1 to ${most}`);
 }

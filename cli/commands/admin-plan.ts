@@ -6,11 +6,12 @@ import {
   definePlan,
   extendPlan,
   listPlans,
+  MOST_DAYS,
   type PlanOverview,
   removePlan,
 } from '../../keyserver/subscriptions/plans.ts';
 import { count } from '../../publisher/text.ts';
-import { parseNumber } from '../io/arguments.ts';
+import { parseWholeNumber } from '../io/arguments.ts';
 import type { AdminFlags } from '../io/common-options.ts';
 import { print, say, UsageError } from '../io/voice.ts';
 
@@ -29,11 +30,7 @@ export function addPlanCommand(command: Command): void {
     .option('--title <text>', 'what readers see, like "Weekday paper"')
     .option('--dated <zone>', 'keep dated sets readable for people subscribed on that date, by this time zone')
     .option('--no-dated', 'all its sets can be read while subscribed')
-    .option(
-      '--extend <days>',
-      'move the end of all its subscriptions',
-      parseNumber(/^[1-9]\d{0,2}$/, 'it is a number of days'),
-    )
+    .option('--extend <days>', 'move the end of all its subscriptions', parseWholeNumber(MOST_DAYS))
     .option('--remove', 'remove a plan that had no subscription')
     .action(run);
 }

@@ -18,16 +18,18 @@ import {
 import { createFile } from '../../node-support/files/write-file.ts';
 import { printable } from '../../node-support/printable.ts';
 import { count, someOf } from '../../publisher/text.ts';
+import { parseWholeNumber } from '../io/arguments.ts';
 import { readBounded } from '../io/bounded-file.ts';
 import type { AdminFlags } from '../io/common-options.ts';
 import { showProgress } from '../io/progress.ts';
-import { print, say, sayHint, UsageError } from '../io/voice.ts';
+import { print, say, sayHint } from '../io/voice.ts';
 import { createLinkFile, fileIsThere, writeLinks } from './link-file.ts';
 
 export interface ListOptions extends AdminFlags {
   readonly dryRun?: boolean;
   readonly links?: string;
-  readonly valid: string;
+  /** Days. */
+  readonly valid: number;
   readonly map?: ListReading['map'];
   readonly plan?: string;
   readonly dates?: ListReading['dates'];
@@ -53,7 +55,7 @@ export function addListOptions(command: Command): Command {
     .option('--problems <file>', 'of a list: write all wrong lines into this new file')
     .option('-y, --yes', 'with --end-missing: end even more than half of them')
     .option('--links <file>', 'of a list: write invitations for who is new into this new file')
-    .option('--valid <days>', 'validity of these links', '30');
+    .option('--valid <days>', 'validity of these links', parseWholeNumber(MAXIMUM_VALID_DAYS), 30);
 }
 
 /** @throws ListRefused, having named the lines */
@@ -62,7 +64,7 @@ export async function importList(file: string, options: ListOptions): Promise<vo
   const config = readConfig(options.config);
   const bytes = readBounded(file, MAXIMUM_LIST_LENGTH);
   const isDry = dryRun === true;
-  const inviteFor = links === undefined ? undefined : daysOf(valid);
+  const inviteFor = links === undefined ? undefined : valid;
   const isLinked = links !== undefined && !isDry;
   if (isLinked) createLinkFile(links);
   const progress = showProgress('importing', 'subscribers');
@@ -127,9 +129,4 @@ function mapOf(text: string): NonNullable<ListReading['map']> {
   if (pairs.some((pair) => pair.length !== 2 || !isColumn(pair[0]?.trim())))
     throw new InvalidArgumentError(`it is like name=email,plan=tiers; there are ${LIST_COLUMNS.join(', ')}`);
   return Object.fromEntries(pairs.map(([column = '', name]) => [column.trim(), name]));
-}
-
-function daysOf(text: string): number {
-  if (/^\d{1,2}$/.test(text) && Number(text) >= 1 && Number(text) <= MAXIMUM_VALID_DAYS) return Number(text);
-  throw new UsageError(`--valid takes 1 to ${MAXIMUM_VALID_DAYS} days`);
 }

@@ -30,6 +30,16 @@ export function collect(value: string, values: readonly string[] = []): readonly
   return [...values, value];
 }
 
+/** Takes a whole number from 1 to `most`. @returns throws InvalidArgumentError for anything else */
+export function parseWholeNumber(most: number): (text: string) => number {
+  const parse = parseNumber(/^[1-9]\d{0,8}$/, `it takes a whole number from 1 to ${most}`);
+  return (text) => {
+    const number = parse(text);
+    if (number > most) throw new InvalidArgumentError(`it takes a whole number from 1 to ${most}`);
+    return number;
+  };
+}
+
 /** Takes what `pattern` allows as a number. @returns throws InvalidArgumentError with `problem` for anything else */
 export function parseNumber(pattern: RegExp, problem: string): (text: string) => number {
   return (text) => {

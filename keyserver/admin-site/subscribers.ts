@@ -1,6 +1,6 @@
 /** The subscribers, in pages; and inviting a person. */
 import { pipeline } from 'node:stream/promises';
-import type { Express } from 'express';
+import type { Express, Request } from 'express';
 import { daySpan } from '../../core/keys/set-time.ts';
 import { KeyServerError } from '../errors.ts';
 import { field } from '../http/forms.ts';
@@ -17,11 +17,11 @@ const REVOKE_LIST = { title: 'Revoke several', section: 'subscribers', revoked: 
 export function addSubscriberPages(app: Express, pages: AdminPages): void {
   const { state } = pages;
   app.get('/subscribers', async (request, response) => {
-    const [search, plan, after] = [query(request, 'search'), query(request, 'plan'), query(request, 'after')];
-    const filter = DIRECTORY_FILTERS.find((each) => each === query(request, 'state'));
-    const wish = { search, plan: plan || undefined, state: filter, after };
-    const { entries, more } = await listSubscribers(state.database, wish, state.now());
-    const next = more ? queryWith({ search, plan, state: filter, after: entries.at(-1)?.name }) : '';
+    const wish = wishOf(request);
+    const { search, plan, state: filter } = wish;
+    const after = query(request, 'after');
+    const { entries, more } = await listSubscribers(state.database, { ...wish, after }, state.now());
+    const next = more ? queryWith({ ...wish, after: entries.at(-1)?.name }) : '';
     const plans = await listPlans(state);
     const page = {
       title: 'Subscribers',
@@ -29,7 +29,7 @@ export function addSubscriberPages(app: Express, pages: AdminPages): void {
       now: state.now(),
       entries,
       next,
-      filtered: queryWith({ search, plan, state: filter }),
+      filtered: queryWith(wish),
       search,
       plan,
       state: filter,
@@ -38,10 +38,8 @@ export function addSubscriberPages(app: Express, pages: AdminPages): void {
     await sendPage(pages, response, 'subscribers', { ...page, states: DIRECTORY_FILTERS, first: after === '' });
   });
   app.get('/subscribers.csv', async (request, response) => {
-    const filter = DIRECTORY_FILTERS.find((each) => each === query(request, 'state'));
-    const wish = { search: query(request, 'search'), plan: query(request, 'plan') || undefined, state: filter };
     response.attachment('subscribers.csv').type('text/csv');
-    await pipeline(exportSubscribers(state, wish), response);
+    await pipeline(exportSubscribers(state, wishOf(request)), response);
   });
   app.get('/revoke', async (_request, response) => sendPage(pages, response, 'revoke-list', REVOKE_LIST));
   app.post('/revoke', async (request, response) => {
@@ -72,6 +70,12 @@ export function addSubscriberPages(app: Express, pages: AdminPages): void {
       throw new KeyServerError('argument-invalid', 'choose a plan, or name sets; “*” is all sets');
     await sendInvitation(pages, response, await inviteSubscriber(operatorState(response), wish));
   });
+}
+
+/** The filter of a list, as the query has it. */
+function wishOf(request: Request) {
+  const state = DIRECTORY_FILTERS.find((each) => each === query(request, 'state'));
+  return { search: query(request, 'search'), plan: query(request, 'plan') || undefined, state };
 }
 
 /** Shows the link, once. */

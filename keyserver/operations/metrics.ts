@@ -149,7 +149,7 @@ function pushGauges(gauge: MakeGauge, { targets }: MetricsSources): Fill {
   );
   const failed = gauge('wispr_push_failed_timestamp_seconds', `When that last failed, ${place}`, ['target']);
   return (facts) => {
-    const rows = new Map(facts?.pushes.map((row) => [row.target, row]));
+    const rows = new Map(facts?.publication?.pushes.map((row) => [row.target, row]));
     const values = (time: 'failed' | 'succeeded') =>
       facts ? targets.map(({ name }, index) => [String(index + 1), rows.get(name)?.[time] ?? 0] as const) : [];
     replace(succeeded, 'target', values('succeeded'));

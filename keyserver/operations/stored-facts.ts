@@ -12,7 +12,6 @@ export interface StoredFacts {
   readonly publication: PublicationOverview | undefined;
   /** Ends, by role. */
   readonly expiries: ReadonlyMap<string, number>;
-  readonly pushes: PublicationOverview['pushes'];
   /** Ends of the first tokens, by scope. */
   readonly tokens: ReadonlyMap<string, number>;
   /** Time of the last backup; 0: never. */
@@ -31,7 +30,6 @@ export async function readStoredFacts(state: KeyServerState): Promise<StoredFact
 async function readFacts(state: KeyServerState): Promise<StoredFacts> {
   const { database } = state;
   const publication = (await describePublication(state)) ?? undefined;
-  const pushes = await database.all<StoredFacts['pushes'][number]>('SELECT target, succeeded, failed FROM pushes');
   const tokens = new Map<string, number>();
   // Tokens that have ended are told of where no other one is good.
   for (const { scope, expires } of (await listTokens(state)).toSorted((a, b) => b.expires - a.expires))
@@ -39,7 +37,6 @@ async function readFacts(state: KeyServerState): Promise<StoredFacts> {
   return {
     publication,
     expiries: publication ? await expiriesOf(state, publication) : new Map(),
-    pushes,
     tokens,
     backup: (await lastBackup(database)) ?? 0,
   };

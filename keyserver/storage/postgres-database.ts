@@ -2,10 +2,10 @@
  * The key server's database at a PostgreSQL server, or at one that speaks its language: nothing is used that CockroachDB and YugabyteDB
  * do not have.
  */
-import { userInfo } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg, { type Pool, type PoolClient, type QueryResult } from 'pg';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
+import { userName } from '../../node-support/user-name.ts';
 import { KeyServerError } from '../errors.ts';
 import type { Store, Value } from './database.ts';
 import { checkVersion, type Migratable, migrate } from './migrations.ts';
@@ -139,15 +139,6 @@ class Connection extends pg.Client {
   }
 }
 
-/** As PostgreSQL's own programs do, for `sudo` and cron set no `USER`; `undefined` where the system has no name for its user, as in containers. */
-function systemUser(): string | undefined {
-  try {
-    return userInfo().username;
-  } catch {
-    return undefined;
-  }
-}
-
 class PostgresDatabase implements Migratable {
   readonly types = TYPES;
   readonly #pool: Pool;
@@ -157,7 +148,7 @@ class PostgresDatabase implements Migratable {
   readonly #transactions = new Transactions<PoolClient>();
 
   constructor(connectionString: string) {
-    pg.defaults.user ||= systemUser();
+    pg.defaults.user ||= userName();
     const types = { getTypeParser: parserOf as typeof pg.types.getTypeParser };
     const common = { application_name: 'wispr', keepAlive: true, types, max: MAXIMUM_CONNECTIONS, Client: Connection };
     this.#pool = new pg.Pool({ connectionString, ...common, ...TIMES });

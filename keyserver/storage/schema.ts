@@ -363,6 +363,7 @@ CREATE TABLE audit (
   hash TEXT NOT NULL
 )${strict};
 CREATE INDEX audit_time ON audit (time);
+CREATE INDEX audit_backup ON audit (time) WHERE action = 'backup';
 CREATE INDEX audit_who ON audit (who, number);
 CREATE INDEX audit_about ON audit (about, number);
 `;

@@ -1,7 +1,7 @@
 /** The state of a key server for commands beside it. */
 
-import { userInfo } from 'node:os';
 import { isDiskFull } from '../../node-support/disk-full.ts';
+import { userName } from '../../node-support/user-name.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
 import { chainAudit } from './audit.ts';
@@ -9,11 +9,7 @@ import { type KeyServerState, openExisting, storeOf } from './state.ts';
 
 /** Who acts, for the audit trail: the user of the operating system who runs this command. */
 export function commandActor(): string {
-  try {
-    return `command ${userInfo().username}`;
-  } catch {
-    return `command ${process.getuid?.()}`; // one without a name, as in some containers
-  }
+  return `command ${userName() ?? process.getuid?.()}`;
 }
 
 /**

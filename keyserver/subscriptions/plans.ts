@@ -15,7 +15,7 @@ const TITLE = /^[^\p{C}]{1,100}$/u;
 const MAXIMUM_PATTERNS = 100;
 const DAY = 86_400;
 /** Days by which a plan is extended at most. */
-const MOST_DAYS = 366;
+export const MOST_DAYS = 366;
 
 export interface PlanOverview extends Plan {
   /** Subscriptions that stand now. */

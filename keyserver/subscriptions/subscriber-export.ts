@@ -19,8 +19,7 @@ interface RightRow {
 
 /**
  * Lists rights that stand or begin later, in lines with their ends, by name; rights that have ended, and subscribers who have none or were revoked,
- * are left out.
- * Members of a group have those of the group, which has the line; subscriptions that a payment service keeps come from there.
+ * are left out. Members of a group have those of the group, which has the line; subscriptions that a payment service keeps come from there.
  */
 export async function* exportSubscribers(
   { database, now }: Pick<KeyServerState, 'database' | 'now'>,
@@ -42,8 +41,9 @@ export async function* exportSubscribers(
        ORDER BY plan, pattern, begins`,
       ...[...ids, now(), ...ids, now()],
     );
-    for (const { id, name } of page.entries.filter(({ revoked }) => revoked === null))
-      yield rows.flatMap((row) => (row.subscriber === id ? [lineOf(name, row)] : [])).join('');
+    const rights = Map.groupBy(rows, ({ subscriber }) => subscriber);
+    for (const { id, name, revoked } of page.entries)
+      if (revoked === null) yield (rights.get(id) ?? []).map((right) => lineOf(name, right)).join('');
     more = page.more;
     after = page.entries.at(-1)?.name ?? '';
   }

@@ -1,7 +1,8 @@
 /** Holds a site at its key server while one copy of the workspace publishes it. */
 import { createHash, randomBytes } from 'node:crypto';
-import { hostname, userInfo } from 'node:os';
+import { hostname } from 'node:os';
 import { utcMinute } from '../../node-support/clock.ts';
+import { userName } from '../../node-support/user-name.ts';
 import { PublishError } from '../errors.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { Workspace } from '../workspace/workspace.ts';
@@ -51,13 +52,7 @@ export function runIn({ directory }: Pick<Workspace, 'directory'>, index: Publis
 
 /** This user and machine, for other people's eyes. In a container, a user may have no name. */
 function place(): string {
-  let user: string;
-  try {
-    user = userInfo().username;
-  } catch {
-    user = `user ${process.getuid?.() ?? '?'}`;
-  }
-  return `${user}@${hostname()}`.slice(0, 100);
+  return `${userName() ?? `user ${process.getuid?.()}`}@${hostname()}`.slice(0, 100);
 }
 
 function elsewhere({ by, from, since }: RunInTheWay): PublishError {

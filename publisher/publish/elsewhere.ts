@@ -13,7 +13,7 @@ import type { Site } from './site.ts';
 /** Runs that may be broken off, one after the other. */
 const MOST_CLAIMED = 64;
 
-/** What a person has said of the last publication. */
+/** Word of a person about the last publication. */
 export interface Said {
   /** The site here has what another copy published. */
   readonly merged?: boolean | undefined;

@@ -191,7 +191,7 @@ describe('publishing to a directory', () => {
     await expect(the.publish({ protect: { restored: true } })).rejects.toMatchObject({ code: 'not-merged' });
   });
 
-  it('of two copies of a workspace that make the same number, one is refused, and goes above the other when told to', async () => {
+  it('refuses one of two copies of a workspace that make the same number, which goes above the other when told to', async () => {
     await the.publish();
     const other = await the.copy();
     await made.write('a.html', page('From here.'));
