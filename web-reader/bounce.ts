@@ -15,10 +15,13 @@ export interface KeysWanted {
   readonly to: string;
 }
 
+/** Query of a bounce that asks the reader for nothing: who is not signed in is led back without keys. */
+export const SILENT = '?silent=yes';
+
 /** @param vault - origin */
-export function addressOfVault(vault: string, { key, sets, to }: KeysWanted): string {
+export function addressOfVault(vault: string, { key, sets, to }: KeysWanted, isSilent = false): string {
   const some = sets.length > 0 ? { sets: sets.slice(0, MAXIMUM_SETS_WANTED).join(',') } : {};
-  return `${vault}${KEYS_PAGE}#${new URLSearchParams({ key: toBase64url(key), ...some, to })}`;
+  return `${vault}${KEYS_PAGE}${isSilent ? SILENT : ''}#${new URLSearchParams({ key: toBase64url(key), ...some, to })}`;
 }
 
 /**

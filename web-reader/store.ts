@@ -2,8 +2,8 @@
  * What the content origin keeps in the browser, in IndexedDB. Published scripts run at this origin and can reach all of it: so keys are
  * handles whose bytes do not come out, and readers of all other values check them again.
  */
+import type { KeyId } from '../core/crypto/key-id.ts';
 import type { DocumentKey } from '../core/keys/document-keys.ts';
-
 import type { StoredPair } from './pair.ts';
 
 /** A set key. Times in seconds since 1970, both inclusive. */
@@ -23,10 +23,15 @@ export interface OriginStore {
     put(keys: readonly StoredKey[]): Promise<void>;
     find(id: string): Promise<StoredKey | undefined>;
   };
-  /** The X25519 key pair of a bounce that is under way. It is used once. */
+  /** Bounces that are under way, each window's its own, by their public keys in base64url. Each is used once, within a day. */
   readonly pending: {
-    put(pair: StoredPair): Promise<void>;
-    consume(): Promise<StoredPair | undefined>;
+    put(publicKey: string, bounce: PendingBounce): Promise<void>;
+    consume(publicKey: string): Promise<PendingBounce | undefined>;
+  };
+  /** What became of asking for the key of a set, by the id of the set. */
+  readonly asked: {
+    put(set: KeyId, asked: Asked): Promise<void>;
+    find(set: KeyId): Promise<Asked | undefined>;
   };
   /** Trusted metadata, and what {@link STATE} names. Values are what structured cloning takes. */
   readonly state: {
@@ -35,19 +40,32 @@ export interface OriginStore {
   };
 }
 
+export interface PendingBounce {
+  readonly pair: StoredPair;
+  /** Sets that are wanted. */
+  readonly sets: readonly KeyId[];
+  /** When it began: milliseconds since 1970. */
+  readonly begun: number;
+}
+
+/** Published scripts can write here: it chooses words, and when a key is asked for again. */
+export interface Asked {
+  /** Milliseconds since 1970: when the key was asked for, or the answer came. */
+  readonly at: number;
+  readonly isAnswered: boolean;
+  /** Why there is no key, as in docs/spec/keys.md section 8. */
+  readonly reason?: string | undefined;
+}
+
 /** Names in {@link OriginStore.state}. */
 export const STATE = {
   /** Origins of the content hosts, as `/-/site.json` said last. */
   content: 'content',
   /** `{ snapshot, timestamp }`: the newest publication that the vault knows. Nothing older is shown. */
   pair: 'vault-pair',
-  /** What the vault refused when keys arrived last: `[{ id, reason }]`, reasons as in docs/spec/keys.md section 8. */
-  refused: 'refused',
   /** The descriptor that the publication names, in bytes. */
   descriptor: 'descriptor',
-  /** By set id: when the vault last answered for it, with a key or without; in milliseconds since 1970. */
-  answered: 'answered',
-  /** Without a key server: the invitation with which keys are fetched, web-reader/open/invitation.ts. */
+  /** Without a key server: the invitation with which keys are fetched, web-reader/key-file.ts. */
   invitation: 'invitation',
   /** When a newer publication was last looked for, and when a page last said that there was none; in milliseconds since 1970. */
   checked: 'checked',
@@ -75,7 +93,10 @@ export function macOf(key: CryptoKey): (data: Uint8Array) => Promise<Uint8Array>
 const DATABASE = 'wispr';
 const VERSION = 1;
 const TABLES = ['keys', 'pending', 'state'] as const;
-const BOUNCE = 'bounce';
+/** Milliseconds in which a bounce has to end: a reader may have to sign in on the way. */
+const BOUNCE_LIFETIME = 86_400_000;
+/** Leads the names of {@link OriginStore.asked} in the table of states. */
+const ASKED = 'asked ';
 
 type Table = (typeof TABLES)[number];
 
@@ -105,13 +126,26 @@ export async function openStore(): Promise<OriginStore> {
       find: (id) => within<StoredKey | undefined>('keys', 'readonly', (rows) => rows.get(id)),
     },
     pending: {
-      put: (pair) => within<undefined>('pending', 'readwrite', (rows) => void rows.put(pair, BOUNCE)),
-      consume: () =>
-        within<StoredPair | undefined>('pending', 'readwrite', (rows) => {
-          const request = rows.get(BOUNCE);
-          rows.delete(BOUNCE);
+      put: (publicKey, bounce) =>
+        within<undefined>('pending', 'readwrite', (rows) => {
+          rows.put(bounce, publicKey);
+          const cursor = rows.openCursor();
+          cursor.onsuccess = () => {
+            const at = cursor.result;
+            if (!(Date.now() - at?.value?.begun < BOUNCE_LIFETIME)) at?.delete();
+            at?.continue();
+          };
+        }),
+      consume: (publicKey) =>
+        within<PendingBounce | undefined>('pending', 'readwrite', (rows) => {
+          const request = rows.get(publicKey);
+          rows.delete(publicKey);
           return request;
         }),
+    },
+    asked: {
+      put: (set, asked) => within<undefined>('state', 'readwrite', (rows) => void rows.put(asked, ASKED + set)),
+      find: (set) => within<Asked | undefined>('state', 'readonly', (rows) => rows.get(ASKED + set)),
     },
     state: {
       get: (name) => within<unknown>('state', 'readonly', (rows) => rows.get(name)),

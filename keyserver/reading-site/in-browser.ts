@@ -76,7 +76,7 @@ export const onlyOwnWorker: RequestHandler = ({ headers, path }, _response, next
 /** Characters of the form that brings sealed keys: base64url of 128 KiB, and an address. */
 const ARRIVAL_LENGTH = 200_000;
 /** Reads keys from a form: an address would stay in the window's history where this answer fails. */
-const arrival = formOf(ARRIVAL_LENGTH, 2);
+const arrival = formOf(ARRIVAL_LENGTH, 3);
 
 /** Adds the routes below `/-/`. */
 export function addInBrowser(app: Express, reader: InBrowser): void {
@@ -100,8 +100,8 @@ export function addInBrowser(app: Express, reader: InBrowser): void {
   );
   app.get(KEYS_PAGE, noStore, openedOnly, (_request, response) => sendStart(reader, response, '/'));
   app.post(KEYS_PAGE, noStore, accountOnly(reader.account), arrival, (request, response) => {
-    const { sealed = '', to = '' } = (request.body ?? {}) as Record<string, unknown>;
-    return sendStart(reader, response, '/', { arrived: { sealed: String(sealed), to: String(to) } });
+    const { sealed = '', key = '', to = '' } = (request.body ?? {}) as Record<string, unknown>;
+    return sendStart(reader, response, '/', { arrived: { sealed: String(sealed), key: String(key), to: String(to) } });
   });
 }
 

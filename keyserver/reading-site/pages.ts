@@ -138,6 +138,8 @@ export interface VaultPage {
   readonly documents: string;
   /** Root id. */
   readonly publisher: string;
+  /** Nobody is signed in. */
+  readonly isVisitor: boolean;
   readonly sets: readonly string[];
   /** As JSON: by set id, what it is called. */
   readonly titles: string;
@@ -235,8 +237,8 @@ export interface StartPage {
   readonly asked: readonly string[];
   /** Where documents are read as the server decrypts them. */
   readonly plain: string;
-  /** Keys that came from the vault, and where the reader is on the way to. */
-  readonly arrived?: { readonly sealed: string; readonly to: string };
+  /** Keys that came from the vault, what they were sealed to, and where the reader is on the way to. */
+  readonly arrived?: { readonly sealed: string; readonly key: string; readonly to: string };
   /** It removes what the origin keeps in the browser, and leads to the sign-in. */
   readonly isLeaving?: boolean;
 }

@@ -12,6 +12,7 @@ import { addressOf, type WebReaderFiles } from '../../node-support/web-reader-fi
 import { body, bytesOf, refuseTooMany, send, sendError } from '../api/answers.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/app.ts';
+import { queryOf } from '../http/forms.ts';
 import { limitRequests } from '../http/limits.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import { readPublication } from '../publication/stored.ts';
@@ -77,22 +78,27 @@ export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles)
   );
 }
 
-/** Who is not signed in does that first, at the same address: browsers keep what stands behind "#". */
+/**
+ * Has the reader sign in first, where that was not done, at the same address: browsers keep what stands behind "#". Who was on a page that is shown
+ * meanwhile is led back instead.
+ */
 async function showVault(pages: VaultPages, scripts: Scripts, request: Request, response: Response): Promise<void> {
   const subscriber = await subscriberOf(pages, request);
-  if (!subscriber) return sendSignIn(pages, response, 401, { to: KEYS_PAGE, name: '', failed: false });
+  if (!subscriber && queryOf(request, 'silent') === '')
+    return sendSignIn(pages, response, 401, { to: KEYS_PAGE, name: '', failed: false });
   const { state, provider, origin, documents } = pages;
   const known = await provider.read();
   const site = known && siteReadAt(known.descriptor, origin);
   if (!site) throw new KeyServerError('no-provider', 'no site is read at this origin');
   const pair = await readPublication(state.database);
   const masthead = await pages.masthead();
-  const sets = await readableSets(state, subscriber, site.site, MAXIMUM_KEYS_PER_REQUEST);
+  const sets = subscriber ? await readableSets(state, subscriber, site.site, MAXIMUM_KEYS_PER_REQUEST) : [];
   const titles = sets.map(({ id, name }) => [id, titleOfSet(masthead.titles, name)]);
   const page = {
     ...scripts,
     documents,
     publisher: known.publisher,
+    isVisitor: !subscriber,
     sets: sets.map(({ id }) => id),
     titles: JSON.stringify(Object.fromEntries(titles)),
     pair: pair ? `${pair.snapshotVersion},${pair.version}` : '',

@@ -32,6 +32,7 @@ beforeAll(async () => {
       mediaType: HTML,
     },
     { path: '/20/story.html', content: STORY, mediaType: HTML, set: 'day-1', gzip: true },
+    { path: '/cover.html', content: '<title>Cover</title><img src="20/boat.png" alt="">', mediaType: HTML },
     { path: '/20/boat.png', content: Buffer.from(PIXEL, 'base64'), mediaType: 'image/png', set: 'day-1' },
     { path: '/style.css', content: 'h1 { color: rgb(1, 2, 3) }', mediaType: 'text/css' },
     { path: '/script.js', content: 'document.title += " (script)"', mediaType: 'text/javascript' },
@@ -112,6 +113,13 @@ describe.each(BROWSERS)('%s', (name, start) => {
     await expectStory();
     await browser.back();
     await titled('Front');
+  });
+
+  it('fetches the keys of what a public page loads, and shows the page again', async () => {
+    await browser.evaluate(CLEAR_KEYS);
+    await go('/cover.html');
+    await titled('Cover');
+    await expect.poll(() => browser.evaluate('document.images[0].naturalWidth').catch(String)).toBe(1);
   });
 
   it('plays a film and jumps in it, by parts that the worker answers', async () => {
@@ -203,7 +211,7 @@ const CLEAR_KEYS = `new Promise((resolve) => {
   opening.onsuccess = () => {
     const change = opening.result.transaction(['keys', 'state'], 'readwrite');
     change.objectStore('keys').clear();
-    change.objectStore('state').delete('answered');
+    change.objectStore('state').delete(IDBKeyRange.bound('asked ', 'asked ~'));
     change.oncomplete = () => resolve(opening.result.close());
   };
 })`;

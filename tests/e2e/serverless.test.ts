@@ -19,6 +19,7 @@ import {
   refusalOf,
   ServerlessSite,
 } from '../support/pages/serverless-site.ts';
+import { clearKeys } from '../support/pages/vault.ts';
 import { IS_RELEASE, inRelease } from '../support/tier.ts';
 import { runOnTerminal, runWispr } from '../support/wispr.ts';
 
@@ -226,6 +227,10 @@ inRelease(() => {
     await expectReading(page);
     await page.goto(site.originOf() + ARTICLE);
     await expectReading(page);
+    // What a page loads has its key fetched, too, and the page stays.
+    await page.goto(`${site.originOf()}/about.html`);
+    await clearKeys(page);
+    expect(await page.evaluate(`fetch('${ARTICLE}').then(({ status }) => status)`)).toBe(200);
     await page.context().close();
   });
 

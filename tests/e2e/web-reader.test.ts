@@ -48,17 +48,18 @@ describe('a reader', () => {
     const members = new URLSearchParams(fragment);
     expect([members.get('sets'), members.get('to')]).toEqual([id, wanted]);
     await open('/');
-    await putState(page, 'answered', { [id]: Date.now() });
+    const answered = { at: Date.now(), isAnswered: true };
+    await putState(page, `asked ${id}`, answered);
     await expectRefusal(page, await open('/21/story.html'), 403, 'key-missing');
     expect(await page.title()).toBe('You have no key for this page');
     // Where the vault said why, so does the page.
     await open('/');
-    await putState(page, 'refused', [{ id, reason: 'lapsed' }]);
+    await putState(page, `asked ${id}`, { ...answered, reason: 'lapsed' });
     await expectRefusal(page, await open('/21/story.html'), 403, 'lapsed', 'Your account');
     expect(await page.getAttribute('a.b', 'href')).toBe(`${rig.account}/-/account`);
     await takePictures(page, 'web-reader-lapsed');
     await open('/');
-    await putState(page, 'refused', [{ id, reason: '<b>' }, null, 1]);
+    await putState(page, `asked ${id}`, { ...answered, reason: '<b>' });
     const answer = await page.evaluate(async () => {
       const { status, headers } = await fetch('/21/story.html');
       return [status, headers.get('wispr-refusal')];
@@ -169,6 +170,8 @@ inRelease(() => {
     it('reads nothing with a key that has expired, or of another set under its name', async () => {
       page = await readerWith(rig);
       await rig.giveKeys(page, ['day-1'], { notAfter: 1_000_000_000 });
+      const { id } = setOf(rig.publisher, 'day-1');
+      await putState(page, `asked ${id}`, { at: Date.now(), isAnswered: true });
       await page
         .evaluate(`fetch('/20/boat.png').then(({ status, headers }) => [status, headers.get('wispr-refusal')])`)
         .then((answer) => expect(answer).toEqual([403, 'key-not-valid-now']));

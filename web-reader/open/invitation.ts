@@ -1,28 +1,22 @@
 /** An invitation as its link says it, and as this browser keeps it: docs/spec/web-reader.md, "Key files". */
 import { isKeyId, type KeyId } from '../../core/crypto/key-id.ts';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
-import { type DocumentKeys, MAXIMUM_SETS_WANTED } from '../../core/keys/document-keys.ts';
+import { MAXIMUM_SETS_WANTED } from '../../core/keys/document-keys.ts';
 import {
   INVITATION_SALT_LENGTH,
   INVITATION_SECRET_LENGTH,
   type KeyFileContext,
   keyFileAddressOf,
-  openKeyFile,
 } from '../../core/keys/key-file.ts';
-import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
-import { KEY_FILES_PATH } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
-import { fetchSmall } from '../fetching.ts';
-import { importHandle, macOf } from '../store.ts';
+import type { StoredInvitation } from '../key-file.ts';
+import { importHandle } from '../store.ts';
 
 /** Makes the secret out of a password: web-reader/password/main.ts. */
 export type Stretch = (password: string, salt: Uint8Array) => Uint8Array;
 
 /** Value without the full stops, brackets and quotes that mail programs and people leave behind a link. */
 const VALUE = /^[\w-]+/;
-
-/** The longest wait for a key file, also on a slow line. In milliseconds. */
-const PATIENCE = 45_000;
 
 /** Parts of the address behind `#`. */
 export interface Fragment {
@@ -31,14 +25,6 @@ export interface Fragment {
   readonly to: string;
   /** Sets that are wanted. */
   readonly sets: readonly KeyId[];
-}
-
-/** Stored part of an invitation, without its secret. */
-export interface StoredInvitation {
-  /** Of its key file. */
-  readonly name: string;
-  /** HMAC with SHA-512, not extractable: a handle of what opens the file. */
-  readonly key: CryptoKey;
 }
 
 /** @param hash - of an address; fallback pages put the rest of theirs behind `#to=/…` as it is */
@@ -62,30 +48,4 @@ function invitationIn(members: URLSearchParams): Fragment['invitation'] {
 export async function deriveInvitation(secret: Uint8Array, context: KeyFileContext): Promise<StoredInvitation> {
   const { name, key } = await keyFileAddressOf(secret, context);
   return { name, key: await importHandle(key) };
-}
-
-/** Whether what was stored is an invitation: published scripts can write there. */
-export function isStoredInvitation(value: unknown): value is StoredInvitation {
-  const { name, key } = (value ?? {}) as Partial<StoredInvitation>;
-  return fromBase64url(name, 16) !== undefined && key instanceof CryptoKey;
-}
-
-/**
- * Fetches the keys of an invitation.
- *
- * @returns `undefined` where the host has no such file: the link is not good, or the invitation was removed
- * @throws ReadingError `content-host-unreachable`, `content-host-answer`; KeyError `key-file-malformed`
- */
-export async function fetchKeys(
-  { name, key }: StoredInvitation,
-  context: KeyFileContext,
-): Promise<DocumentKeys | undefined> {
-  const file = await fetchSmall({
-    origin: location.origin,
-    path: KEY_FILES_PATH + name,
-    maximumLength: MESSAGE_LIMITS.keyFile,
-    milliseconds: PATIENCE,
-    cache: 'no-store',
-  });
-  return file && openKeyFile(file, macOf(key), context);
 }

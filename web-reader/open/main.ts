@@ -2,22 +2,14 @@
  * Opens invitations on a site without a key server, `/-/open.html`: gets the set keys out of the invitation's key file, installs the worker, and goes
  * to the page that is wanted. The worker leads here whenever a key is missing or has ended; then nothing has to be typed.
  */
-import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { DocumentKeys } from '../../core/keys/document-keys.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { ROOT_WORKER } from '../../core/site/path.ts';
 import { atMost } from '../../reading/at-most.ts';
+import { fetchKeys, isStoredInvitation, type StoredInvitation, storeKeys } from '../key-file.ts';
 import { loadScript } from '../load-script.ts';
-import { handleOf, type OriginStore, openStore, STATE } from '../store.ts';
-import {
-  deriveInvitation,
-  type Fragment,
-  fetchKeys,
-  isStoredInvitation,
-  parseFragment,
-  type StoredInvitation,
-  type Stretch,
-} from './invitation.ts';
+import { type OriginStore, openStore, STATE } from '../store.ts';
+import { deriveInvitation, type Fragment, parseFragment, type Stretch } from './invitation.ts';
 import { ask, drawn, refuse, showOpening } from './page.ts';
 
 /** The longest wait for a worker that is installed, also on a slow line. In milliseconds. */
@@ -110,18 +102,6 @@ async function isToKeep(store: OriginStore, { name }: StoredInvitation, { keys }
   if (!isStoredInvitation(kept) || kept.name === name) return true;
   const known = await Promise.all(keys.map(({ id }) => store.keys.find(id)));
   return known.includes(undefined) || (await fetchKeys(kept, context).catch(() => undefined)) === undefined;
-}
-
-/** The same key can arrive with several invitations: its latest end applies. */
-async function storeKeys(store: OriginStore, { keys }: DocumentKeys, wanted: readonly KeyId[]): Promise<void> {
-  const arrived = await Promise.all(
-    keys.map(async (each) => {
-      const { notAfter = 0 } = (await store.keys.find(each.id)) ?? {};
-      return handleOf({ ...each, notAfter: notAfter > each.notAfter ? notAfter : each.notAfter });
-    }),
-  );
-  await store.keys.put(arrived);
-  await store.state.put(STATE.answered, Object.fromEntries(wanted.map((id) => [id, Date.now()])));
 }
 
 /** @throws TypeError, DOMException, where it cannot be */

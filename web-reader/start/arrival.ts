@@ -5,25 +5,34 @@ import { KeyError } from '../../core/keys/errors.ts';
 import { restorePair } from '../pair.ts';
 import { handleOf, type OriginStore, STATE } from '../store.ts';
 
+/** What came with the form, both in base64url. */
+export interface Arrival {
+  readonly sealed: string;
+  /** Public key that the bounce began with. */
+  readonly key: string;
+}
+
 /**
  * Opens the keys that came with the page, and stores them.
  *
- * @param sealed - base64url
  * @param contentOrigin - `location.origin`
  * @throws KeyError `hand-over-refused`; no key was stored
  */
-export async function acceptKeys(store: OriginStore, sealed: string, contentOrigin: string): Promise<void> {
+export async function acceptKeys(store: OriginStore, { sealed, key }: Arrival, contentOrigin: string): Promise<void> {
   // V1
-  const stored = await store.pending.consume();
-  if (!stored) throw new KeyError('hand-over-refused', 'no keys were asked for');
-  const recipient = await restorePair(stored);
+  const bounce = await store.pending.consume(key);
+  if (!bounce) throw new KeyError('hand-over-refused', 'no keys were asked for');
+  const recipient = await restorePair(bounce.pair);
   const {
     keys,
     pair: newest,
     refused,
   } = await openDocumentKeys(recipient, contentOrigin, fromBase64url(sealed) ?? new Uint8Array());
   await store.keys.put(await Promise.all(keys.map(handleOf)));
-  await store.state.put(STATE.refused, refused);
-  await store.state.put(STATE.answered, Object.fromEntries([...keys, ...refused].map(({ id }) => [id, Date.now()])));
+  const at = Date.now();
+  for (const set of bounce.sets) {
+    const reason = refused.find(({ id }) => id === set)?.reason;
+    await store.asked.put(set, { at, isAnswered: true, reason });
+  }
   if (newest) await store.state.put(STATE.pair, newest);
 }

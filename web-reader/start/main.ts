@@ -3,15 +3,19 @@
  * the worker then answers. At `/-/keys` it takes keys that came from the vault. Where a browser cannot do this, the page is read as the server
  * decrypts it.
  */
+import { KeyError } from '../../core/keys/errors.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
 import { openStore } from '../store.ts';
-import { acceptKeys } from './arrival.ts';
+import { type Arrival, acceptKeys } from './arrival.ts';
 import { removeEverything } from './leave.ts';
 
 const WORKER = '/-/worker.js';
 /** In the session of a window: when it was loaded again, in milliseconds since 1970. */
 const RELOADED = 'wispr-reloaded';
+/** The same: when keys arrived that did not open, and for how long that counts. */
+const REFUSED = 'wispr-refused';
+const REFUSED_COUNTS_FOR = 60_000;
 /** A window that comes back here so often in that time has a worker that does not answer. */
 const MOST_RELOADS = 3;
 const RELOADS_COUNT_FOR = 10_000;
@@ -20,7 +24,7 @@ const PATIENCE = 45_000;
 const HOST_PATIENCE = 10_000;
 
 const { pathname, search, hash, origin } = location;
-const { sealed, to: onTheWayTo, reading, leaving } = document.documentElement.dataset;
+const { sealed, key = '', to: onTheWayTo, reading, leaving } = document.documentElement.dataset;
 
 /** Path, query and fragment of the document that the reader is on the way to. */
 const wanted = pathname === KEYS_PAGE ? documentTarget(onTheWayTo ?? '', origin) : pathname + search + hash;
@@ -28,7 +32,7 @@ const wanted = pathname === KEYS_PAGE ? documentTarget(onTheWayTo ?? '', origin)
 setTimeout(giveUp, PATIENCE);
 start().catch((error: unknown) => {
   console.error(error);
-  return giveUp();
+  giveUp();
 });
 
 async function start(): Promise<void> {
@@ -41,8 +45,19 @@ async function start(): Promise<void> {
   await navigator.serviceWorker.register(WORKER, { scope: '/', updateViaCache: 'none' });
   await navigator.serviceWorker.ready;
   if (pathname !== KEYS_PAGE) return loadAgain();
-  if (sealed !== undefined) await acceptKeys(await openStore(), sealed, origin);
+  if (sealed !== undefined) await takeKeys({ sealed, key });
   location.replace(wanted);
+}
+
+/** Keys that do not open are passed over once: another window may have brought those that are wanted, or the worker asks again. */
+async function takeKeys(arrival: Arrival): Promise<void> {
+  try {
+    await acceptKeys(await openStore(), arrival, origin);
+  } catch (error) {
+    const now = Date.now();
+    if (!(error instanceof KeyError) || now - Number(sessionStorage.getItem(REFUSED)) < REFUSED_COUNTS_FOR) throw error;
+    sessionStorage.setItem(REFUSED, String(now));
+  }
 }
 
 /** Loads the page again, for the worker to answer; a few times at most, where it does not. */
@@ -80,17 +95,25 @@ async function canAskHosts(): Promise<boolean> {
   );
 }
 
-/** Shows that it failed. Without the worker, the next attempt begins again, and the server's decrypted pages can be reached. */
-async function giveUp(): Promise<void> {
+/** Shows that it failed. Other windows may read: the worker goes when the reader says how to go on. */
+function giveUp(): void {
   document.documentElement.dataset.state = 'failed';
   lead('#again', wanted);
   lead('#other', readHere());
-  const registration = await navigator.serviceWorker?.getRegistration('/');
-  await registration?.unregister();
 }
 
+/** Without the worker, the next attempt begins again, and the server's decrypted pages can be reached. */
 function lead(selector: string, to: string): void {
-  document.querySelector(selector)?.setAttribute('href', to);
+  const link = document.querySelector<HTMLAnchorElement>(selector);
+  if (!link) return;
+  link.href = to;
+  link.onclick = async (event) => {
+    event.preventDefault();
+    const registration = await navigator.serviceWorker?.getRegistration('/');
+    await registration?.unregister();
+    if (to === pathname + search + hash) location.reload();
+    else location.replace(to);
+  };
 }
 
 /** Where the document is read as the server decrypts it. */

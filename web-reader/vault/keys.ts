@@ -20,7 +20,7 @@ const PAIR = 'pair';
 export async function obtainKeys(page: VaultData, wanted: readonly KeyId[]): Promise<DocumentKeys> {
   const pair = await greatestPair(page.pair);
   const sets = [...new Set([...wanted, ...page.sets])].slice(0, MAXIMUM_KEYS_PER_REQUEST);
-  if (sets.length === 0) return { keys: [], refused: [], pair, time: page.now() };
+  if (page.isVisitor || sets.length === 0) return { keys: [], refused: [], pair, time: page.now() };
   const { answer, device } = await askAsDevice(page, sets);
   const keys = await Promise.all(
     answer.keys.map(async (wrapped): Promise<DocumentKey> => {
@@ -32,12 +32,15 @@ export async function obtainKeys(page: VaultData, wanted: readonly KeyId[]): Pro
   return { keys, refused: answer.refused.filter(({ id }) => wanted.includes(id)), pair, time: answer.time };
 }
 
-/** A device that another person connected here, or that was removed, is replaced: who is signed in may have one. */
+/** A device that another person connected here, or that was removed, is replaced: who is signed in may have one. Windows share it. */
 async function askAsDevice(page: VaultData, sets: readonly KeyId[]) {
   const known = await findDevice();
   const answer = known && (await ask(page, known, sets));
   if (answer) return { answer, device: known };
-  const device = await becomeDevice(page);
+  const device = await navigator.locks.request('wispr-device', async () => {
+    const made = await findDevice();
+    return made && made.id !== known?.id ? made : becomeDevice(page);
+  });
   const second = await ask(page, device, sets);
   if (!second) throw new KeyServerRefusal('revoked');
   return { answer: second, device };

@@ -3,7 +3,7 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { sealDocumentKeys } from '../../core/keys/document-keys.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
-import { parseWanted } from '../bounce.ts';
+import { parseWanted, SILENT } from '../bounce.ts';
 import { obtainKeys } from './keys.ts';
 import { KeyServerRefusal, readPage } from './page.ts';
 
@@ -15,15 +15,17 @@ const PROBLEMS: Readonly<Record<string, string>> = {
 };
 const UNFORESEEN = 'Your keys could not be fetched. Check your connection, and try again.';
 
+const page = readPage();
+const wanted = parseWanted(location.hash, page.documents);
+
 async function run(): Promise<void> {
   if (isOnTheWayBack()) return history.back();
-  const page = readPage();
-  const wanted = parseWanted(location.hash, page.documents);
   // Opened by hand, or from a bookmark.
   if (!wanted) return location.replace('/-/account');
-  const keys = await obtainKeys(page, wanted.sets);
-  const sealed = await sealDocumentKeys(wanted.key, page.documents, keys);
-  handOver(page.documents, { sealed: toBase64url(sealed), to: wanted.to });
+  const { key, sets, to } = wanted;
+  const keys = await obtainKeys(page, sets);
+  const sealed = await sealDocumentKeys(key, page.documents, keys);
+  handOver(page.documents, { sealed: toBase64url(sealed), key: toBase64url(key), to });
 }
 
 /** In the body of a form: an address would stay in the history of the window, where published scripts can read it. */
@@ -71,5 +73,7 @@ run().catch((error: unknown) => {
   const code = codeOf(error);
   // The session has ended meanwhile: the same address asks for signing in.
   if (code === 'not-signed-in') location.reload();
+  // A page was on show before.
+  else if (wanted && location.search === SILENT) location.replace(page.documents + wanted.to);
   else show(code);
 });

@@ -9,6 +9,8 @@ export interface VaultData {
   readonly documents: string;
   /** Root id of the publisher. */
   readonly publisher: KeyId;
+  /** Nobody is signed in. */
+  readonly isVisitor: boolean;
   /** Sets that the reader may read, newest first. */
   readonly sets: readonly KeyId[];
   /** What those are called that have a title, by id. */
@@ -34,6 +36,7 @@ export class KeyServerRefusal extends Error {
 /** Reads the page that has this script. */
 export function readPage(): VaultData {
   const {
+    visitor,
     documents = '',
     publisher = '',
     sets = '',
@@ -49,6 +52,7 @@ export function readPage(): VaultData {
     vault: location.origin,
     documents,
     publisher,
+    isVisitor: visitor !== undefined,
     sets: sets.split(',').filter(Boolean),
     titles: JSON.parse(titles) as Record<string, string>,
     pair: snapshot && timestamp ? { snapshot, timestamp } : undefined,

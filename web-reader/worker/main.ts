@@ -29,7 +29,7 @@ scope.addEventListener('fetch', (event) => {
   }
   // What is not read, the origin refuses.
   if (!['GET', 'HEAD'].includes(request.method)) return;
-  event.respondWith(reader.answer(request));
+  event.respondWith(reader.answer(request, event.clientId));
   if (request.mode !== 'navigate') return;
   scripts ??= keepScripts().catch(() => undefined);
   event.waitUntil(scripts);

@@ -1,4 +1,6 @@
 /** Answers for the site that is read at this origin: its publication says what there is at an address, and nothing else is shown. */
+
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { CodedError, reasonOf } from '../../core/errors.ts';
 import type { SetKeyHandle } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';
@@ -11,16 +13,15 @@ import { noticePage, type RefusalLook } from '../../reading/refusal-page.ts';
 import { WebReaderError } from '../errors.ts';
 import { macOf, type OriginStore, openStore, STATE } from '../store.ts';
 import { answerDocument } from './answer.ts';
+import { MissingKeys } from './missing-keys.ts';
 import { isOpened } from './opened.ts';
 import { pageFor, refusalFor } from './pages.ts';
 import { BrowserPublication, nowInSeconds } from './publication.ts';
-import { requestKeys } from './request.ts';
 import { scope } from './scope.ts';
 import { withSheet } from './sheet.ts';
 import { type ReadSite, StoredSite } from './site.ts';
 
-/** Milliseconds: for which the vault is not asked again for a set, and between two notices. */
-const ANSWER_COUNTS_FOR = 30_000;
+/** Milliseconds between two notices. */
 const NOTICE_INTERVAL = 43_200_000;
 
 /** What the worker's own pages are made of. */
@@ -33,14 +34,14 @@ export interface Session {
 interface Parts {
   readonly store: OriginStore;
   readonly known: StoredSite;
+  readonly missingKeys: MissingKeys;
   readonly publication: BrowserPublication;
 }
 
 interface Visit extends Session {
   readonly request: Request;
-  /** Path and query; `to` has the fragment too. */
-  readonly target: string;
-  readonly to: string;
+  /** Asks for the key of a set. @returns what to answer meanwhile; `undefined` where it arrived, or will not */
+  readonly askForKey: (set: KeyId) => Promise<Response | undefined>;
   readonly freshness: Freshness;
   /** The publication as it was, where that is shown: only what is kept here. */
   readonly past: (PastPublication & { readonly reason: unknown }) | undefined;
@@ -61,11 +62,11 @@ export class WebReader {
   }
 
   /** The answer to a GET or HEAD for anything of this origin: a document of the publication, or why it is not shown. */
-  async answer(request: Request): Promise<Response> {
-    const { pathname, search, hash } = new URL(request.url);
+  async answer(request: Request, clientId: string): Promise<Response> {
+    const { pathname, search } = new URL(request.url);
     const target = pathname + search;
     try {
-      return await this.#answer(request, target, target + hash);
+      return await this.#answer(request, target, clientId);
     } catch (error) {
       const known = error instanceof CodedError ? error : unforeseen(error);
       return refusalFor(known, request, target, await this.masthead());
@@ -90,13 +91,19 @@ export class WebReader {
   async read(session: Session, found: Pick<FoundDocument, 'entry' | 'path'>): Promise<Response> {
     const freshness = await session.publication.current();
     const request = new Request(urlPathOf(found.path));
-    return show({ ...session, request, target: '', to: '', freshness, past: undefined }, { ...found, status: 200 });
+    const askForKey = async () => undefined;
+    return show({ ...session, request, askForKey, freshness, past: undefined }, { ...found, status: 200 });
   }
 
-  async #answer(request: Request, target: string, to: string): Promise<Response> {
-    const { store, known, publication } = await this.#open();
+  async #answer(request: Request, target: string, clientId: string): Promise<Response> {
+    const { store, known, missingKeys, publication } = await this.#open();
     const [site, { freshness, past }] = await Promise.all([known.read(), judge(publication, request)]);
-    const visit = { store, site, publication, request, target, to, freshness, past };
+    const askForKey = async (set: KeyId) => {
+      if (!isOpened(request)) return void (await missingKeys.forPage(set, { referrer: request.referrer, clientId }));
+      const address = await missingKeys.forWindow(set, target + new URL(request.url).hash);
+      return address === undefined ? undefined : redirect(303, address, 'no-store');
+    };
+    const visit = { store, site, publication, request, askForKey, freshness, past };
     const opener = isOpened(request) ? 'window' : 'page';
     const asked = { method: request.method, target, opener, isFromHere: isFromHere(request) } as const;
     const read = {
@@ -123,7 +130,8 @@ export class WebReader {
       (store) => {
         const known = new StoredSite(store);
         const hosts = async () => (await known.read()).content;
-        return { store, known, publication: new BrowserPublication(store, hosts) };
+        const publication = new BrowserPublication(store, hosts);
+        return { store, known, missingKeys: new MissingKeys(store), publication };
       },
       (error: unknown) => {
         this.#parts = undefined;
@@ -146,16 +154,17 @@ async function judge(publication: BrowserPublication, { cache }: Request): Promi
 }
 
 async function show(visit: Visit, { path, entry, status }: FoundDocument): Promise<Response> {
-  const { request, publication, store, freshness, past } = visit;
+  const { request, askForKey, publication, store, freshness, past } = visit;
   const { set } = entry;
   const now = past?.time ?? nowInSeconds();
   if (set !== undefined) {
-    const key = await store.keys.find(set);
-    const isUsable = key !== undefined && key.notBefore <= now && now <= key.notAfter;
-    const asking = !past && !isUsable && isOpened(request) && (await askForKey(visit, set));
-    if (asking) return asking;
-    if (!past && !isUsable) await sayWhy(store, set);
-    if (key === undefined) throw new ObjectError('key-missing', 'there is no key for the set of this document');
+    if (!past && !(await hasKey(store, set, now))) {
+      const asking = await askForKey(set);
+      if (asking) return asking;
+      if (!(await hasKey(store, set, now))) await sayWhy(store, set);
+    }
+    if (!(await store.keys.find(set)))
+      throw new ObjectError('key-missing', 'there is no key for the set of this document');
   }
   const { key: publisherKey } = await publication.publisher();
   const context = { now, findKey: (id: string) => findKey(store, id) };
@@ -171,6 +180,11 @@ async function show(visit: Visit, { path, entry, status }: FoundDocument): Promi
   });
 }
 
+async function hasKey(store: OriginStore, set: KeyId, now: number): Promise<boolean> {
+  const key = await store.keys.find(set);
+  return key !== undefined && key.notBefore <= now && now <= key.notAfter;
+}
+
 /** A key as a handle: its bytes do not come out. It was compared with its id where it arrived; another key opens nothing of this set. */
 async function findKey(store: OriginStore, id: string): Promise<SetKeyHandle | undefined> {
   const found = await store.keys.find(id);
@@ -179,23 +193,10 @@ async function findKey(store: OriginStore, id: string): Promise<SetKeyHandle | u
   return { id: found.id, notBefore, notAfter, handle: macOf(key) };
 }
 
-/** Leads a window to where keys are had. `undefined`: it was answered for this set a moment ago, and not with a key that is good here. */
-async function askForKey({ store, to }: Visit, set: string): Promise<Response | undefined> {
-  const answered = (await store.state.get(STATE.answered)) as Readonly<Record<string, number>> | undefined;
-  const since = Date.now() - (answered?.[set] ?? 0);
-  if (since >= 0 && since < ANSWER_COUNTS_FOR) return undefined;
-  const { keys, reading = '' } = scope.wisprSite;
-  const address = keys
-    ? `${keys}#${new URLSearchParams({ to, sets: set })}`
-    : await requestKeys(store, reading, to, [set]);
-  return redirect(303, address, 'no-store');
-}
-
 /** Published scripts can write what is read here: it chooses words, and nothing else. @throws WebReaderError the reason why the vault gave no key */
-async function sayWhy(store: OriginStore, set: string): Promise<void> {
-  const kept = await store.state.get(STATE.refused);
-  const refused: readonly { id?: unknown; reason?: unknown }[] = Array.isArray(kept) ? kept : [];
-  const reason = REASONS.find((each) => refused.some((one) => one?.id === set && one.reason === each));
+async function sayWhy(store: OriginStore, set: KeyId): Promise<void> {
+  const asked = await store.asked.find(set);
+  const reason = REASONS.find((each) => each === asked?.reason);
   if (reason !== undefined) throw new WebReaderError(reason, 'the key of this document was refused');
 }
 

@@ -1,6 +1,16 @@
 /** Members of its global scope that the worker uses. TypeScript has them in a library that excludes that of pages. */
 
+/** A window, or a frame in one. */
+export interface WorkerWindow {
+  readonly id: string;
+  readonly frameType: string;
+  readonly url: string;
+  navigate(url: string): Promise<unknown>;
+}
+
 export interface FetchEvent extends Event {
+  /** Of the page, frame or worker that asks; empty for a window that is opened. */
+  readonly clientId: string;
   readonly request: Request;
   respondWith(response: Promise<Response>): void;
   /** Keeps the worker alive for it, as long as the browser lets it. */
@@ -22,6 +32,7 @@ interface WorkerScope {
     readonly scripts?: OwnScripts;
     readonly site: string;
   };
+  readonly clients: { matchAll(options: { type: 'window' }): Promise<readonly WorkerWindow[]> };
   readonly registration: ServiceWorkerRegistration;
   addEventListener(type: 'install', listener: () => void): void;
   addEventListener(type: 'fetch', listener: (event: FetchEvent) => void): void;

@@ -15,7 +15,7 @@ export interface ReadSite {
   readonly content: readonly string[];
 }
 
-const FILE = '/-/site.json';
+export const SITE_FILE = '/-/site.json';
 
 /** Bytes. */
 const LONGEST = 16_384;
@@ -79,13 +79,13 @@ async function fetchSite(): Promise<ReadSite> {
   try {
     const { origin } = scope.location;
     const wish = { maximumLength: LONGEST, milliseconds: TIMEOUT, cache: 'no-cache' } as const;
-    const bytes = (await fetchSmall({ origin, path: FILE, ...wish })) ?? new Uint8Array();
+    const bytes = (await fetchSmall({ origin, path: SITE_FILE, ...wish })) ?? new Uint8Array();
     const value: unknown = bytes.length > LONGEST ? undefined : JSON.parse(fromUtf8(bytes) ?? '');
     if (isReadSite(value)) return value;
   } catch (cause) {
-    throw new WebReaderError('site-unavailable', `${FILE} cannot be fetched`, { cause });
+    throw new WebReaderError('site-unavailable', `${SITE_FILE} cannot be fetched`, { cause });
   }
-  throw new WebReaderError('site-unavailable', `${FILE} is not of the form that it should have`);
+  throw new WebReaderError('site-unavailable', `${SITE_FILE} is not of the form that it should have`);
 }
 
 function isReadSite(value: unknown): value is ReadSite {

@@ -12,6 +12,7 @@ export const KEYS = 'https://keys.news.example';
 export const VAULT = 'https://read.news.example';
 export const CONTENT = 'https://pages.news.example';
 const HTML = 'text/html; charset=utf-8';
+const APP = '<title>App</title><h1>App</h1><img src="app.svg" alt=""><script src="app.js"></script>';
 const LETTER = '<title>Letter</title><h1>Letter</h1><p style="height: 3000px"></p><h2 id="end">End</h2>';
 
 export interface Vault {
@@ -30,13 +31,16 @@ export interface Vault {
 
 export async function startVault(): Promise<Vault> {
   const rig = await startWebReaderRig();
-  for (const [path, content, set] of [
+  for (const [path, content, set, mediaType = HTML] of [
     ['/index.html', '<title>Front</title><h1>Front</h1><a href="letter.html">Letter</a>', undefined],
     ['/evil.html', '<title>Evil</title><body><h1>Evil</h1>', undefined],
     ['/letter.html', LETTER, 'day-1'],
     ['/second.html', '<title>Second</title><h1>Second</h1>', 'day-2'],
+    ['/app.html', APP, undefined],
+    ['/app.js', 'document.title += " started"', 'day-1', 'text/javascript'],
+    ['/app.svg', '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>', 'day-1', 'image/svg+xml'],
   ] as const)
-    await publish(rig.publisher, rig.host, { path, content, mediaType: HTML, ...(set && { set }) });
+    await publish(rig.publisher, rig.host, { path, content, mediaType, ...(set && { set }) });
   const elsewhere = createServer((_request, response) =>
     response.setHeader('content-type', HTML).end('<title>Elsewhere</title>'),
   );
@@ -103,7 +107,7 @@ export async function clearKeys(page: Page): Promise<void> {
     open.onsuccess = () => {
       const change = open.result.transaction(['keys', 'state'], 'readwrite');
       change.objectStore('keys').clear();
-      change.objectStore('state').delete('answered');
+      change.objectStore('state').delete(IDBKeyRange.bound('asked ', 'asked ~'));
       change.oncomplete = () => resolve(open.result.close());
     };
   })`);

@@ -1,0 +1,132 @@
+/** Asks for keys that are missing, for windows and for what their pages load: docs/spec/web-reader.md, "The bounce", step 1, and "Key files". */
+import type { KeyId } from '../../core/crypto/key-id.ts';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
+import { READING_SITE_PAGES } from '../../core/site/path.ts';
+import { addressOfVault } from '../bounce.ts';
+import { fetchKeys, isStoredInvitation, storeKeys } from '../key-file.ts';
+import { storablePair } from '../pair.ts';
+import { type OriginStore, STATE } from '../store.ts';
+import { scope, type WorkerWindow } from './scope.ts';
+import { SITE_FILE } from './site.ts';
+
+/** Milliseconds: for which an answer counts for windows, and for what pages load; and for which one that never came is waited for. */
+const WINDOW_COUNTS_FOR = 30_000;
+const PAGE_COUNTS_FOR = 43_200_000;
+const WAITED_FOR = 300_000;
+/** Milliseconds in which what a page loads is gathered, to be asked for at once. */
+const GATHERING = 50;
+/** The longest wait for the vault, before a page that is on show is led there. */
+const VAULT_PATIENCE = 5_000;
+
+/** What a request of a page says of the window that it is for. */
+export type PageRequest = Pick<Request, 'referrer'> & { readonly clientId: string };
+
+export class MissingKeys {
+  readonly #store: OriginStore;
+  /** By window, what its page waits for. */
+  readonly #leading = new Map<string, { readonly sets: Set<KeyId>; readonly left: Promise<void> }>();
+  #fetching: Promise<boolean> | undefined;
+
+  constructor(store: OriginStore) {
+    this.#store = store;
+  }
+
+  /**
+   * Asks for the key of a document that a window opens.
+   *
+   * @param to - path, query and fragment
+   * @returns where to lead the window; `undefined` where the key arrived, or was asked for a moment ago
+   */
+  async forWindow(set: KeyId, to: string): Promise<string | undefined> {
+    if (!(await this.#isDue(set, WINDOW_COUNTS_FOR, 0))) return undefined;
+    const { keys, reading = '' } = scope.wisprSite;
+    if (!keys) return this.#bounceTo(reading, to, [set]);
+    return (await this.#fetchFile(set)) ? undefined : `${keys}#${new URLSearchParams({ to, sets: set })}`;
+  }
+
+  /** Asks for the key of what a page loads. Its window is led to the vault and back, in silence, and loads the page again: the vault is in no frame. */
+  async forPage(set: KeyId, request: PageRequest): Promise<void> {
+    if (!navigator.onLine || !(await this.#isDue(set, PAGE_COUNTS_FOR, WAITED_FOR))) return;
+    const { keys } = scope.wisprSite;
+    if (keys) return void (await this.#fetchFile(set));
+    const window = await windowOf(request);
+    if (!window) return;
+    const waiting = this.#leading.get(window.id);
+    if (waiting) {
+      waiting.sets.add(set);
+      return waiting.left;
+    }
+    const sets = new Set([set]);
+    const left = this.#lead(window, sets).finally(() => this.#leading.delete(window.id));
+    this.#leading.set(window.id, { sets, left });
+    return left;
+  }
+
+  async #isDue(set: KeyId, answered: number, waited: number): Promise<boolean> {
+    const asked = await this.#store.asked.find(set);
+    const since = Date.now() - Number(asked?.at ?? 0);
+    return !(since >= 0 && since < (asked?.isAnswered ? answered : waited));
+  }
+
+  async #lead(window: WorkerWindow, sets: ReadonlySet<KeyId>): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, GATHERING));
+    const { reading = '' } = scope.wisprSite;
+    if (!(await isReachable())) return;
+    const { pathname, search, hash } = new URL(window.url);
+    const address = await this.#bounceTo(reading, pathname + search + hash, [...sets], true);
+    const at = Date.now();
+    for (const set of sets) await this.#store.asked.put(set, { at, isAnswered: false });
+    await window.navigate(address).catch(() => undefined);
+  }
+
+  /** @throws DOMException `NotSupportedError` where the browser has no X25519 */
+  async #bounceTo(vault: string, to: string, sets: readonly KeyId[], isSilent = false): Promise<string> {
+    const { pair, stored } = await storablePair();
+    const key = await x25519PublicKey(pair);
+    await this.#store.pending.put(toBase64url(key), { pair: stored, sets, begun: Date.now() });
+    return addressOfVault(vault, { key, sets, to }, isSilent);
+  }
+
+  /** @returns whether this browser's invitation still has a file */
+  async #fetchFile(set: KeyId): Promise<boolean> {
+    this.#fetching ??= this.#fetchFileOnce().finally(() => {
+      this.#fetching = undefined;
+    });
+    const isThere = await this.#fetching;
+    await this.#store.asked.put(set, { at: Date.now(), isAnswered: isThere });
+    return isThere;
+  }
+
+  async #fetchFileOnce(): Promise<boolean> {
+    const kept = await this.#store.state.get(STATE.invitation);
+    if (!isStoredInvitation(kept)) return false;
+    const keys = await fetchKeys(kept, scope.wisprSite).catch(() => undefined);
+    if (keys) await storeKeys(this.#store, keys, []);
+    return keys !== undefined;
+  }
+}
+
+/**
+ * Whether the key server answers: a page is not left for what the browser would say of an address that does not. It is asked here, for its answers at
+ * the vault are for the vault's own pages.
+ */
+function isReachable(): Promise<boolean> {
+  const asking = fetch(SITE_FILE, { cache: 'no-store', signal: AbortSignal.timeout(VAULT_PATIENCE) });
+  return asking.then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
+
+/** The window that shows the page. Of a frame or a worker, browsers do not say: the one that refers to it, or that was looked at last. */
+async function windowOf({ clientId, referrer }: PageRequest): Promise<WorkerWindow | undefined> {
+  const all = await scope.clients.matchAll({ type: 'window' });
+  const windows = all.filter(
+    ({ frameType, url }) =>
+      frameType === 'top-level' && !url.startsWith(`${scope.location.origin}${READING_SITE_PAGES}/`),
+  );
+  return (
+    windows.find(({ id }) => id === clientId) ?? windows.find(({ url }) => url.split('#')[0] === referrer) ?? windows[0]
+  );
+}
