@@ -12,7 +12,7 @@ import type { Subscriber } from '../subscriptions/subscribers.ts';
 import type { OwnPages } from './own-pages.ts';
 import { leavingPage } from './pages.ts';
 import type { ProgramVersion } from './program.ts';
-import type { ReadingCookie } from './session-cookie.ts';
+import type { FlowCookie, ReadingCookie } from './session-cookie.ts';
 import { rememberBrowser, type SignInLimits } from './sign-in-limits.ts';
 
 /** The document that signing in leads to in the end. */
@@ -24,8 +24,8 @@ export function wantedBy(to: string, { origin, documents }: Pick<AccountPages, '
 /** What the pages need where mail is sent. */
 export interface ReadingMail {
   readonly mailer: Mailer;
-  /** Holds the secret of the browser that asked for a code. */
-  readonly cookie: ReadingCookie;
+  /** Holds the secrets of the browser that asked for codes. */
+  readonly cookie: FlowCookie;
   readonly signUp: SignUpConfig | undefined;
 }
 

@@ -101,7 +101,7 @@ async function askForCode(
   const addressee = addresseeOf(wish, name, found, present);
   const { purpose, subscriber } = addressee ?? { purpose: wish, subscriber: undefined };
   const { secret, code } = await createMailCode(pages.state, { purpose, name, subscriber, target });
-  mail.cookie.set(response, secret);
+  mail.cookie.add(request, response, secret);
   response.redirect(303, '/-/mail');
   if (!addressee) return;
   const signsIn = purpose === 'sign-in' && subscriber !== undefined;
@@ -147,7 +147,7 @@ async function sendCodePage(
   status: number,
   problem?: 'over' | 'wrong',
 ): Promise<void> {
-  const asked = await findMailCode(pages.state, cookie.read(request) ?? '');
+  const asked = await findMailCode(pages.state, cookie.read(request));
   const page = { problem: asked ? problem : 'over', name: asked?.name ?? '' } as const;
   response
     .status(status)
@@ -157,11 +157,13 @@ async function sendCodePage(
 
 async function acceptCode(pages: AccountPages, mail: ReadingMail, request: Request, response: Response): Promise<void> {
   const present = await subscriberOf(pages, request);
-  const taken = await useMailCode(pages.state, mail.cookie.read(request) ?? '', field(request, 'code'), (found) =>
-    useCode(pages, mail, found, present),
-  );
+  const secrets = mail.cookie.read(request);
+  const taken = await useMailCode(pages.state, secrets, field(request, 'code'), async (found, secret) => {
+    const used = await useCode(pages, mail, found, present);
+    return used === 'over' ? used : { ...used, secret };
+  });
   if (taken === 'wrong' || taken === 'over') return sendCodePage(pages, mail, request, response, 403, taken);
-  mail.cookie.clear(response);
+  mail.cookie.remove(request, response, taken.secret);
   if (taken.session) await beginSession(pages, request, response, taken.session);
   response.redirect(303, taken.target);
   if (taken.moved === undefined) return;

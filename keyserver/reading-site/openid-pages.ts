@@ -8,21 +8,22 @@ import { queryOf } from '../http/forms.ts';
 import { limitFailures } from '../http/limits.ts';
 import type { OpenIdSignIn } from '../sign-in/openid-configuration.ts';
 import { signInPerson } from '../sign-in/openid-identities.ts';
+import { isFlowOf } from '../sign-in/openid-provider.ts';
 import { sendSignIn } from './account-pages.ts';
 import { type AccountPages, beginSession } from './account-session.ts';
 import { documentLimit, openedOnly, refuseTooMany } from './own-pages.ts';
 import type { RefusedSignIn } from './pages.ts';
-import { type ReadingCookie, sameOriginOnly } from './session-cookie.ts';
+import { type FlowCookie, sameOriginOnly } from './session-cookie.ts';
 
 const BACK = '/-/openid/back';
-/** Characters: browsers keep cookies of 4,096. */
+/** Characters: of a cookie, browsers keep 4,096. */
 const MAXIMUM_TARGET_LENGTH = 2800;
 
 export interface OpenIdPages extends AccountPages {
   readonly openid: OpenIdSignIn;
   readonly log: Logger;
-  /** Holds the browser's secret, and where the person wanted to go. */
-  readonly way: ReadingCookie;
+  /** Holds the browser's secrets, each with where the person wanted to go. */
+  readonly way: FlowCookie;
 }
 
 /** Adds both routes to the reading site. */
@@ -46,21 +47,23 @@ async function sendAway(pages: OpenIdPages, request: Request, response: Response
   const to = wanted.length > MAXIMUM_TARGET_LENGTH ? '/' : wanted;
   try {
     const { url, secret } = await openid.provider.begin(origin + BACK);
-    way.set(response, `${secret}.${Buffer.from(to).toString('base64url')}`);
+    way.add(request, response, `${secret}.${Buffer.from(to).toString('base64url')}`);
     response.redirect(303, url.href);
   } catch (error) {
     await refuse(pages, response, to, error);
   }
 }
 
-/** The cookie is used up by the first who comes back. */
+/** A flow is used up when its window comes back. */
 async function acceptReturn(pages: OpenIdPages, request: Request, response: Response): Promise<void> {
   const { origin, state, openid, way } = pages;
-  const [secret = '', target = ''] = (way.read(request) ?? '').split('.');
+  const current = new URL(request.originalUrl, origin);
+  const flow = way.read(request).find((each) => isFlowOf(each.split('.')[0] ?? '', current)) ?? '';
+  const [secret = '', target = ''] = flow.split('.');
   const to = localTarget(Buffer.from(target, 'base64url').toString(), origin);
-  way.clear(response);
+  way.remove(request, response, flow);
   try {
-    const person = await openid.provider.person(secret, new URL(request.originalUrl, origin));
+    const person = await openid.provider.person(secret, current);
     await beginSession(pages, request, response, await signInPerson(state, person, openid.plan));
     response.redirect(303, to);
   } catch (error) {

@@ -8,6 +8,9 @@ import { MAIL_CODE_LIFETIME } from '../sign-in/mail-codes.ts';
 
 /** Seconds that a person may take at the OpenID provider. */
 const OPENID_LIFETIME = 900;
+/** Flows of one kind that a browser has under way; characters of a cookie, of which browsers keep 4,096 with its name. */
+const MOST_FLOWS = 4;
+const MAXIMUM_COOKIE_LENGTH = 3_900;
 
 export interface ReadingCookie {
   readonly read: (request: Request) => string | undefined;
@@ -30,9 +33,9 @@ export function entryCookie(origin: string): ReadingCookie {
   return cookieOf(origin, '-entry');
 }
 
-/** Holds the secret of a browser that asked for a code by mail. */
-export function mailCookie(origin: string): ReadingCookie {
-  return cookieOf(origin, '-mail', { maxAge: MAIL_CODE_LIFETIME * 1000 });
+/** Holds the secrets of a browser that asked for codes by mail. */
+export function mailCookie(origin: string): FlowCookie {
+  return flowsIn(cookieOf(origin, '-mail', { maxAge: MAIL_CODE_LIFETIME * 1000 }));
 }
 
 /** Holds the mark of a known browser. */
@@ -41,8 +44,36 @@ export function knownBrowserCookie(origin: string): ReadingCookie {
 }
 
 /** Holds what a browser has to bring back from the OpenID provider. */
-export function openIdCookie(origin: string): ReadingCookie {
-  return cookieOf(origin, '-openid', { maxAge: OPENID_LIFETIME * 1000 });
+export function openIdCookie(origin: string): FlowCookie {
+  return flowsIn(cookieOf(origin, '-openid', { maxAge: OPENID_LIFETIME * 1000 }));
+}
+
+/** What several windows of a browser have begun side by side; each flow has its own secret. */
+export interface FlowCookie {
+  /** Newest first. */
+  readonly read: (request: Request) => readonly string[];
+  /** Adds one; where there is no room, the oldest go. @param flow - without `~` */
+  readonly add: (request: Request, response: Response, flow: string) => void;
+  readonly remove: (request: Request, response: Response, flow: string) => void;
+}
+
+function flowsIn(cookie: ReadingCookie): FlowCookie {
+  const read = (request: Request) => cookie.read(request)?.split('~') ?? [];
+  const keep = (response: Response, flows: readonly string[]) =>
+    flows.length > 0 ? cookie.set(response, flows.join('~')) : cookie.clear(response);
+  return {
+    read,
+    add: (request, response, flow) => {
+      const flows = [flow, ...read(request)].slice(0, MOST_FLOWS);
+      while (flows.length > 1 && flows.join('~').length > MAXIMUM_COOKIE_LENGTH) flows.pop();
+      keep(response, flows);
+    },
+    remove: (request, response, flow) =>
+      keep(
+        response,
+        read(request).filter((each) => each !== flow),
+      ),
+  };
 }
 
 /**

@@ -91,19 +91,42 @@ export async function createMailLink(state: KeyServerState, secret: string, subs
   });
 }
 
-/** What a browser has asked for, while that can be answered. */
-export async function findMailCode(state: KeyServerState, secret: string): Promise<OpenMailCode | undefined> {
-  const bytes = fromBase64url(secret, SECRET_LENGTH);
-  return bytes && findRow(state, bytes);
+/** What a browser has asked for last, while that can be answered. @param secrets - of the browser, newest first */
+export async function findMailCode(
+  state: KeyServerState,
+  secrets: readonly string[],
+): Promise<OpenMailCode | undefined> {
+  for (const secret of secrets) {
+    const bytes = fromBase64url(secret, SECRET_LENGTH);
+    const found = bytes && (await findRow(state, bytes));
+    if (found) return found;
+  }
+  return undefined;
 }
 
 /**
- * Takes a code, which is used up if it is right.
+ * Takes a code, which is used up if it is right. A wrong one counts for everything that the browser has asked for.
  *
+ * @param secrets - of the browser, one for each code that it asked for
  * @param use - what the code is for, in the same transaction
  * @returns what `use` did; `wrong`: it can be tried again; `over`: it cannot be
  */
 export async function useMailCode<Result>(
+  state: KeyServerState,
+  secrets: readonly string[],
+  code: string,
+  use: (found: OpenMailCode, secret: string) => Promise<Result>,
+): Promise<Result | 'over' | 'wrong'> {
+  let refused: 'over' | 'wrong' = 'over';
+  for (const secret of secrets) {
+    const taken = await tryMailCode(state, secret, code, (found) => use(found, secret));
+    if (taken === 'wrong') refused = 'wrong';
+    else if (taken !== 'over') return taken;
+  }
+  return refused;
+}
+
+async function tryMailCode<Result>(
   state: KeyServerState,
   secret: string,
   code: string,

@@ -132,6 +132,11 @@ export class OpenIdProvider {
   }
 }
 
+/** Whether an address that the provider leads back to belongs to the flow of a secret. */
+export function isFlowOf(secret: string, current: URL): boolean {
+  return flowOf(secret).state === current.searchParams.get('state');
+}
+
 /** Nothing of it leads to the secret, or to another part. */
 function flowOf(secret: string): { state: string; nonce: string; verifier: string } {
   const part = (label: string) => toBase64url(digest(`openid ${label}`, secret));

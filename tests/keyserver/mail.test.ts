@@ -62,6 +62,18 @@ it('signs in by the code of a mail, once, and leads to the headline that was wan
   expect((await again.post('/-/mail-code', { code })).status).toBe(403);
 });
 
+it('takes the codes that two windows of a browser asked for, in any order', async () => {
+  for (const name of ['zoe@example.org', 'zita@example.org']) await rig.invite({ name });
+  const visitor = browser();
+  const first = codeIn(await ask(visitor, 'zoe@example.org', '/one.html'));
+  const second = codeIn(await ask(visitor, 'zita@example.org', '/two.html'));
+  for (const [code, to] of [
+    [first, '/one.html'],
+    [second, '/two.html'],
+  ] as const)
+    expect((await visitor.post('/-/mail-code', { code })).headers.location).toBe(to);
+});
+
 it('attack 46: a code is refused in another browser, after five wrong ones, and after ten minutes', async () => {
   await rig.invite({ name: 'bert@example.org' });
   const visitor = browser();

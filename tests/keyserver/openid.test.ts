@@ -68,6 +68,16 @@ describe('a verified mail address', () => {
     expect(text).toContain('Weekday paper');
   });
 
+  it('signs in in each of several windows that began side by side, back to the page of each', async () => {
+    provider.person = ada;
+    const reader = createReader(rig.server);
+    const begun = [];
+    for (const each of ['/1', '/2', '/3']) begun.push(await begin(reader, `?to=${each}`));
+    const found = [];
+    for (const at of begun) found.push((await reader.get(await sign(at), FOREIGN_PAGE)).headers.location);
+    expect(found).toEqual(['/1', '/2', '/3']);
+  });
+
   it('is not asked for again: the identity counts, by whatever name', async () => {
     const before = await subscribers();
     provider.person = { ...ada, email: 'other@example.org' };
