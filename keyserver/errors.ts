@@ -162,6 +162,10 @@ export const KEY_SERVER_ERRORS = {
     means: 'the database is missing, damaged, altered or from a newer wispr; it was not touched',
     remedy: 'restore a backup, update wispr, or set `data` or `database`; find out who wrote to it',
   },
+  'store-busy': {
+    means: 'another program holds the database, for longer than the key server waits',
+    remedy: 'end that program, which `fuser {file}` names, and try again',
+  },
   'backup-unusable': {
     means: 'a daily copy cannot be restored: the database is damaged, or the master key is missing or another',
     remedy: 'put the master key back; or stop the key server, and restore the newest copy that is good',

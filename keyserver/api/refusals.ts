@@ -23,6 +23,7 @@ const STATUS: Partial<Record<KeyServerErrorCode, number>> = {
   'bundle-older': 409,
   'publisher-key-changed': 409,
   'timestamp-key-unusable': 409,
+  'store-busy': 503,
   'clock-off': 503,
   busy: 503,
   'mail-failed': 503,

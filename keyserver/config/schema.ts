@@ -149,7 +149,7 @@ export const configuration = z
     tls: tls.optional(),
     trustedProxies: z.array(network).default([]).meta({
       description:
-        'Addresses and networks of proxies in front, which pass `Host` on: their `X-Forwarded-For` is believed, and only they may use a listener without `tls`.',
+        'Addresses and networks of proxies in front, which pass `Host` on: their `X-Forwarded-For`, or else `Forwarded`, is believed, and only they may use a listener without `tls`.',
     }),
     reading: z
       .strictObject({

@@ -7,6 +7,9 @@ import type { RequestLimits } from '../config/limits.ts';
 import { type IsTrustedProxy, trustedProxies } from './client-address.ts';
 import { limitRequests } from './limits.ts';
 
+/** Characters of a foreign host that the log shows. */
+const MAXIMUM_HOST_LENGTH = 255;
+
 export interface AppOptions {
   /** The origin that readers use. */
   readonly origin: string;
@@ -37,9 +40,10 @@ export function createApp(
   app.disable('x-powered-by').disable('etag').set('query parser', false).set('trust proxy', options.isTrustedProxy);
   app.set('is shared', trustedProxies(options.limits.sharedNetworks));
   app.set('env', 'production'); // where an error handler fails, Express shows readers a stack otherwise
-  const { host } = new URL(options.origin);
+  const { host, port, protocol } = new URL(options.origin);
+  const hosts = port === '' ? [host, `${host}:${protocol === 'https:' ? 443 : 80}`] : [host];
   app.use(logRequest(options), securityHeaders(options), (request, response, next) => {
-    if (request.headers.host?.toLowerCase() === host) next();
+    if (hosts.includes(request.headers.host?.toLowerCase() ?? '')) next();
     else misdirected(request, response);
   });
   const limit = limitRequests(options.limits.requestsPerAddress, refuseTooMany);
@@ -51,16 +55,18 @@ export function createApp(
   return app;
 }
 
-/** One line a request: what was asked for by its pattern, how it ended, and how long it took. */
+/** One line a request: what was asked for by its pattern, how it ended, and how long it took; the host too, where it is another one. */
 function logRequest({ log, count }: AppOptions) {
   return (request: Request, response: Response, next: NextFunction) => {
     const start = performance.now();
     response.once('close', () => {
       const route: string = response.locals.route ?? request.route?.path ?? 'none';
       const ms = Math.round(performance.now() - start);
+      const { statusCode: status } = response;
       const cut = response.writableFinished ? {} : { cut: true };
-      count(route, response.statusCode);
-      log.info({ method: request.method, route, status: response.statusCode, ms, ...cut }, 'request');
+      const host = status === 421 ? { host: request.headers.host?.slice(0, MAXIMUM_HOST_LENGTH) } : {};
+      count(route, status);
+      log.info({ method: request.method, route, status, ms, ...cut, ...host }, 'request');
     });
     next();
   };

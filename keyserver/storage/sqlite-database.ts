@@ -203,10 +203,10 @@ async function whenFree<Result>(work: () => Result): Promise<Result> {
 function explained(error: unknown, path: string): unknown {
   if (!isSqliteError(error)) return error;
   if (saysDamaged(error)) return damaged(path, error.message, error);
-  return new KeyServerError('store-unusable', `the database ${path} cannot be used: ${databaseReason(error, path)}`, {
-    cause: error,
-    fields: { file: path },
-  });
+  const [code, what] = saysBusy(error)
+    ? (['store-busy', 'is held by another program'] as const)
+    : (['store-unusable', `cannot be used: ${databaseReason(error, path)}`] as const);
+  return new KeyServerError(code, `the database ${path} ${what}`, { cause: error, fields: { file: path } });
 }
 
 function damaged(path: string, what = 'no reason given', cause?: Error): KeyServerError {

@@ -13,11 +13,29 @@ it.each([
   ['127.0.0.1', '198.51.100.9, 203.0.113.1 , 192.0.2.200', '203.0.113.1', 'the last that is no trusted proxy'],
   ['127.0.0.1', '192.0.2.129, 192.0.2.200', '192.0.2.129', 'nothing but proxies'],
   ['2001:db8:1::7', '2001:db8:2:3ff::1', '2001:db8:2:300::/56', 'IPv6'],
-  ['127.0.0.1', '203.0.113.1:5678', '127.0.0.1', 'an address with a port'],
-  ['127.0.0.1', '[2001:db8:2::1]:5678', '127.0.0.1', 'an IPv6 address with a port'],
+  ['127.0.0.1', '203.0.113.1:5678', '203.0.113.1', 'an address with a port'],
+  ['127.0.0.1', '[2001:db8:2::1]:5678', '2001:db8:2::/56', 'an IPv6 address with a port'],
+  ['127.0.0.1', '[2001:db8:2::1]', '2001:db8:2::/56', 'an IPv6 address in brackets'],
+  ['127.0.0.1', 'fe80::1%eth0', 'fe80::/56', 'an address with a zone'],
+  ['127.0.0.1', '::ffff:203.0.113.1', '203.0.113.1', 'an IPv4 address written as IPv6'],
+  ['127.0.0.1', '203.0.113.9, 192.0.2.129:80', '203.0.113.9', 'a further proxy with a port'],
+  ['127.0.0.1', '203.0.113.1, 203.0.113.1:x', '127.0.0.1', 'an address with no port behind the colon'],
   ['127.0.0.1', 'unknown', '127.0.0.1', 'no address'],
   ['127.0.0.1', '', '127.0.0.1', 'an empty header'],
 ])('a request from %s with X-Forwarded-For %s is of %s: %s', (remoteAddress, forwarded, address, _case) => {
   const headers = { 'x-forwarded-for': forwarded };
   expect(clientAddress({ socket: { remoteAddress }, headers } as unknown as IncomingMessage, trusted)).toBe(address);
+});
+
+it.each([
+  ['for=203.0.113.1;proto=https;by=_proxy', '203.0.113.1', 'an address'],
+  ['for=198.51.100.9, For="[2001:db8:2::1]:4711";host="a;for=198.51.100.7"', '2001:db8:2::/56', 'IPv6 with a port'],
+  ['for="[2001:db8:3::1]", for="203.0.113.1:80", for=192.0.2.200', '203.0.113.1', 'a chain of proxies'],
+  ['for="x, for=203.0.113.1', '203.0.113.1', 'a quotation mark that a client left open'],
+  ['for=_hidden', '127.0.0.1', 'a name'],
+])('a request with Forwarded %s is of %s: %s', (forwarded, address, _case) => {
+  const from = (headers: object) =>
+    clientAddress({ socket: { remoteAddress: '127.0.0.1' }, headers } as unknown as IncomingMessage, trusted);
+  expect(from({ forwarded })).toBe(address);
+  expect(from({ forwarded, 'x-forwarded-for': '198.51.100.1' })).toBe('198.51.100.1');
 });

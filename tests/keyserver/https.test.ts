@@ -103,11 +103,18 @@ describe('with certificates', () => {
   });
 
   it('attack 61: answers under its own host only', async () => {
-    await withServer({}, async ({ keyServer: keys, reading: read, documents }) => {
+    await withServer({}, async ({ keyServer: keys, reading: read, documents }, _, log) => {
       const headers = { host: 'evil.example' };
       expect((await get(PAGES, documents, { path: '/', headers: { host: READ } })).statusCode).toBe(421);
       expect((await get(KEYS, keys, { headers })).statusCode).toBe(421);
       expect((await get(READ, read, { path: '/-/sign-in', headers })).statusCode).toBe(421);
+      await vi.waitFor(() => expect(log()).toContain('"status":421,"ms":'));
+      expect(log()).toContain('"host":"evil.example"');
+      for (const [host, status] of [
+        [`${READ.toUpperCase()}:443`, 200],
+        [`${READ}:80`, 421],
+      ] as const)
+        expect((await get(READ, read, { path: '/-/sign-in', headers: { host } })).statusCode).toBe(status);
     });
   });
 

@@ -12,6 +12,7 @@ import { forDevelopment, readConfig } from '../../keyserver/config/config.ts';
 import { configTemplate } from '../../keyserver/config/template.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { createMasterKey, readMasterKeys } from '../../keyserver/storage/master-key.ts';
+import { storeOf } from '../../keyserver/storage/state.ts';
 import { temporaryFolder, writeServerConfig } from '../support/keyserver-rig.ts';
 import { startProgram } from '../support/programs.ts';
 import { runWispr, startWispr } from '../support/wispr.ts';
@@ -370,6 +371,17 @@ describe('the key server refuses to start', () => {
       change(`PRAGMA user_version = 1; PRAGMA application_id = ${other}`);
       await expectRefusal('store-unusable', /is a database of another program/);
     }
+  });
+
+  it('calls a database that another program holds busy, which is no reason to restore a copy', async () => {
+    await setUp();
+    const [holder, other] = [1, 2].map(() => new DatabaseSync(file('keyserver.db'), { timeout: 0 }));
+    holder?.exec('BEGIN IMMEDIATE');
+    const store = await storeOf(forDevelopment(readConfig(file('keyserver.json'))));
+    const begin = async () => other?.exec('BEGIN IMMEDIATE');
+    const refused = await begin().catch((error) => store.explain(error));
+    expect(refused).toMatchObject({ code: 'store-busy', remedy: expect.stringContaining('keyserver.db') });
+    for (const each of [holder, other]) each?.close();
   });
 
   function change(sql: string): void {
