@@ -16,6 +16,7 @@ import { createSubscriber, invitationLink, inviteAgain, MAXIMUM_VALID_DAYS } fro
 import { beginSubscription, endSubscription } from '../readers/subscribing.ts';
 import { as, audit } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import { recordTelling } from '../subscriptions/kept-elsewhere.ts';
 import { listPlans } from '../subscriptions/plans.ts';
 import { MAXIMUM_SEATS, seatsOf } from '../subscriptions/seats.ts';
 import { checkSignature, eventId, MAXIMUM_EVENT_LENGTH, readStripeEvent } from '../subscriptions/stripe.ts';
@@ -26,7 +27,7 @@ import {
   parseSubscriberName,
   revokeSubscriber,
 } from '../subscriptions/subscribers.ts';
-import { plansOf, recordKeptElsewhere } from '../subscriptions/subscriptions.ts';
+import { plansOf } from '../subscriptions/subscriptions.ts';
 import { actingState, body, bytesOf, demandToken, refuseTooMany } from './answers.ts';
 import { refusalOf } from './refusals.ts';
 
@@ -174,8 +175,9 @@ export function addSubscriptionRoutes(app: Express, options: SubscriptionOptions
       if (!refusal || refusal.status >= 500) throw error;
       // Stripe would repeat it for days otherwise, and then send no more.
       const { code } = refusal;
+      const { missing } = (error as KeyServerError).fields ?? {};
       log.warn(
-        { code, event: eventId(bytesOf(request.body)) },
+        { code, event: eventId(bytesOf(request.body)), ...(missing && { missing }) },
         'an event of Stripe cannot be used: nothing was changed',
       );
       if (code !== 'revoked') state.counts.add(`stripe-unused ${code}`);
@@ -255,27 +257,31 @@ async function acceptStripe(
   bytes: Uint8Array,
 ): Promise<boolean> {
   const { database, now } = state;
-  const event = readStripeEvent(bytes);
-  if (!event) return false;
-  const { id: source, subscriber: named, prices, isPaid, ...told } = event;
+  const told = readStripeEvent(bytes);
+  if (!told) return false;
+  const { id, subscriber: named, prices, ...telling } = told;
+  const event = eventId(bytes);
+  if (named === undefined) {
+    log.warn({ event, missing: 'metadata.subscriber' }, 'an event of Stripe names no subscriber: nothing was changed');
+    return false;
+  }
   const name = parseSubscriberName(named);
+  const unknown = prices.filter((price) => !Object.hasOwn(byPrice, price));
   const plans = prices.flatMap((price) => (Object.hasOwn(byPrice, price) ? (byPrice[price] ?? []) : []));
-  if (plans.length < prices.length) log.warn('a price of an event is no plan of "stripe.plans"');
-  const wanted = isPaid ? plans : [];
-  return database.transaction(async () => {
+  const missing = unknown.map((price) => `stripe.plans.${price}`).join(' ');
+  const isNews = await database.transaction(async () => {
     const before = await findSubscriber(database, name);
     if (before && before.revoked !== null) throw new KeyServerError('revoked', 'the subscriber was revoked');
-    if (!before && wanted.length === 0) return unpaidOrUnknown(isPaid);
-    const id = before?.id ?? (await createSubscriber(database, name, now()));
-    const isNews = await recordKeptElsewhere(database, id, { ...told, source: `stripe ${source}`, plans: wanted });
-    const { from, until } = told;
-    if (!isNews) return wanted.length === 0 && unpaidOrUnknown(isPaid);
-    await audit(as(state, 'stripe'), 'subscription', before?.name ?? name, { plans: wanted, from, until, source });
-    return true;
+    if (!before && plans.length === 0) return false;
+    const subscriber = before?.id ?? (await createSubscriber(database, name, now()));
+    const { from, until } = telling;
+    const isNews = await recordTelling(database, subscriber, `stripe ${id}`, { ...telling, plans });
+    const details = { plans, from, until, source: id };
+    if (isNews) await audit(as(state, 'stripe'), 'subscription', before?.name ?? name, details);
+    return isNews;
   });
-}
-
-function unpaidOrUnknown(isPaid: boolean): false {
-  if (isPaid) throw new KeyServerError('no-such-plan', 'no price of the event is a plan of "stripe.plans"');
-  return false;
+  if (!isNews && plans.length === 0)
+    throw new KeyServerError('no-such-plan', 'no price is a plan of "stripe.plans"', { fields: { missing } });
+  if (unknown.length > 0) log.warn({ event, missing }, 'a price of an event of Stripe is no plan: it gives nothing');
+  return isNews;
 }

@@ -106,13 +106,15 @@ export async function importSubscribers(
         typed: true,
       },
     );
-  const { subscribers, problems, ignored } = parseSubscriberList(bytes, new Set(zones.keys()), options);
-  if (problems.length > 0 && !options.skipWrong) throw new ListRefused(problems);
+  const { subscribers, problems: malformed, ignored } = parseSubscriberList(bytes, new Set(zones.keys()), options);
+  if (malformed.length > 0 && !options.skipWrong) throw new ListRefused(malformed);
   try {
     return await database.transaction(async () => {
       // Before others begin: they would make a list of other people look whole.
       const left = options.endMissing ? await endMissing(state, subscribers, options) : { ended: [], renamed: [] };
-      const taken = await importAll(state, subscribers, zones, options);
+      const { over, ...taken } = await importAll(state, subscribers, zones, options);
+      if (over.length > 0 && !options.skipWrong) throw new ListRefused(over);
+      const problems = [...malformed, ...over];
       const outcome = { ...taken, ...left, problems, ignored };
       if (options.dryRun) throw new DryRun(outcome);
       const { revoked: _, invitations, ...counts } = taken;
@@ -137,10 +139,11 @@ async function importAll(
   subscribers: readonly ListedSubscriber[],
   zones: ReadonlyMap<string, string>,
   { inviteFor, onProgress }: ImportOptions,
-): Promise<Omit<ImportOutcome, 'ended' | 'ignored' | 'problems' | 'renamed'>> {
+): Promise<Omit<ImportOutcome, 'ended' | 'ignored' | 'problems' | 'renamed'> & { readonly over: ListProblem[] }> {
   const { database, now } = state;
   const counts = { begun: 0, moved: 0, unchanged: 0, created: 0 };
   const revoked: string[] = [];
+  const over: ListProblem[] = [];
   const invitations: ListedInvitation[] = [];
   const spans = new Map<string, { start: number; end: number }>();
   const spanOf = (date: string, zone: string) => {
@@ -150,8 +153,15 @@ async function importAll(
     spans.set(key, span);
     return span;
   };
-  for (const [index, { name, plan, sets, from, until, seats }] of subscribers.entries()) {
+  for (const [index, { line, name, plan, sets, from, until, seats }] of subscribers.entries()) {
     if (index % 1000 === 0) onProgress?.(index, subscribers.length);
+    const zone = (plan && zones.get(plan)) ?? 'UTC';
+    const begins = from === undefined ? now() : spanOf(from, zone).start;
+    const ends = until === undefined ? null : spanOf(until, zone).end - 1;
+    if (ends !== null && ends <= begins) {
+      over.push({ line, problem: 'it is over, and names no "from": leave it out' });
+      continue;
+    }
     const known = await findSubscriber(database, name);
     if (known && known.revoked !== null) {
       revoked.push(known.name);
@@ -167,16 +177,13 @@ async function importAll(
       }
     }
     if (seats !== undefined) await setSeats(database, { id, name }, seats);
-    const zone = (plan && zones.get(plan)) ?? 'UTC';
-    const begins = from === undefined ? now() : spanOf(from, zone).start;
-    const ends = until === undefined ? null : spanOf(until, zone).end - 1;
     if (plan !== undefined) counts[await subscribe(database, id, plan, begins, ends)]++;
     else {
       await grant(database, id, sets, ends ?? undefined, begins);
       counts.begun++;
     }
   }
-  return { ...counts, revoked, invitations };
+  return { ...counts, revoked, invitations, over };
 }
 
 /** Ends subscriptions of subscribers who are not listed. @throws KeyServerError `argument-invalid` for more than half */
@@ -207,7 +214,7 @@ async function endMissing(
       `the list would end ${missing.length} of ${standing.length} subscriptions: is it whole? With --yes, they end`,
     );
   for (const { id, begins } of missing) {
-    if (begins > now()) await database.run('DELETE FROM subscriptions WHERE id = ?', id);
+    if (begins >= now()) await database.run('DELETE FROM subscriptions WHERE id = ?', id);
     else await database.run('UPDATE subscriptions SET ends = ? WHERE id = ?', now(), id);
   }
   const kept = unlisted.filter(({ key }) => hasOther.has(key));

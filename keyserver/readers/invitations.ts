@@ -295,6 +295,7 @@ async function readmit(database: Database, { id, revoked }: Subscriber): Promise
   await database.run('DELETE FROM sessions WHERE subscriber = ?', id);
   await database.run('DELETE FROM grants WHERE subscriber = ?', id);
   await database.run('DELETE FROM subscriptions WHERE subscriber = ?', id);
+  await database.run('DELETE FROM tellings WHERE subscriber = ?', id);
   return true;
 }
 
@@ -305,14 +306,12 @@ export async function grant(
   until: number | undefined,
   now: number,
 ): Promise<void> {
-  if (!patterns) {
-    if (until !== undefined)
-      await database.run('UPDATE grants SET granted_until = ? WHERE subscriber = ?', until, subscriber);
-    return;
-  }
+  if (!patterns && until !== undefined)
+    await database.run('UPDATE grants SET granted_until = ? WHERE subscriber = ?', until, subscriber);
   const sql = `INSERT INTO grants (subscriber, pattern, granted_from, granted_until) VALUES (?, ?, ?, ?)
     ON CONFLICT (subscriber, pattern) DO UPDATE SET granted_until = excluded.granted_until`;
-  for (const pattern of patterns) await database.run(sql, subscriber, pattern, now, until ?? null);
+  for (const pattern of patterns ?? []) await database.run(sql, subscriber, pattern, now, until ?? null);
+  await database.run('DELETE FROM grants WHERE subscriber = ? AND granted_until <= granted_from', subscriber);
 }
 
 function checkedDays(days: number = DEFAULT_VALID_DAYS): number {

@@ -104,13 +104,22 @@ CREATE TABLE subscriptions (
   plan TEXT NOT NULL REFERENCES plans,
   begins ${integer} NOT NULL,
   ends ${integer},
-  -- What another system calls it, and when that system told of it last.
-  source TEXT,
-  told ${integer},
-  UNIQUE (source, plan)
+  -- What another system calls it.
+  source TEXT
 )${strict};
+CREATE INDEX subscriptions_source ON subscriptions (source);
 CREATE INDEX subscriptions_subscriber ON subscriptions (subscriber, plan);
 CREATE INDEX subscriptions_plan ON subscriptions (plan);
+
+-- What other systems told of subscriptions that they keep, as JSON: subscriptions/kept-elsewhere.ts.
+CREATE TABLE tellings (
+  id ${identity},
+  source TEXT NOT NULL,
+  subscriber ${integer} NOT NULL REFERENCES subscribers ON DELETE CASCADE,
+  told TEXT NOT NULL
+)${strict};
+CREATE INDEX tellings_source ON tellings (source);
+CREATE INDEX tellings_subscriber ON tellings (subscriber);
 
 -- Of plans, as the last bundle has them: the sorted patterns as JSON, and the time zone of a dated plan.
 CREATE TABLE periods (

@@ -50,7 +50,7 @@ function longestFirst(one: { end: number | undefined }, other: { end: number | u
 
 /** When a right to this set ends, or has ended; `undefined` where it never covered it, or does not yet. */
 function endOf({ from, until, zone }: Access, setName: string, now: number): number | undefined {
-  if (from > now) return undefined;
+  if (from > now || (until !== null && until <= from)) return undefined; // an empty interval is no right
   const end = until ?? Number.POSITIVE_INFINITY;
   const time = zone === null ? undefined : timeOf(setName, zone);
   if (time === undefined) return end;

@@ -15,7 +15,7 @@ interface KeptPlan {
  *
  * @param at - seconds since 1970
  * @param outage - seconds for which a plan without an end counts after this answer
- * @returns how many plans of the answer are unknown here
+ * @returns the plans of the answer that are unknown here
  */
 export async function recordAnswer(
   database: Database,
@@ -23,47 +23,41 @@ export async function recordAnswer(
   answered: readonly AnsweredPlan[],
   at: number,
   outage: number,
-): Promise<number> {
+): Promise<string[]> {
   const sql = `SELECT id, plan, begins, ends FROM subscriptions WHERE subscriber = ? AND source LIKE 'paywall %'`;
   const kept = await database.all<KeptPlan>(sql, subscriber);
   const plans = new Set((await database.all<{ name: string }>('SELECT name FROM plans')).map(({ name }) => name));
-  const known = answered.filter(({ plan }) => plans.has(plan));
+  const known = answered.filter(({ plan, from, until }) => plans.has(plan) && (until ?? at + outage) > from);
   const now: KeptPlan[] = [];
   for (const { plan, from, until } of known) {
-    const ends = until ?? Math.max(from, at + outage);
+    const ends = until ?? at + outage;
     const meets = (each: KeptPlan) => each.plan === plan && each.begins <= ends && each.ends >= from - 1;
     const same = now.findIndex(meets);
     const met = now[same] ?? kept.find((each) => meets(each) && !now.some(({ id }) => id === each.id));
     const begins = Math.min(met?.begins ?? from, from);
     const noted = { plan, begins, ends: Math.max(now[same]?.ends ?? 0, ends) };
-    const id = met ? await move(database, met.id, noted, at) : await begin(database, subscriber, noted, at);
+    const id = met ? await move(database, met.id, noted) : await begin(database, subscriber, noted);
     now.splice(same < 0 ? now.length : same, 1, { ...noted, id });
   }
   for (const { id, plan, begins, ends } of kept) {
     if (now.some((each) => each.id === id)) continue;
-    if (begins >= at) await database.run('DELETE FROM subscriptions WHERE id = ?', id);
-    else if (ends >= at) await move(database, id, { plan, begins, ends: at - 1 }, at);
+    if (begins >= at - 1) await database.run('DELETE FROM subscriptions WHERE id = ?', id);
+    else if (ends >= at) await move(database, id, { plan, begins, ends: at - 1 });
   }
-  return answered.length - known.length;
+  return answered.flatMap(({ plan }) => (plans.has(plan) ? [] : [plan]));
 }
 
 type Noted = Omit<KeptPlan, 'id'>;
 
-async function move(database: Database, id: number, { begins, ends }: Noted, at: number): Promise<number> {
-  const sql = 'UPDATE subscriptions SET begins = ?, ends = ?, told = ? WHERE id = ?';
-  await database.run(sql, begins, ends, at, id);
+async function move(database: Database, id: number, { begins, ends }: Noted): Promise<number> {
+  await database.run('UPDATE subscriptions SET begins = ?, ends = ? WHERE id = ?', begins, ends, id);
   return id;
 }
 
-async function begin(
-  database: Database,
-  subscriber: number,
-  { plan, begins, ends }: Noted,
-  at: number,
-): Promise<number> {
-  const sql = `INSERT INTO subscriptions (subscriber, plan, begins, ends, source, told) VALUES (?, ?, ?, ?, ?, ?) RETURNING id`;
+async function begin(database: Database, subscriber: number, { plan, begins, ends }: Noted): Promise<number> {
+  const sql = `INSERT INTO subscriptions (subscriber, plan, begins, ends, source) VALUES (?, ?, ?, ?, ?) RETURNING id`;
   const source = `paywall ${subscriber} ${begins}`;
-  const made = await database.first<{ id: number }>(sql, subscriber, plan, begins, ends, source, at);
+  const made = await database.first<{ id: number }>(sql, subscriber, plan, begins, ends, source);
   if (!made) throw new Error('a subscription was not stored');
   return made.id;
 }

@@ -25,6 +25,7 @@ interface PaywallSettings extends PaywallAddress {
 /** What the paywall logs: neither names nor answers. */
 interface PaywallLog {
   warn(message: string): void;
+  warn(fields: object, message: string): void;
 }
 
 interface AskedSubscriber {
@@ -117,7 +118,8 @@ export class Paywall {
       await database.run('UPDATE entitlements SET answered = ? WHERE subscriber = ? AND asked = ?', time, id, time);
       return recordAnswer(database, id, answer, time, this.#settings.outage);
     });
-    if (unknown > 0) this.#log.warn('the paywall named a plan that there is not: "wispr admin plan" makes it');
+    for (const plan of new Set(unknown))
+      this.#log.warn({ plan }, 'the paywall named a plan that there is not: "wispr admin plan" makes it');
   }
 
   /** `undefined`: there was none. Said once, until there is one again. */

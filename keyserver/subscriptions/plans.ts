@@ -136,7 +136,7 @@ function periodKeysOf(plan: Plan, periods: readonly Period[]): PlanOverview['per
 }
 
 export function noPlan(name: string): KeyServerError {
-  return new KeyServerError('no-such-plan', `there is no plan ${quoted(name)}`);
+  return new KeyServerError('no-such-plan', `there is no plan ${quoted(name)}`, { fields: { missing: name } });
 }
 
 function planOf({ name, title, patterns, zone }: PlanRow): Plan {

@@ -5,6 +5,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { KeyServerError } from '../errors.ts';
+import type { Telling } from './kept-elsewhere.ts';
 
 /** Bytes of the longest event. */
 export const MAXIMUM_EVENT_LENGTH = 262_144;
@@ -13,29 +14,18 @@ const TOLERANCE = 300;
 /** Seconds for which a right outlasts what was paid for: the next payment is made and told of meanwhile. */
 const OVERLAP = 86_400;
 
-/** Statuses in which a subscription may be read with, in which nothing was paid, and which are the last one. */
+/** Statuses in which a subscription may be read with, and those in which nothing was ever paid: they give and take nothing. */
 const STANDING: readonly string[] = ['active', 'trialing', 'past_due'];
-const UNPAID: readonly string[] = ['incomplete', 'incomplete_expired'];
-const LAST: readonly string[] = ['canceled', 'incomplete_expired'];
+const NEVER_PAID: readonly string[] = ['incomplete', 'incomplete_expired'];
 
-/** What an event says of a subscription. Times in seconds since 1970. */
-export interface SubscriptionEvent {
+/** What an event says of a subscription. */
+export interface SubscriptionEvent extends Omit<Telling, 'plans'> {
   /** Of the subscription, at Stripe. */
   readonly id: string;
-  /** Time at which it happened. */
-  readonly at: number;
-  /** No event follows, whenever others happened. */
-  readonly isLast: boolean;
-  /** The subscriber, from the metadata of the subscription. */
-  readonly subscriber: string;
+  /** The subscriber, from the metadata of the subscription; `undefined`: it names none. */
+  readonly subscriber: string | undefined;
   /** Ids of the prices. */
   readonly prices: readonly string[];
-  /** True where the prices were ever paid, as far as the event says. */
-  readonly isPaid: boolean;
-  readonly from: number;
-  /** Beginning of the period that is being paid. */
-  readonly periodFrom: number;
-  readonly until: number;
 }
 
 /** Last second of the year 9999. */
@@ -63,7 +53,7 @@ const event = z.object({
 /**
  * Reads an event whose signature was checked.
  *
- * @returns `undefined` where it is about no subscription, or about one without `metadata.subscriber`
+ * @returns `undefined` where it is about no subscription, or about one that was never paid
  * @throws KeyServerError `argument-invalid` where it is not of the form that Stripe documents, or of a connected account
  */
 export function readStripeEvent(body: Uint8Array): SubscriptionEvent | undefined {
@@ -71,22 +61,22 @@ export function readStripeEvent(body: Uint8Array): SubscriptionEvent | undefined
   if (!/^customer\.subscription\./.test(String((value as { type?: unknown } | null)?.type))) return undefined;
   const { data, error } = event.safeParse(value);
   if (error) throw new KeyServerError('argument-invalid', 'the event is not of the form that Stripe documents');
-  const { created: at } = data;
+  const { created: at, type } = data;
   const { id, ended_at, items, metadata, start_date: from, status, ...own } = data.data.object;
-  if (!metadata.subscriber) return undefined;
+  if (NEVER_PAID.includes(status)) return undefined;
   const periods = [own, ...items.data];
   const paidUntil = Math.max(0, ...periods.map((each) => each.current_period_end ?? 0)) + OVERLAP;
   const starts = periods.flatMap(({ current_period_start: start }) => start ?? []);
+  const isLast = status === 'canceled' || type.endsWith('.deleted');
   return {
     id,
     at,
-    isLast: LAST.includes(status),
-    subscriber: metadata.subscriber,
+    step: isLast ? 'deleted' : type.endsWith('.created') ? 'created' : 'updated',
+    subscriber: metadata.subscriber || undefined,
     prices: items.data.map(({ price }) => price.id),
-    isPaid: !UNPAID.includes(status),
     from,
     periodFrom: starts.length > 0 ? Math.min(...starts) : at,
-    until: STANDING.includes(status) ? paidUntil : Math.min(paidUntil, ended_at ?? at, at),
+    until: STANDING.includes(status) && !isLast ? paidUntil : Math.min(paidUntil, ended_at ?? at, at),
   };
 }
 

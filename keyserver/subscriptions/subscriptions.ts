@@ -1,6 +1,7 @@
 /** Subscriptions: who subscribes to which plan, from when and until when. Earlier ones stay, for what dated plans gave for ever. */
 import { KeyServerError } from '../errors.ts';
 import type { Database } from '../storage/database.ts';
+import { noteEndedHere } from './kept-elsewhere.ts';
 import type { Right } from './periods.ts';
 import { findPlan, noPlan } from './plans.ts';
 import { grantsOf, OWN_OR_OF_GROUP } from './subscribers.ts';
@@ -70,7 +71,7 @@ export async function subscribe(
   until: number | null,
 ): Promise<Subscribed> {
   if (from < 0) throw new KeyServerError('argument-invalid', 'it begins before 1970', { typed: true });
-  if (until !== null && until < from)
+  if (until !== null && until <= from)
     throw new KeyServerError('argument-invalid', 'it ends before it begins', { typed: true });
   if (!(await findPlan(database, plan))) throw noPlan(plan);
   // One that ended the second before goes on.
@@ -104,64 +105,8 @@ export async function endSubscriptions(
 ): Promise<number> {
   const [of, values] =
     plan === undefined ? ['subscriber = ?', [subscriber]] : ['subscriber = ? AND plan = ?', [subscriber, plan]];
-  const ended = `UPDATE subscriptions SET ends = ? WHERE ${of} AND begins <= ? AND (ends IS NULL OR ends > ?)`;
-  const notBegun = await database.run(`DELETE FROM subscriptions WHERE ${of} AND begins > ?`, ...values, at);
+  await noteEndedHere(database, subscriber, at, plan);
+  const ended = `UPDATE subscriptions SET ends = ? WHERE ${of} AND begins < ? AND (ends IS NULL OR ends > ?)`;
+  const notBegun = await database.run(`DELETE FROM subscriptions WHERE ${of} AND begins >= ?`, ...values, at);
   return notBegun + (await database.run(ended, at, ...values, at, at));
-}
-
-/** A subscription that another system keeps, such as a payment service. */
-export interface KeptElsewhere {
-  /** Names it there, and the system. */
-  readonly source: string;
-  /** Time at which it was as it is told, in seconds since 1970. */
-  readonly at: number;
-  /** Whatever else is told of it was so before. */
-  readonly isLast: boolean;
-  /** All that it is for; others that it was for before end. */
-  readonly plans: readonly string[];
-  readonly from: number;
-  /** Time from which it stands again, where it had ended. */
-  readonly periodFrom: number;
-  readonly until: number;
-}
-
-/**
- * Records what another system tells, within the caller's transaction. Of two tellings the later one counts, in whichever order they come; of two
- * of one second, the one with the later end. What has ended is not made longer: a further row begins.
- *
- * @returns whether it was news
- * @throws KeyServerError `argument-invalid` where there is no such plan
- */
-export async function recordKeptElsewhere(
-  database: Database,
-  subscriber: number,
-  { source, at, isLast, plans, from, periodFrom, until }: KeptElsewhere,
-): Promise<boolean> {
-  const known = await database.all<{ plan: string; told: number; ends: number }>(
-    'SELECT plan, told, ends FROM subscriptions WHERE source = ?',
-    source,
-  );
-  const told = isLast ? Number.MAX_SAFE_INTEGER : at;
-  if (known.some((row) => row.told > told || (row.told === told && (isLast || row.ends > until)))) return false;
-  const stands = until > at;
-  for (const plan of new Set(plans)) {
-    if (!(await findPlan(database, plan))) throw noPlan(plan);
-    const row = known.find((each) => each.plan === plan);
-    if (row && !stands) continue;
-    const hasEnded = row && row.ends < at;
-    const kept = `UPDATE subscriptions SET source = source || ' ' || id WHERE source = ? AND plan = ?`;
-    if (hasEnded) await database.run(kept, source, plan);
-    const sql = `INSERT INTO subscriptions (subscriber, plan, begins, ends, source, told) VALUES (?, ?, ?, ?, ?, ?)
-      ON CONFLICT (source, plan) DO UPDATE SET subscriber = excluded.subscriber, ends = excluded.ends, told = excluded.told`;
-    // Payments until now were for the other plan.
-    const wasOther = known.some((each) => each.plan !== plan && each.ends >= at);
-    const begins = wasOther ? Math.max(from, at) : hasEnded ? Math.max(from, periodFrom) : from;
-    await database.run(sql, subscriber, plan, begins, until, source, told);
-  }
-  const ended = known.filter(({ plan }) => !stands || !plans.includes(plan));
-  const end =
-    'UPDATE subscriptions SET told = ?, ends = CASE WHEN ends < ? THEN ends ELSE ? END WHERE source = ? AND plan = ?';
-  const last = Math.min(at, until);
-  for (const { plan } of ended) await database.run(end, told, last, last, source, plan);
-  return plans.length + ended.length > 0;
 }

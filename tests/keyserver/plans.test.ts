@@ -2,20 +2,19 @@
 import { writeFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { overview } from '../../keyserver/operations/overview.ts';
 import { whyCanRead } from '../../keyserver/operations/why.ts';
 import { importSubscribers, ListRefused } from '../../keyserver/readers/import-subscribers.ts';
+import { grant } from '../../keyserver/readers/invitations.ts';
+import { recordTelling, spansOf, type Telling } from '../../keyserver/subscriptions/kept-elsewhere.ts';
+import { recordAnswer } from '../../keyserver/subscriptions/paywall-note.ts';
 import { definePlan, listPlans, removePlan } from '../../keyserver/subscriptions/plans.ts';
 import { exportSubscribers } from '../../keyserver/subscriptions/subscriber-export.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
-import {
-  endSubscriptions,
-  plansOf,
-  recordKeptElsewhere,
-  subscribe,
-} from '../../keyserver/subscriptions/subscriptions.ts';
+import { endSubscriptions, plansOf, subscribe } from '../../keyserver/subscriptions/subscriptions.ts';
 import { rigForFile } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
 
@@ -94,7 +93,7 @@ describe('a subscriber', () => {
 
   it('whose subscription is ended reads no more of what comes', async () => {
     const { database } = rig.server.state;
-    await rig.invite({ name: 'carla', plan: 'daily' });
+    await rig.invite({ name: 'carla', plan: 'daily', from: now - 1 });
     expect(await readableBy('carla')).toEqual([TODAYS, TOMORROWS]);
     expect(await endSubscriptions(database, await rig.idOf('carla'), now)).toBe(1);
     passDays(1);
@@ -117,19 +116,87 @@ describe('a subscriber', () => {
     const { database } = rig.server.state;
     await rig.invite({ name: 'emil', sets: ['none'] });
     const id = await rig.idOf('emil');
-    const told = { source: 'stripe sub_1', plans: ['pictures'], from: now - 10, isLast: false, periodFrom: now - 10 };
-    expect(await recordKeptElsewhere(database, id, { ...told, at: now - 5, until: now + DAY })).toBe(true);
+    const told = { step: 'updated', plans: ['pictures'], from: now - 10, periodFrom: now - 10 } as const;
+    const tell = (source: string, telling: Pick<Telling, 'at' | 'until'> & Partial<Telling>) =>
+      recordTelling(database, id, source, { ...told, ...telling });
+    expect(await tell('stripe sub_1', { at: now - 5, until: now + DAY })).toBe(true);
     expect(await readableBy('emil')).toEqual(['photos']);
-    expect(await recordKeptElsewhere(database, id, { ...told, at: now - 1, until: now - 1 })).toBe(true);
-    expect(await recordKeptElsewhere(database, id, { ...told, at: now - 3, until: now + 9 * DAY })).toBe(false);
+    expect(await tell('stripe sub_1', { at: now - 1, until: now - 1 })).toBe(true);
+    expect(await tell('stripe sub_1', { at: now - 3, until: now + 9 * DAY })).toBe(false);
     expect(await readableBy('emil')).toEqual([]);
     // Another plan in its place ends this one.
-    const other = { ...told, source: 'stripe sub_2' };
-    expect(await recordKeptElsewhere(database, id, { ...other, at: now - 9, until: now + DAY })).toBe(true);
-    expect(await recordKeptElsewhere(database, id, { ...other, plans: ['daily'], at: now - 8, until: now + DAY })).toBe(
-      true,
-    );
+    expect(await tell('stripe sub_2', { at: now - 9, until: now + DAY })).toBe(true);
+    expect(await tell('stripe sub_2', { plans: ['daily'], at: now - 8, until: now + DAY })).toBe(true);
     expect(await readableBy('emil')).toEqual([TODAYS, TOMORROWS]);
+  });
+
+  it('of another system stays without what was ended here, whatever is told of it later', async () => {
+    const { database } = rig.server.state;
+    await rig.invite({ name: 'gina', sets: ['none'] });
+    const id = await rig.idOf('gina');
+    const told = { step: 'updated', plans: ['daily'], from: now - DAY, periodFrom: now - DAY } as const;
+    await recordTelling(database, id, 'stripe sub_3', { ...told, at: now - DAY, until: now + 9 * DAY });
+    expect(await endSubscriptions(database, id, now - 60)).toBe(1);
+    await recordTelling(database, id, 'stripe sub_3', { ...told, at: now - 99, until: now + 9 * DAY });
+    expect(await plansOf(database, id)).toMatchObject([{ from: now - DAY, until: now - 60 }]);
+    const next = { at: now + 9 * DAY, periodFrom: now + 9 * DAY, until: now + 20 * DAY };
+    await recordTelling(database, id, 'stripe sub_3', { ...told, ...next });
+    expect(await plansOf(database, id)).toMatchObject([
+      { from: now - DAY, until: now - 60 },
+      { from: now + 9 * DAY, until: now + 20 * DAY },
+    ]);
+  });
+
+  it('of another system has the same rights in whichever order events come, and none for no time (attack 130)', () => {
+    const small = fc.integer({ min: 0, max: 4 });
+    const telling: fc.Arbitrary<Telling> = fc.record({
+      at: small,
+      step: fc.constantFrom('created', 'updated', 'ended here', 'deleted'),
+      plans: fc.subarray(['a', 'b']),
+      from: fc.constant(0),
+      periodFrom: small,
+      until: small,
+    });
+    const orders = <Item>(items: readonly Item[]): Item[][] =>
+      items.length < 2
+        ? [[...items]]
+        : items.flatMap((item, index) => orders(items.toSpliced(index, 1)).map((rest) => [item, ...rest]));
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(telling, { minLength: 2, maxLength: 4, selector: (each) => JSON.stringify(each) }),
+        (all) => {
+          const spans = spansOf(all);
+          for (const { begins, ends } of spans) expect(ends).toBeGreaterThan(begins);
+          for (const order of orders(all)) expect(spansOf(order)).toEqual(spans);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('gets no right for no time, from whatever writes rights (attack 130)', async () => {
+    const { state } = rig.server;
+    const { database } = state;
+    await rig.invite({ name: 'iris', sets: ['none'] });
+    const id = await rig.idOf('iris');
+    await expect(subscribe(database, id, 'daily', now, now)).rejects.toMatchObject({ code: 'argument-invalid' });
+    expect(await recordAnswer(database, id, [{ plan: 'daily', from: now, until: now }], now, DAY)).toEqual([]);
+    await recordAnswer(database, id, [{ plan: 'daily', from: now - 1, until: null }], now - 1, DAY);
+    await recordAnswer(database, id, [], now, DAY);
+    const list = utf8(`name,plan,sets,until\niris,daily,,${BEFORE}\niris,,day-*,${BEFORE}\n`);
+    const problem = expect.stringContaining('it is over');
+    const problems = [2, 3].map((line) => ({ line, problem }));
+    await expect(importSubscribers(state, list)).rejects.toMatchObject({ problems });
+    expect(await importSubscribers(state, list, { skipWrong: true })).toMatchObject({ begun: 0, problems });
+    await grant(database, id, ['day-*'], now - 5, now - 5);
+    await subscribe(database, id, 'daily', now, null);
+    expect(await endSubscriptions(database, id, now)).toBe(1);
+    expect(await plansOf(database, id)).toEqual([]);
+    expect(await readableBy('iris')).toEqual([]);
+    // Rows of an earlier version.
+    const row = 'INSERT INTO subscriptions (subscriber, plan, begins, ends) VALUES (?, ?, ?, ?)';
+    await database.run(row, id, 'daily', now, now);
+    expect(await readableBy('iris')).toEqual([]);
   });
 
   it('who is met by an earlier beginning has one subscription, and none ends before it begins', async () => {

@@ -206,6 +206,7 @@ describe('Stripe', () => {
   ])('gives a subscription %s its end', async (what, object, times, until) => {
     const subscriber = `${what.replaceAll(' ', '-')}@example.org`;
     const moved = Object.fromEntries(Object.entries(times).map(([name, time]) => [name, now() + time]));
+    await send({ id: what, metadata: { subscriber } }, now() - 6);
     expect(await send({ ...object, ...moved, id: what, metadata: { subscriber } }, now() - 5)).toEqual({ status: 204 });
     expect(await held(subscriber)).toMatchObject([{ plan: 'daily', until: now() + until }]);
   });
@@ -253,26 +254,58 @@ describe('Stripe', () => {
     expect(rig.log()).toContain('"event":"evt_1"');
   });
 
-  it('takes two events of one second as the seller means them, in either order, late and twice (attack 130)', async () => {
-    const items = { data: [{ price: { id: 'price_daily' }, current_period_end: now() + 1_000_000 }] };
-    const active = { status: 'active' };
-    const deleted = { status: 'canceled', ended_at: now() };
+  it('takes the events of one second as the seller means them, in any order and twice (attack 130)', async () => {
+    const created = ['customer.subscription.created', { status: 'incomplete' }] as const;
+    const updated = ['customer.subscription.updated', { status: 'active' }] as const;
+    const deleted = ['customer.subscription.deleted', { status: 'canceled', ended_at: now() }] as const;
+    const stands = [{ plan: 'daily', from: now() - 60, until: now() + 1_086_400 }];
+    const ended = [{ plan: 'daily', from: now() - 60, until: now() }];
     const cases = [
-      [active, { status: 'incomplete' }, now() + 1_086_400],
-      [active, deleted, now()],
+      [[created, updated], stands],
+      [[updated, created], stands],
+      [[updated, deleted], ended],
+      [[deleted, created, updated], ended],
+      [[deleted, updated, created, updated], ended],
     ] as const;
-    for (const [index, [one, other, until]] of cases.entries())
-      for (const [turn, pair] of [[one, other, one] as const, [other, one, other] as const].entries()) {
-        const subscriber = `second-${index}-${turn}@example.org`;
-        for (const object of pair)
-          expect(await send({ id: subscriber, metadata: { subscriber }, items, ...object })).toEqual({ status: 204 });
-        expect(await held(subscriber)).toMatchObject([{ until }]);
-      }
-    await send({ id: 'late', metadata: { subscriber: 'late@example.org' }, ...deleted });
-    await send({ id: 'late', metadata: { subscriber: 'late@example.org' } }, now() + 9);
-    expect(await held('late@example.org')).toMatchObject([{ until: now() }]);
-    await send({ id: 'never', metadata: { subscriber: 'never@example.org' }, status: 'incomplete' });
+    for (const [index, [events, expected]] of cases.entries()) {
+      const subscriber = `second-${index}@example.org`;
+      for (const [type, object] of events)
+        await send({ id: subscriber, metadata: { subscriber }, ...object }, now(), type);
+      expect(await held(subscriber)).toMatchObject(expected);
+    }
+    const late = { id: 'late', metadata: { subscriber: 'late@example.org' } };
+    await send({ ...late, status: 'canceled', ended_at: now() });
+    await send(late, now() + 9);
+    expect(await held('late@example.org')).toMatchObject(ended);
+  });
+
+  it('gives nothing for a subscription that was never paid, and takes nothing (attack 130)', async () => {
+    const never = { id: 'never', metadata: { subscriber: 'never@example.org' } };
+    for (const status of ['incomplete', 'incomplete_expired']) await send({ ...never, status, ended_at: now() });
     expect(await ask('show', { subscriber: 'never@example.org' })).toMatchObject({ status: 404 });
+    await send({ ...never, status: 'unpaid' });
+    expect(await held('never@example.org')).toEqual([]);
+    await send({ ...never, start_date: now() }, now(), 'customer.subscription.created');
+    await send({ ...never, start_date: now(), status: 'canceled', ended_at: now() });
+    expect(await held('never@example.org')).toEqual([]);
+  });
+
+  it('logs what an event lacks, with its id', async () => {
+    const items = { data: [{ price: { id: 'price_of_test_mode' }, current_period_end: now() + 9 }] };
+    await send({ metadata: {} });
+    await send({ metadata: { subscriber: 'lacking@example.org' }, items });
+    await send({ metadata: { subscriber: 'a`b@example.org' } });
+    const lines = rig
+      .log()
+      .trim()
+      .split('\n')
+      .slice(-9)
+      .map((line) => JSON.parse(line));
+    expect(lines.filter(({ level }) => level === 40)).toMatchObject([
+      { event: 'evt_1', missing: 'metadata.subscriber' },
+      { event: 'evt_1', code: 'no-such-plan', missing: 'stripe.plans.price_of_test_mode' },
+      { event: 'evt_1', code: 'name-refused' },
+    ]);
   });
 
   it('leaves months that were not paid unreadable after a later payment (attack 131)', async () => {
