@@ -91,6 +91,7 @@ describe('a group', () => {
     const { state } = rig.server;
     const member = await bind(rig.provider, code);
     const id = (await findSubscriber(state.database, GROUP))?.id ?? 0;
+    rig.passTime(1);
     await endSubscriptions(state.database, id, state.now());
     rig.passTime(1);
     expect(await readsWith(member)).toBe('lapsed');
