@@ -96,8 +96,12 @@ export const KEY_SERVER_ERRORS = {
     remedy: 'try again, or sign in another way',
   },
   'openid-unreachable': {
-    means: 'the OpenID provider does not answer, or its `issuer` is another one',
-    remedy: 'try again later; the operator compares `openid` with what the provider says',
+    means: 'the OpenID provider does not answer',
+    remedy: 'try again later',
+  },
+  'openid-unusable': {
+    means: 'the OpenID provider calls itself otherwise than `openid.issuer`, or refuses the client or its secret',
+    remedy: 'the operator compares `openid` with what the provider says, which `wispr doctor` and the log show',
   },
   'openid-clock-off': {
     means: 'by the clock of the key server, the answer of the OpenID provider is too old or from the future',

@@ -32,10 +32,15 @@ export const openidConfig = z
     issuer: z
       .string()
       .refine(isIssuer, 'must be an https address without a query, like https://accounts.example')
+      .refine((text) => !text.includes('{'), 'must have the id of your tenant in place of {tenantid}')
       .meta({ format: 'uri', description: 'The address of the provider, as it calls itself.' }),
     clientId: z.string().min(1).meta({ description: 'What the provider calls this reading site.' }),
     clientSecretFile: file('The file with the secret that the provider gave.'),
     title: z.string().min(1).max(60).meta({ description: 'Text of the button: `Sign in with Example School`.' }),
+    trustMail: z.boolean().default(false).meta({
+      description:
+        'Mail addresses count as verified where the provider does not say, as Microsoft Entra never does. Only for one tenant, whose administrators you trust with every subscriber.',
+    }),
     plan: z.string().min(1).optional().meta({
       description: 'The plan that a new subscriber gets, without end. Left out: none, until you give one.',
     }),

@@ -2,6 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { type Check, type Diagnosis, diagnose, failed, ok } from '../../node-support/doctor/diagnosis.ts';
 import { diskChecks } from '../../node-support/doctor/machine.ts';
 import {
@@ -14,6 +15,7 @@ import { isBucket } from '../../node-support/storage/open.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import type { MailConfig } from '../config/mail.ts';
 import { createMailer } from '../mail/mailer.ts';
+import { OPENID_BACK, openOpenId } from '../sign-in/openid-configuration.ts';
 import { withState } from '../storage/with-state.ts';
 import { storedChecks } from './stored.ts';
 
@@ -50,6 +52,7 @@ async function checksAround(config: KeyServerConfig): Promise<Check[]> {
     ...certificateChecks(origins),
     ...(origin === undefined ? [] : [readinessCheck(origin, LOOK_FIRST)]),
     ...(mail ? [mailCheck(mail, reading.origin)] : []),
+    ...(config.openid ? [openIdCheck(config, config.openid.issuer)] : []),
   ];
 }
 
@@ -77,6 +80,19 @@ function mailCheck(mail: MailConfig, readingSite: string | undefined): Check {
       } finally {
         await mailer.close();
       }
+    },
+  };
+}
+
+/** Asks the provider for its description, and tries the secret; signs nobody in. */
+function openIdCheck(config: KeyServerConfig, issuer: string): Check {
+  return {
+    check: `sign-in at ${new URL(issuer).host}`,
+    remedy: 'check `openid` in the configuration',
+    run: async () => {
+      const openid = await openOpenId(config, nowInSeconds);
+      await openid?.provider.check(config.reading.origin + OPENID_BACK);
+      return ok('takes the client and its secret');
     },
   };
 }

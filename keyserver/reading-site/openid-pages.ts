@@ -6,7 +6,7 @@ import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/app.ts';
 import { queryOf } from '../http/forms.ts';
 import { limitFailures } from '../http/limits.ts';
-import type { OpenIdSignIn } from '../sign-in/openid-configuration.ts';
+import { OPENID_BACK, type OpenIdSignIn } from '../sign-in/openid-configuration.ts';
 import { signInPerson } from '../sign-in/openid-identities.ts';
 import { isFlowOf } from '../sign-in/openid-provider.ts';
 import { sendSignIn } from './account-pages.ts';
@@ -15,7 +15,6 @@ import { documentLimit, openedOnly, refuseTooMany } from './own-pages.ts';
 import type { RefusedSignIn } from './pages.ts';
 import { type FlowCookie, sameOriginOnly } from './session-cookie.ts';
 
-const BACK = '/-/openid/back';
 /** Characters: of a cookie, browsers keep 4,096. */
 const MAXIMUM_TARGET_LENGTH = 2800;
 
@@ -38,7 +37,9 @@ export function addOpenIdPages(app: Express, pages: OpenIdPages): void {
   app.get('/-/openid', noStore, openedOnly, sameOriginOnly(origin), documentLimit(limits), async (request, response) =>
     sendAway(pages, request, response),
   );
-  app.get(BACK, noStore, openedOnly, failures, async (request, response) => acceptReturn(pages, request, response));
+  app.get(OPENID_BACK, noStore, openedOnly, failures, async (request, response) =>
+    acceptReturn(pages, request, response),
+  );
 }
 
 async function sendAway(pages: OpenIdPages, request: Request, response: Response): Promise<void> {
@@ -46,7 +47,7 @@ async function sendAway(pages: OpenIdPages, request: Request, response: Response
   const wanted = localTarget(queryOf(request, 'to') + queryOf(request, 'place'), origin);
   const to = wanted.length > MAXIMUM_TARGET_LENGTH ? '/' : wanted;
   try {
-    const { url, secret } = await openid.provider.begin(origin + BACK);
+    const { url, secret } = await openid.provider.begin(origin + OPENID_BACK);
     way.add(request, response, `${secret}.${Buffer.from(to).toString('base64url')}`);
     response.redirect(303, url.href);
   } catch (error) {
@@ -71,23 +72,20 @@ async function acceptReturn(pages: OpenIdPages, request: Request, response: Resp
   }
 }
 
-const STATUS: Readonly<Record<string, number>> = { 'openid-unreachable': 502, 'openid-clock-off': 502 };
+const STATUS: Readonly<Record<string, number>> = {
+  'openid-unreachable': 502,
+  'openid-unusable': 502,
+  'openid-clock-off': 502,
+};
 
 /** All that can go wrong leads to the sign-in page, from where the person can try again. */
 async function refuse(pages: OpenIdPages, response: Response, to: string, error: unknown): Promise<void> {
   if (!(error instanceof KeyServerError && isRefusal(error.code))) throw error;
-  const { code, cause } = error;
-  if (code !== 'openid-cancelled') pages.log.warn({ code, reason: reasonOf(cause) }, 'refused');
+  const { code, message } = error;
+  if (code !== 'openid-cancelled') pages.log.warn({ code, reason: message }, 'refused');
   await sendSignIn(pages, response, STATUS[code] ?? 403, { to, name: '', failed: false, refused: code });
 }
 
 function isRefusal(code: string): code is RefusedSignIn {
   return code.startsWith('openid-');
-}
-
-/** What the provider or the library calls it. Messages could quote an answer. */
-function reasonOf(cause: unknown): string | undefined {
-  if (!(cause instanceof Error)) return undefined;
-  const { error, code, name } = cause as Error & { error?: unknown; code?: unknown };
-  return String(error ?? code ?? name).slice(0, 100);
 }

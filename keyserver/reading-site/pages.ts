@@ -155,6 +155,8 @@ const REFUSED_SIGN_INS: Readonly<Record<RefusedSignIn, string>> = {
   'openid-cancelled': 'You have not signed in there. Try again, or sign in another way.',
   'openid-unreachable':
     'Signing in there doesn’t work at the moment. Try again in a few minutes, or sign in another way.',
+  'openid-unusable':
+    'Signing in there doesn’t work: the publisher has to set it right. Sign in another way, and tell the publisher.',
   'openid-clock-off':
     'Signing in there doesn’t work: a clock is wrong, and not yours. Sign in another way, and tell the publisher.',
   'openid-refused': 'Signing in there was not completed: it took too long, or was begun in another browser. Try again.',

@@ -3,6 +3,9 @@ import type { KeyServerConfig } from '../config/config.ts';
 import { readSecretFile } from '../config/secret-file.ts';
 import type { OpenIdProvider } from './openid-provider.ts';
 
+/** Path of the reading site to which the provider leads back. */
+export const OPENID_BACK = '/-/openid/back';
+
 /** A way to sign in. */
 export interface OpenIdSignIn {
   /** Of the button. */
@@ -20,8 +23,8 @@ export interface OpenIdSignIn {
  */
 export async function openOpenId({ openid }: KeyServerConfig, now: () => number): Promise<OpenIdSignIn | undefined> {
   if (openid === undefined) return undefined;
-  const { issuer, clientId, clientSecretFile, title, plan } = openid;
+  const { issuer, clientId, clientSecretFile, title, plan, trustMail } = openid;
   const clientSecret = readSecretFile(clientSecretFile);
   const { OpenIdProvider } = await import('./openid-provider.ts');
-  return { title, plan, provider: new OpenIdProvider({ issuer, clientId, clientSecret, now }) };
+  return { title, plan, provider: new OpenIdProvider({ issuer, clientId, clientSecret, trustMail, now }) };
 }

@@ -9,6 +9,7 @@ import { readAtMost } from '../../core/encoding/byte-reader.ts';
 import { isLoopback } from '../../core/site/site.ts';
 import { KeyServerError } from '../errors.ts';
 import { digest } from '../storage/digest.ts';
+import { answerError, discoveryError, refusesClient, toldIssuer, unusable } from './openid-errors.ts';
 
 const SECRET_LENGTH = 32;
 /** Seconds for which a request to the provider may last. */
@@ -23,6 +24,8 @@ export interface OpenIdOptions {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
+  /** Mail addresses count as verified where the provider does not say whether they are. */
+  readonly trustMail: boolean;
   /** Seconds since 1970. */
   readonly now: () => number;
 }
@@ -38,9 +41,11 @@ export interface OpenIdPerson {
   readonly nickname: string | undefined;
 }
 
-/** The provider that `keyserver.json` names. What it says of itself is fetched when the first person needs it. */
+/** The provider that `keyserver.json` names. What it says of itself is fetched when it is needed. */
 export class OpenIdProvider {
   readonly #options: OpenIdOptions;
+  /** The secret goes in the body, where the provider takes it by HTTP Basic from other clients only. */
+  #posts = false;
   #known: { readonly configuration: Promise<client.Configuration>; readonly since: number } | undefined;
 
   constructor(options: OpenIdOptions) {
@@ -48,10 +53,27 @@ export class OpenIdProvider {
   }
 
   /**
+   * Tries the provider: whether it is the one that the configuration names, and takes the secret.
+   *
+   * @param back - as for {@link begin}
+   * @throws KeyServerError `openid-unreachable`, `openid-unusable`, with what the provider says
+   */
+  async check(back: string): Promise<void> {
+    const configuration = await this.#configuration();
+    const parameters = { code: 'none', redirect_uri: back, code_verifier: flowOf('').verifier };
+    try {
+      await this.#asClient(() => client.genericGrantRequest(configuration, 'authorization_code', parameters));
+    } catch (error) {
+      // Whoever refuses the code has taken the secret.
+      if (refusesClient(error) || !(error instanceof client.ResponseBodyError)) throw answerError(error);
+    }
+  }
+
+  /**
    * Where a browser goes to sign in, and the secret that it has to bring back.
    *
    * @param back - the address that the provider leads back to
-   * @throws KeyServerError `openid-unreachable`
+   * @throws KeyServerError `openid-unreachable`, `openid-unusable`
    */
   async begin(back: string): Promise<{ readonly url: URL; readonly secret: string }> {
     const secret = toBase64url(randomBytes(SECRET_LENGTH));
@@ -72,32 +94,32 @@ export class OpenIdProvider {
    *
    * @param secret - of the browser; empty if it has none
    * @param current - the address that was asked for, with the code
-   * @throws KeyServerError `openid-cancelled`, `openid-clock-off`, `openid-refused`, `openid-unreachable`
+   * @throws KeyServerError `openid-cancelled`, `openid-clock-off`, `openid-refused`, `openid-unreachable`, `openid-unusable`
    */
   async person(secret: string, current: URL): Promise<OpenIdPerson> {
-    if (!fromBase64url(secret, SECRET_LENGTH)) throw refusal(new Error('the browser has no cookie'));
+    if (!fromBase64url(secret, SECRET_LENGTH)) throw new KeyServerError('openid-refused', 'the browser has no cookie');
     const { state, nonce, verifier } = flowOf(secret);
     const configuration = await this.#configuration();
     try {
-      const tokens = await client.authorizationCodeGrant(configuration, current, {
-        expectedState: state,
-        expectedNonce: nonce,
-        pkceCodeVerifier: verifier,
-        idTokenExpected: true,
-      });
+      const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true };
+      const tokens = await this.#asClient(() => client.authorizationCodeGrant(configuration, current, checks));
       const claims = tokens.claims();
       if (!claims) throw new Error('no identity came with the code');
-      const more = claims.email === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined;
-      const told = more ? await client.fetchUserInfo(configuration, tokens.access_token, claims.sub) : claims;
-      const { email, email_verified: isVerified, preferred_username: nickname } = told;
+      const { trustMail } = this.#options;
+      const isTold = claims.email !== undefined && (trustMail || claims.email_verified !== undefined);
+      const more = !isTold && configuration.serverMetadata().userinfo_endpoint !== undefined;
+      const told = more ? await client.fetchUserInfo(configuration, tokens.access_token, claims.sub) : undefined;
+      const all: Record<string, unknown> = { ...claims, ...told };
+      const { email, email_verified: isVerified = trustMail, preferred_username: nickname } = all;
       return {
         issuer: claims.iss,
         subject: claims.sub,
-        mail: isVerified === true && typeof email === 'string' ? email : undefined,
+        // Some providers say it as text.
+        mail: String(isVerified) === 'true' && typeof email === 'string' ? email : undefined,
         nickname: typeof nickname === 'string' ? nickname : undefined,
       };
     } catch (error) {
-      throw refusal(error);
+      throw answerError(error);
     }
   }
 
@@ -113,8 +135,22 @@ export class OpenIdProvider {
     return this.#known.configuration;
   }
 
-  async #discover(): Promise<client.Configuration> {
-    const { issuer, clientId, clientSecret, now } = this.#options;
+  /** Says the secret in the other way, where the provider does not take the client by the first one. */
+  async #asClient<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      if (this.#posts || !refusesClient(error)) throw error;
+      this.#posts = true;
+    }
+    return work().catch((error) => {
+      if (refusesClient(error)) this.#posts = false;
+      throw error;
+    });
+  }
+
+  async #discover(issuer: string = this.#options.issuer): Promise<client.Configuration> {
+    const { clientId, clientSecret, trustMail, now } = this.#options;
     const url = new URL(issuer);
     // Plain HTTP is for this machine; the configuration permits no other.
     const isPlain = url.protocol === 'http:' && isLoopback(url.hostname);
@@ -124,10 +160,23 @@ export class OpenIdProvider {
       [client.customFetch]: boundedFetch,
       ...(isPlain && { execute: [client.allowInsecureRequests] }),
     };
+    const [basic, post] = [client.ClientSecretBasic(clientSecret), client.ClientSecretPost(clientSecret)];
+    const authenticate: client.ClientAuth = (server, ...more) => {
+      const ways = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+      return (this.#posts || !ways.includes('client_secret_basic') ? post : basic)(server, ...more);
+    };
     try {
-      return await client.discovery(url, clientId, metadata, client.ClientSecretBasic(clientSecret), options);
-    } catch (cause) {
-      throw new KeyServerError('openid-unreachable', 'the OpenID provider does not describe itself', { cause });
+      const configuration = await client.discovery(url, clientId, metadata, authenticate, options);
+      if (trustMail && configuration.serverMetadata().issuer.includes('{tenantid}'))
+        throw unusable(
+          '"openid.trustMail" is for one tenant, and "openid.issuer" is for all: name the id of yours in it',
+        );
+      return configuration;
+    } catch (error) {
+      if (error instanceof KeyServerError) throw error;
+      const told = toldIssuer(error);
+      if (told === `${issuer}/` || issuer === `${told}/`) return this.#discover(told);
+      throw discoveryError(issuer, error);
     }
   }
 }
@@ -151,19 +200,3 @@ const boundedFetch: client.CustomFetch = async (url, options) => {
   if (bytes === undefined) throw new TypeError('the answer is too long');
   return new Response(Buffer.from(bytes), response);
 };
-
-function refusal(error: unknown): KeyServerError {
-  const options = { cause: error };
-  if (error instanceof client.AuthorizationResponseError && error.error === 'access_denied')
-    return new KeyServerError('openid-cancelled', 'the person did not sign in at the OpenID provider', options);
-  const code = error instanceof client.ClientError ? error.code : undefined;
-  if (code === 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED')
-    return new KeyServerError(
-      'openid-clock-off',
-      'by this clock the answer of the OpenID provider is too old',
-      options,
-    );
-  if (code === 'OAUTH_TIMEOUT' || error instanceof TypeError)
-    return new KeyServerError('openid-unreachable', 'the OpenID provider does not answer', options);
-  return new KeyServerError('openid-refused', 'the answer of the OpenID provider is not accepted', options);
-}

@@ -182,10 +182,16 @@ it('says so where the mail server, the content host or the database is wrong, an
   const from = 'News <news@example.org>';
   configureServer({
     mail: { smtp, from, passwordFile: 'other.secret' },
+    openid: { issuer: 'http://127.0.0.1:9', clientId: 'a', clientSecretFile: 'other.secret', title: 'School' },
     fetchFrom: { localhost: 'http://127.0.0.1:9' },
   });
   const wrong = await examined(folder);
-  const expected = ['clock', `mail by 127.0.0.1:${mail.port}`, 'publication at http://127.0.0.1:9'];
+  const expected = [
+    'clock',
+    `mail by 127.0.0.1:${mail.port}`,
+    'sign-in at 127.0.0.1:9',
+    'publication at http://127.0.0.1:9',
+  ];
   expect(Object.keys(wrong.bad)).toEqual(expect.arrayContaining(expected));
   configureServer({ masterKey: 'none.key' });
   const { bad, checks } = await examined(folder);

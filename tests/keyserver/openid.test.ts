@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { OpenIdProvider } from '../../keyserver/sign-in/openid-provider.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { rigForFile, temporaryFolder } from '../support/keyserver-rig.ts';
@@ -12,7 +13,14 @@ const rig = rigForFile(async () => {
   provider = await startOpenIdProvider(() => `${rig.server.readingUrl}/-/openid/back`);
   const clientSecretFile = join(temporaryFolder(), 'client.secret');
   writeFileSync(clientSecretFile, CLIENT.secret, { mode: 0o600 });
-  const openid = { issuer: provider.issuer, clientId: CLIENT.id, clientSecretFile, title: 'School', plan: 'daily' };
+  const openid = {
+    issuer: provider.issuer,
+    clientId: CLIENT.id,
+    clientSecretFile,
+    title: 'School',
+    plan: 'daily',
+    trustMail: false,
+  };
   return { config: { openid } };
 });
 beforeAll(() => definePlan(rig.server.state, { name: 'daily', title: 'Weekday paper', sets: ['day-*'] }));
@@ -88,7 +96,7 @@ describe('a verified mail address', () => {
 
   it('links to the subscriber of that name, and changes nothing else', async () => {
     await rig.invite({ name: 'bert@example.org', sets: ['archive'] });
-    provider.person = { sub: 'bert-1', email: 'BERT@example.org', email_verified: true };
+    provider.person = { sub: 'bert-1', email: 'BERT@example.org', email_verified: 'true' }; // as some say it
     const text = await account((await signIn()).reader);
     expect(nameIn(text)).toBe('bert@example.org');
     expect(text).not.toContain('Weekday paper');
@@ -115,6 +123,7 @@ describe('a verified mail address', () => {
 
 it.each([
   ['a mail address', { email: 'victim@example.org', email_verified: false }],
+  ['one that is not verified, as text', { email: 'victim@example.org', email_verified: 'false' }],
   ['one of which the provider says nothing', { email: 'victim@example.org' }],
   ['a look-alike', { email: 'ｖictim@example.org', email_verified: true }],
   ['a nickname', { preferred_username: 'victim@example.org' }],
@@ -123,6 +132,21 @@ it.each([
   for (const name of ['victim@example.org', 'victim']) await rig.invite({ name });
   provider.person = { sub: what, ...claims };
   expect(nameIn(await account((await signIn()).reader))).toMatch(/^(victim|reader|)-[0-9a-f]{8}$/);
+});
+
+it('is believed without a word of the provider only where the configuration trusts it', async () => {
+  const { issuer } = provider;
+  const back = `${rig.server.readingUrl}/-/openid/back`;
+  const options = { issuer, clientId: CLIENT.id, clientSecret: CLIENT.secret, now: rig.server.state.now };
+  const mailOf = async (trustMail: boolean, claims: object) => {
+    provider.person = { sub: 'emma', email: 'emma@example.org', ...claims };
+    const own = new OpenIdProvider({ ...options, trustMail });
+    const { url, secret } = await own.begin(back);
+    return (await own.person(secret, new URL(await sign(url), back))).mail;
+  };
+  expect(await mailOf(true, {})).toBe('emma@example.org');
+  expect(await mailOf(false, {})).toBeUndefined();
+  expect(await mailOf(true, { email_verified: false })).toBeUndefined();
 });
 
 describe('what is refused', () => {

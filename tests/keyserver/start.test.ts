@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pino } from 'pino';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { XWING_PUBLIC_KEY_LENGTH } from '#primitives';
 import { freePort } from '../../cache-config/child.ts';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
@@ -13,7 +13,7 @@ import { configTemplate } from '../../keyserver/config/template.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { createMasterKey, readMasterKeys } from '../../keyserver/storage/master-key.ts';
 import { storeOf } from '../../keyserver/storage/state.ts';
-import { temporaryFolder, writeServerConfig } from '../support/keyserver-rig.ts';
+import { logged, temporaryFolder, writeServerConfig } from '../support/keyserver-rig.ts';
 import { startProgram } from '../support/programs.ts';
 import { runWispr, startWispr } from '../support/wispr.ts';
 
@@ -389,6 +389,18 @@ describe('the key server refuses to start', () => {
     database.exec(sql);
     database.close();
   }
+});
+
+it('an OpenID provider that cannot be used is said at the start, with the reason', async () => {
+  writeFileSync(file('client.secret'), 'x', { mode: 0o600 });
+  const openid = { issuer: 'http://127.0.0.1:9', clientId: 'a', clientSecretFile: 'client.secret', title: 'School' };
+  writeConfiguration({ openid });
+  const { log, text } = logged();
+  const server = await startKeyServer(forDevelopment(readConfig(file('keyserver.json'))), { log });
+  await vi.waitFor(() =>
+    expect(text()).toMatch(/"code":"openid-unreachable","reason":"the OpenID provider .* does not answer: /),
+  );
+  await server.close();
 });
 
 it('a plan that the configuration names and that there is not is said once for each, with what makes it, and keeps no reader out', async () => {

@@ -9,7 +9,7 @@ export const CLIENT = { id: 'reading-site', secret: 'a secret of the reading sit
 export interface Person {
   readonly sub: string;
   readonly email?: string;
-  readonly email_verified?: boolean;
+  readonly email_verified?: boolean | string;
   readonly preferred_username?: string;
 }
 
@@ -54,9 +54,15 @@ export async function startOpenIdProvider(back: () => string): Promise<OpenIdPro
       await provider.interactionFinished(request, response, result);
     };
   };
-  // The key server's address is known later than the provider's.
-  handle = (request, response) => {
-    handle = start();
+  // The key server's address is known later than the provider's, and the key server tries the provider at its start.
+  handle = async (request, response) => {
+    try {
+      handle = start();
+    } catch {
+      response.statusCode = 503;
+      response.end();
+      return;
+    }
     return handle(request, response);
   };
   return rig;

@@ -1,0 +1,102 @@
+/** Providers as they are set up in practice, and what is said of those that are not usable. */
+import { createServer, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { openidConfig } from '../../keyserver/config/subscribers.ts';
+import { OpenIdProvider } from '../../keyserver/sign-in/openid-provider.ts';
+import { closeServer, listenOnLoopback } from '../support/content-host.ts';
+
+const BACK = 'https://read.news.example/-/openid/back';
+const SECRET = 'a secret of the reading site';
+const now = () => Math.floor(Date.now() / 1000);
+
+/** How the provider describes itself, and answers at its token endpoint. */
+let described: Record<string, unknown>;
+let token: (request: IncomingMessage, form: URLSearchParams) => [status: number, answer: object];
+let issuer: string;
+const server = createServer(async (request, response) => {
+  const isDescription = request.url === '/school/.well-known/openid-configuration';
+  const [status, answer] = isDescription
+    ? [200, described]
+    : request.url === '/token'
+      ? token(request, new URLSearchParams(await text(request)))
+      : [404, {}];
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+});
+beforeAll(async () => {
+  issuer = `http://127.0.0.1:${await listenOnLoopback(server)}/school`;
+});
+afterAll(() => closeServer(server));
+beforeEach(() => {
+  described = descriptionOf(issuer);
+  token = () => [400, { error: 'invalid_grant' }];
+});
+
+function descriptionOf(name: string): Record<string, unknown> {
+  const endpoint = (path: string) => new URL(path, name).href;
+  return {
+    issuer: name,
+    authorization_endpoint: endpoint('/auth'),
+    token_endpoint: endpoint('/token'),
+    jwks_uri: endpoint('/jwks'),
+  };
+}
+
+const provider = (at = issuer, trustMail = false) =>
+  new OpenIdProvider({ issuer: at, clientId: 'reader', clientSecret: SECRET, trustMail, now });
+
+it('takes an issuer that differs by a slash, and no other one', async () => {
+  described = descriptionOf(`${issuer}/`);
+  await provider().check(BACK);
+  expect((await provider().begin(BACK)).url.pathname).toBe('/auth');
+  described = descriptionOf(`${issuer}/{tenantid}/v2.0`);
+  const said = { code: 'openid-unusable', message: expect.stringContaining('calls itself http') };
+  await expect(provider().check(BACK)).rejects.toMatchObject(said);
+  await expect(provider().begin(BACK)).rejects.toMatchObject(said);
+});
+
+it('says its secret in the body where the provider takes it there only, by its description or by what it refuses', async () => {
+  token = ({ headers }, form) =>
+    form.get('client_secret') === SECRET && headers.authorization === undefined
+      ? [400, { error: 'invalid_grant' }]
+      : [401, { error: 'invalid_client' }];
+  await provider().check(BACK);
+  described.token_endpoint_auth_methods_supported = ['client_secret_post'];
+  await provider().check(BACK);
+});
+
+it('says what the provider says of a wrong secret, without what may be a code, and where it is not', async () => {
+  token = () => [
+    401,
+    { error: 'invalid_client', error_description: `BAD7000215: wrong \u202e ${'x'.repeat(24)} a@b.example` },
+  ];
+  await expect(provider().check(BACK)).rejects.toMatchObject({
+    code: 'openid-unusable',
+    message: expect.stringContaining('invalid_client BAD7000215: wrong \\u{202e} … …'),
+  });
+  await expect(provider(`${issuer}/gone`).check(BACK)).rejects.toMatchObject({
+    code: 'openid-unusable',
+    message: expect.stringContaining('404'),
+  });
+  await expect(provider('http://127.0.0.1:9/').check(BACK)).rejects.toMatchObject({ code: 'openid-unreachable' });
+});
+
+it('trusts the mail addresses of one tenant, never of all (attack 118)', async () => {
+  const entra = 'https://login.microsoftonline.com';
+  const fetched = vi.spyOn(globalThis, 'fetch');
+  const describe = (name: string) =>
+    fetched.mockImplementation(async (url) =>
+      String(url).endsWith('openid-configuration')
+        ? Response.json(descriptionOf(name))
+        : Response.json({ error: 'invalid_grant' }, { status: 400 }),
+    );
+  describe(`${entra}/{tenantid}/v2.0`);
+  const said = { code: 'openid-unusable', message: expect.stringContaining('one tenant') };
+  await expect(provider(`${entra}/common/v2.0`, true).check(BACK)).rejects.toMatchObject(said);
+  await provider(`${entra}/common/v2.0`).begin(BACK);
+  describe(`${entra}/1-2-3/v2.0`);
+  await provider(`${entra}/1-2-3/v2.0`, true).begin(BACK);
+  fetched.mockRestore();
+  const refused = { issuer: `${entra}/{tenantid}/v2.0`, clientId: 'a', clientSecretFile: 'b', title: 'c' };
+  expect(openidConfig.safeParse(refused).error?.issues[0]?.message).toContain('the id of your tenant');
+});
