@@ -8,7 +8,7 @@ import { type FallbackTemplate, readFallbackTemplate } from '../site/fallback/te
 import { HeaderRules } from '../site/headers.ts';
 import { canNameSet, isPage, mediaTypeOf } from '../site/media-type.ts';
 import { canBeNamed, NamedDocuments } from '../site/named.ts';
-import type { Teaser } from '../site/page.ts';
+import { readPage } from '../site/page.ts';
 import { compilePattern } from '../site/patterns.ts';
 import { problemsOfRedirects } from '../site/redirects.ts';
 import { type Decision, SetRules } from '../site/sets.ts';
@@ -37,12 +37,11 @@ const LARGE = 20 * 1024 * 1024;
 const OF_ENCRYPTED: readonly CheckKind[] = ['preview-picture', 'public-loads-protected'];
 
 /** A page with everything that asks for no address. */
-const WORDS: Teaser = {
-  ...{ title: 'words', description: 'words', language: 'en', direction: '', canonical: '' },
-  ...{ author: 'words', published: '', feeds: [] },
-  openGraph: new Map(),
-  excerpt: ['words'],
-};
+const { teaser: WORDS } = readPage(
+  Buffer.from(
+    '<title>words</title><meta name="description" content="words"><meta name="author" content="words"><p data-wispr-excerpt>words',
+  ),
+);
 
 /**
  * Checks a site.

@@ -1,6 +1,7 @@
 /** Looks into pages, style sheets and scripts. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { systemReason } from '../../node-support/system-error.ts';
+import { saysNoindex } from '../site/machine-words.ts';
 import { isPage, isXmlPage, mayBeFeed } from '../site/media-type.ts';
 import { namedBy } from '../site/named.ts';
 import { decodePage, encodingOf, readPage } from '../site/page.ts';
@@ -79,6 +80,7 @@ export class ContentCheck {
     if (text.trim() === '') this.#findings.add('empty', path);
     if (!xml && encodingOf(bytes) === undefined) this.#findings.add('charset', path);
     const scanned = scanPage(text, xml);
+    if ([...scanned.robots.values()].some(saysNoindex)) this.#findings.add('noindex', path);
     const cut = size > bytes.length;
     const unsure = scanned.namesSet || cut || text.includes('\0'); // others say nothing: no need to read them twice
     const { set, problem } = unsure ? readPage(bytes, { xml, cut }) : { set: undefined, problem: undefined };

@@ -72,6 +72,10 @@ const NOTES = {
     many: 'feeds with whole articles in them, which every visitor can read',
     advice: 'have your site generator put summaries into feeds',
   },
+  noindex: {
+    one: 'page that is marked noindex: search engines leave it out, and its teaser',
+    many: 'pages that are marked noindex: search engines leave them out, and their teasers',
+  },
   'own-host-data': {
     one: "data file or script with the site's own host in it: links that scripts make of it lead out of the reading site",
     many: "data files and scripts with the site's own host in them: links that scripts make of them lead out of the reading site",

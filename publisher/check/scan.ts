@@ -3,6 +3,7 @@ import { TokenType, tokenizer } from '@csstools/css-tokenizer';
 import { initSync, parse as parseModule } from 'es-module-lexer';
 import { Parser } from 'htmlparser2';
 import { SRCSET_CANDIDATE } from '../../core/site/srcset.ts';
+import { addDirectives, isCrawler } from '../site/machine-words.ts';
 import { isFeed } from '../site/media-type.ts';
 
 export interface Form {
@@ -72,6 +73,8 @@ export class PageScanner {
   namesSet = false;
   /** From `og:image`; the first counts. */
   readonly openGraph = new Map<string, string>();
+  /** Directives by crawler. */
+  readonly robots = new Map<string, string>();
   /** Addresses of feeds, as written. */
   readonly feeds: string[] = [];
   /** Where in the text the parser is. */
@@ -133,7 +136,9 @@ export class PageScanner {
 
   #meta(attributes: Record<string, string>, offset: number): void {
     const { content = '', property, name = '' } = attributes;
-    if (name.trim().toLowerCase() === 'wispr-set') this.namesSet = true;
+    const key = name.trim().toLowerCase();
+    if (key === 'wispr-set') this.namesSet = true;
+    if (isCrawler(key)) addDirectives(this.robots, key, content);
     if (/^og:image$/i.test(property ?? name) && !this.openGraph.has('og:image'))
       this.openGraph.set('og:image', content.trim());
     if (PREVIEWS.test(property ?? name)) this.references.push({ url: content, use: 'preview', offset });

@@ -27,8 +27,8 @@ export interface Appearance {
 
 /** Raised whenever this program would make other objects out of the same sources, other teasers out of the same pages, or other pages out of the same words. */
 const OBJECT_VERSION = 1;
-export const TEASER_VERSION = 3;
-const PAGE_VERSION = 3;
+export const TEASER_VERSION = 4;
+const PAGE_VERSION = 4;
 
 /**
  * @param directory - where the configuration lies

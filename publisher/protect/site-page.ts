@@ -44,11 +44,15 @@ function readStart(source: SourceFile): Uint8Array {
  *
  * @param named - what the page names, which a later run needs without reading the page
  */
-export function encodeTeaser({ openGraph, feeds: _, ...rest }: Teaser, named: readonly string[]): string {
-  return JSON.stringify({ ...rest, openGraph: [...openGraph], ...(named.length > 0 && { named }) });
+export function encodeTeaser({ feeds: _, ...teaser }: Teaser, named: readonly string[]): string {
+  const [openGraph, robots, meta] = [[...teaser.openGraph], [...teaser.robots], [...teaser.meta]];
+  return JSON.stringify({ ...teaser, openGraph, robots, meta, ...(named.length > 0 && { named }) });
 }
 
+type Entries = readonly [string, string][];
+type Encoded = Omit<Teaser, 'meta' | 'openGraph' | 'robots'> & Record<'meta' | 'openGraph' | 'robots', Entries>;
+
 export function decodeTeaser(text: string): Teaser {
-  const { openGraph, ...rest } = JSON.parse(text) as Omit<Teaser, 'openGraph'> & { openGraph: [string, string][] };
-  return { ...rest, feeds: [], openGraph: new Map(openGraph) };
+  const { openGraph, robots, meta, ...rest } = JSON.parse(text) as Encoded;
+  return { ...rest, feeds: [], openGraph: new Map(openGraph), robots: new Map(robots), meta: new Map(meta) };
 }

@@ -36,6 +36,7 @@ import {
   type SignedSnapshot,
   type SnapshotPublication,
 } from '../publication/signed.ts';
+import { readPage } from '../site/page.ts';
 import { checkMadeHere } from './elsewhere.ts';
 import { findHighest } from './highest.ts';
 import { type PublishSummary, publishSite } from './publish.ts';
@@ -282,7 +283,8 @@ async function placePages(
   { documents }: Lists,
 ): Promise<string[]> {
   const appearance = await appearanceOf(configuration, workspace.directory, store.rootId);
-  const teaser = encodeTeaser({ ...NO_TEASER, openGraph: new Map(), excerpt: [], feeds: [] }, []);
+  // The sources are not looked at: a page that was to stay out of indexes may be among them.
+  const teaser = encodeTeaser(readPage(Buffer.from('<meta name="robots" content="noindex">')).teaser, []);
   for (const path of removed) await rm(join(out, path), { force: true });
   const lacking = []; // removed by a rollback that left a target behind
   for (const { path, entry } of documents.values()) {
@@ -301,8 +303,6 @@ async function placePages(
   }
   return [...added, ...changed, ...removed, ...lacking];
 }
-
-const NO_TEASER = { title: '', description: '', language: '', direction: '', canonical: '', author: '', published: '' };
 
 /** The time after which `out` loses old objects begins with the next run: until then they are in use. */
 function keepLonger({ index }: Site, { documents }: Lists): void {

@@ -21,11 +21,11 @@ export function canBeNamed(mediaType: string): boolean {
  */
 export function namedBy(
   path: string,
-  { openGraph, feeds }: Pick<Teaser, 'feeds' | 'openGraph'>,
+  { openGraph, feeds, base = '' }: Pick<Teaser, 'feeds' | 'openGraph'> & { readonly base?: string | undefined },
   { site, content }: Pick<Configuration, 'content' | 'site'>,
 ): string[] {
   const hosts = new Set([site, ...[content].flat().map((origin) => new URL(origin).hostname)]);
-  const own = `http://${site}${urlPathOf(path)}`;
+  const own = baseOf(base, `http://${site}${urlPathOf(path)}`);
   const pathOf = (address: string): string | undefined => {
     const url = address !== '' && URL.canParse(address, own) ? new URL(address, own) : undefined;
     return url && /^https?:$/.test(url.protocol) && hosts.has(url.hostname) ? documentPathOf(url.pathname) : undefined;
@@ -35,6 +35,11 @@ export function namedBy(
     ...(picture !== undefined && isPicture(mediaTypeOf(picture)) ? [picture] : []),
     ...feeds.flatMap((address) => pathOf(address) ?? []).filter((feed) => mayBeFeed(mediaTypeOf(feed))),
   ];
+}
+
+/** What addresses on a page are relative to. @param base - from `<base href>`; empty where there is none @param own - URL of the page */
+export function baseOf(base: string, own: string): string {
+  return base !== '' && URL.canParse(base, own) ? new URL(base, own).href : own;
 }
 
 /** The documents that pages make public by naming them, once all pages have been looked at. */

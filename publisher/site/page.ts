@@ -1,8 +1,10 @@
 /** What a page says about itself: its set, and what its author shows to people who cannot read it yet. */
 import { isUtf8 } from 'node:buffer';
 import { Parser } from 'htmlparser2';
+import { addDirectives, addMachineLink, isCrawler, isRepeatedMeta, type MachineLink } from './machine-words.ts';
 import { isFeed } from './media-type.ts';
 import { firstSentence, shorten } from './shorten.ts';
+import { describingData, parseStructured, type StructuredData } from './structured-data.ts';
 
 /** The part of a page that its fallback page shows. */
 export interface Teaser {
@@ -15,7 +17,7 @@ export interface Teaser {
   readonly direction: string;
   /** Absolute URL out of `<link rel="canonical">`, as written. */
   readonly canonical: string;
-  /** Open Graph properties out of {@link OPEN_GRAPH}. */
+  /** Out of {@link OPEN_GRAPH}. */
   readonly openGraph: ReadonlyMap<string, string>;
   /** Paragraphs of the text inside elements with `data-wispr-excerpt`. */
   readonly excerpt: readonly string[];
@@ -25,6 +27,15 @@ export interface Teaser {
   readonly published: string;
   /** Addresses of feeds out of `<link rel="alternate">`, as written. */
   readonly feeds: readonly string[];
+  /** From `<base href>`, as written. */
+  readonly base: string;
+  /** Directives by crawler, wherever on the page: `robots` for all. */
+  readonly robots: ReadonlyMap<string, string>;
+  /** Further `<meta name>` for machines: keywords, and proofs of whose site it is. */
+  readonly meta: ReadonlyMap<string, string>;
+  /** Addresses as written. */
+  readonly links: readonly MachineLink[];
+  readonly structured: StructuredData;
 }
 
 export interface Page {
@@ -35,8 +46,16 @@ export interface Page {
   readonly problem: string | undefined;
 }
 
-/** The Open Graph properties that a fallback page repeats. */
-export const OPEN_GRAPH = ['og:title', 'og:description', 'og:image', 'og:type', 'og:site_name'] as const;
+/** The properties of Open Graph and Twitter cards that a fallback page repeats. */
+export const OPEN_GRAPH = [
+  ...['og:title', 'og:description', 'og:type', 'og:site_name', 'og:url', 'og:locale'],
+  ...['og:image', 'og:image:alt', 'og:image:type', 'og:image:width', 'og:image:height'],
+  ...['article:modified_time', 'article:section'],
+  ...['twitter:card', 'twitter:title', 'twitter:description', 'twitter:image', 'twitter:image:alt'],
+  ...['twitter:site', 'twitter:creator'],
+];
+/** The properties among them that can hold whole texts. */
+const DESCRIPTIONS = ['og:description', 'og:image:alt', 'twitter:description', 'twitter:image:alt'];
 
 /** Feeds of one page that count. */
 const MAXIMUM_FEEDS = 8;
@@ -46,6 +65,9 @@ const ISO_TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]
 
 /** Characters that are kept of each text; a fallback page shows fewer. */
 const KEPT = 2000;
+
+/** Characters of structured data; of longer ones nothing is known. */
+const STRUCTURED = 100_000;
 
 /** Characters of a description; of a longer one, the first sentence is left. */
 const DESCRIPTION = 200;
@@ -91,8 +113,22 @@ class PageHandler {
   #lateSet = false;
   #title = '';
   #titleDepth = 0;
-  readonly #facts = { description: '', language: '', direction: '', canonical: '', author: '', published: '' };
+  readonly #facts = {
+    description: '',
+    language: '',
+    direction: '',
+    canonical: '',
+    author: '',
+    published: '',
+    base: '',
+  };
   readonly #openGraph = new Map<string, string>();
+  readonly #robots = new Map<string, string>();
+  readonly #metas = new Map<string, string>();
+  readonly #links: MachineLink[] = [];
+  /** Texts of blocks of JSON-LD in the head. */
+  readonly #structured: string[] = [];
+  #inStructured = false;
   readonly #excerpt: string[] = [''];
   readonly #feeds: string[] = [];
   /** The text of the body, as far as descriptions are looked for in it. */
@@ -106,15 +142,20 @@ class PageHandler {
     if (name === 'meta') this.#meta(attributes);
     else if (name === 'link') this.#link(attributes);
     else if (name === 'html') this.#html(attributes);
+    else if (name === 'base' && this.#facts.base === '') this.#facts.base = keep(attributes.href?.trim() ?? '');
     else if (name === 'title' && this.#inHead && this.#title === '') this.#titleDepth = 1;
     if (!IN_HEAD.has(name)) this.#inHead = false;
     if (name === 'script' || name === 'style') this.#inCode = true;
+    this.#inStructured =
+      name === 'script' && this.#inHead && attributes.type?.trim().toLowerCase() === 'application/ld+json';
+    if (this.#inStructured) this.#structured.push('');
     if (BLOCKS.has(name)) this.#endParagraph();
     if (VOID.has(name)) return;
     if (this.#inExcerpt.length > 0 || 'data-wispr-excerpt' in attributes) this.#inExcerpt.push(name);
   }
 
   ontext(text: string): void {
+    if (this.#inStructured) this.#addStructured(text);
     if (this.#titleDepth > 0) this.#title = keep(this.#title + text);
     if (!this.#inHead && !this.#inCode && this.#text.length < SEARCHED) this.#text += text;
     if (this.#inExcerpt.length === 0 || this.#inExcerpt.some((name) => UNSHOWN.has(name))) return;
@@ -126,7 +167,7 @@ class PageHandler {
     const name = localNameOf(qualifiedName);
     if (name === 'title') this.#titleDepth = 0;
     if (name === 'head') this.#inHead = false;
-    if (name === 'script' || name === 'style') this.#inCode = false;
+    if (name === 'script' || name === 'style') this.#inCode = this.#inStructured = false;
     if (BLOCKS.has(name)) this.#endParagraph();
     const opened = this.#inExcerpt.lastIndexOf(name);
     if (opened >= 0) this.#inExcerpt.length = opened;
@@ -141,15 +182,31 @@ class PageHandler {
       openGraph: this.#openGraphShown(),
       excerpt: this.#excerpt.map(collapse).filter((paragraph) => paragraph !== ''),
       feeds: this.#feeds,
+      robots: this.#robots,
+      meta: this.#metas,
+      links: this.#links,
+      structured: this.#describingData(),
     };
     return { teaser, set: this.#sets[0], problem: this.#problem() };
   }
 
   #openGraphShown(): Map<string, string> {
-    const description = this.#openGraph.get('og:description');
-    return description === undefined
-      ? this.#openGraph
-      : this.#openGraph.set('og:description', this.#opening(description));
+    const shown = (name: string, text: string) => (DESCRIPTIONS.includes(name) ? this.#opening(text) : text);
+    return new Map(Array.from(this.#openGraph, ([name, text]) => [name, shown(name, text)]));
+  }
+
+  #addStructured(text: string): void {
+    const last = this.#structured.length - 1;
+    const length = this.#structured.reduce((sum, each) => sum + each.length, text.length);
+    if (length <= STRUCTURED) this.#structured[last] += text;
+  }
+
+  /** The first block that describes the page. */
+  #describingData(): StructuredData {
+    const found = this.#structured.map((text) =>
+      describingData(parseStructured(text), (each) => this.#opening(collapse(each))),
+    );
+    return found.find((data) => '@type' in data) ?? {};
   }
 
   /** What everybody may see of a description: where it is long, or the page's own text, only the first sentence. */
@@ -172,7 +229,8 @@ class PageHandler {
     return different ? `it names more than one set: ${this.#sets.join(', ')}` : undefined;
   }
 
-  #html({ lang = '', dir = '' }: Record<string, string>): void {
+  #html({ dir = '', ...given }: Record<string, string>): void {
+    const lang = given.lang ?? given['xml:lang'] ?? '';
     if (/^[A-Za-z0-9-]{1,35}$/.test(lang)) this.#facts.language = lang;
     if (dir.toLowerCase() === 'rtl') this.#facts.direction = 'rtl';
   }
@@ -180,7 +238,9 @@ class PageHandler {
   #meta({ name = '', property = '', content = '' }: Record<string, string>): void {
     const key = name.trim().toLowerCase();
     if (key === 'wispr-set') this.#set(content);
+    if (isCrawler(key)) addDirectives(this.#robots, key, content);
     if (!this.#inHead) return;
+    if (isRepeatedMeta(key) && !this.#metas.has(key)) this.#metas.set(key, collapse(keep(content)));
     if ((key === 'description' || key === 'author') && this.#facts[key] === '')
       this.#facts[key] = collapse(keep(content));
     const graph = (property || name).trim().toLowerCase();
@@ -195,8 +255,10 @@ class PageHandler {
     else this.#lateSet = true;
   }
 
-  #link({ rel = '', href = '', type = '' }: Record<string, string>): void {
+  #link(attributes: Record<string, string>): void {
     if (!this.#inHead) return;
+    addMachineLink(this.#links, attributes);
+    const { rel = '', href = '', type = '' } = attributes;
     const relations = rel.toLowerCase().split(/\s+/);
     if (relations.includes('canonical') && this.#facts.canonical === '') this.#facts.canonical = keep(href.trim());
     if (relations.includes('alternate') && isFeed(type.trim().toLowerCase()) && this.#feeds.length < MAXIMUM_FEEDS)

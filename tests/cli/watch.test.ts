@@ -54,7 +54,9 @@ class Rig {
 }
 
 function template(word: string): string {
-  return `<!doctype html><title><%= it.title %></title><p>${word}</p><a id="read" href="<%= it.reading %>">Read</a><script><%~ it.script %></script>`;
+  const robots =
+    '<% for (const [name, content] of it.robots) { %><meta name="<%= name %>" content="<%= content %>"><% } %>';
+  return `<!doctype html><title><%= it.title %></title>${robots}<p>${word}</p><a id="read" href="<%= it.reading %>">Read</a><script><%~ it.script %></script>`;
 }
 
 /** Most of the time goes by in waiting for the quiet after a change: all wait at once. */

@@ -7,6 +7,7 @@ import { createWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
 const PAGE = '<!doctype html><meta charset=utf-8><title>A &amp; B</title><p>The secret rest.</p>';
 const TEMPLATE =
+  '<% for (const [name, content] of it.robots) { %><meta name="<%= name %>" content="<%= content %>"><% } %>' +
   '<h1><%= it.title %></h1><a id="read" href="<%= it.reading %>">Read</a><script><%~ it.script %></script>';
 
 let workspace: TestWorkspace;

@@ -2,10 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BUILT_IN_ACCENT } from '../../core/site/accent.ts';
 import { documentPathOf, isDocumentPath, urlPathOf } from '../../core/site/path.ts';
-import { type FallbackSettings, fallbackPageOf } from '../../publisher/site/fallback/page.ts';
+import { type FallbackPage, type FallbackSettings, fallbackPageOf } from '../../publisher/site/fallback/page.ts';
 import { leadsTo, parseFallbackPage } from '../../publisher/site/fallback/recognise.ts';
 import { builtInTemplate } from '../../publisher/site/fallback/template.ts';
 import { readPage, type Teaser } from '../../publisher/site/page.ts';
+import { describingData } from '../../publisher/site/structured-data.ts';
 import { runs } from '../support/tier.ts';
 
 const SETTINGS: FallbackSettings = {
@@ -18,6 +19,9 @@ const EMPTY = readPage(Buffer.from('')).teaser;
 
 const render = (teaser: Partial<Teaser>, settings: Partial<FallbackSettings> = {}, path = '/a/b.html') =>
   builtInTemplate.render(fallbackPageOf(path, { ...EMPTY, ...teaser }, { ...SETTINGS, ...settings }));
+
+const json = (data: unknown) =>
+  `<script type="application/ld+json">${JSON.stringify(data).replaceAll('<', '\\u003c')}</script>`;
 
 const page = render(
   {
@@ -60,6 +64,85 @@ describe('a fallback page', () => {
     for (const part of [`<html lang="${language}">`, '<footer class="wispr-paid">', ...words])
       expect(html).toContain(part);
     expect(html).not.toMatch(/lang="en"|subscribers|Reader<\/a>, if/);
+  });
+
+  const address = 'http://news.example';
+  it.each([
+    ['<meta name="robots" content="noindex, nofollow">', '<meta name="robots" content="noindex, nofollow">'],
+    [
+      '<meta name=ROBOTS content=NoIndex><meta name=robots content=noarchive>',
+      'name="robots" content="NoIndex, noarchive"',
+    ],
+    ['<meta name="googlebot-news" content="max-snippet:-1">', '<meta name="googlebot-news" content="max-snippet:-1">'],
+    ['<meta name="GPTBot" content="noai">', '<meta name="gptbot" content="noai">'],
+    ['<body><meta name="robots" content="noindex">', '<meta name="robots" content="noindex">'],
+    [`<meta name="robots" content="${'index, '.repeat(60)}noindex">`, '<meta name="robots" content="none">'],
+    ['<meta name="bingbot" content="&quot;><b>">', '<meta name="bingbot" content="none">'],
+    ['<meta name="keywords" content="a, b">', '<meta name="keywords" content="a, b">'],
+    ['<meta name="google-site-verification" content="x1">', '<meta name="google-site-verification" content="x1">'],
+    ['<meta name="referrer" content="unsafe-url">', undefined],
+    ['<meta http-equiv="refresh" content="0;url=/x">', undefined],
+    ['<base href="/b/"><link rel="canonical" href="c">', `<link rel="canonical" href="${address}/b/c">`],
+    [
+      '<link rel="alternate" hreflang="de" href="../de/">',
+      `<link rel="alternate" hreflang="de" href="${address}/de/">`,
+    ],
+    [
+      '<link rel="alternate" hreflang="x-default" href="//o.example">',
+      'hreflang="x-default" href="http://o.example/">',
+    ],
+    [
+      '<link rel="alternate" type="application/atom+xml" href="/f.xml">',
+      `<link rel="alternate" type="application/atom+xml" href="${address}/f.xml">`,
+    ],
+    ['<link rel="next" href="?page=2">', `<link rel="next" href="${address}/a/b.html?page=2">`],
+    ['<link rel="prev stylesheet" href="p">', `<link rel="prev" href="${address}/a/p">`],
+    ['<link rel="alternate stylesheet" href="/s.css" title="s">', undefined],
+    ['<link rel="preload" href="/s.js" as="script">', undefined],
+    ['<link rel="next" href="javascript:alert(1)">', undefined],
+    ['<body><link rel="next" href="/n">', undefined],
+    ['<meta property="og:url" content="/a/">', `<meta property="og:url" content="${address}/a/">`],
+    ['<meta property="og:url" content="javascript:1">', undefined],
+    ['<meta property="og:locale" content="de_AT">', '<meta property="og:locale" content="de_AT">'],
+    ['<meta name="twitter:site" content="@news">', '<meta property="twitter:site" content="@news">'],
+    ['<meta name="twitter:image" content="https://o.example/t.png">', 'content="https://o.example/t.png"'],
+    ['<meta name="twitter:image" content="/encrypted.png">', undefined],
+    ['<meta property="og:image:alt" content="A clock">', undefined],
+    [
+      '<meta property="og:image" content="/i.png"><meta property="og:image:alt" content="A clock">',
+      'content="A clock"',
+    ],
+    [`<meta name="twitter:description" content="First. Then."><body>First. Then.`, 'content="First."'],
+    ['<meta property="og:video" content="/v.mp4">', undefined],
+    [
+      json({ '@type': 'TechArticle', dateModified: '2026-11-17' }),
+      /"@type":"TechArticle".*"dateModified":"2026-11-17"/,
+    ],
+    [
+      json({ '@graph': [{ '@type': 'Person' }, { '@type': ['Thing', 'Course'], courseCode: 'A1' }] }),
+      '"courseCode":"A1"',
+    ],
+    [json({ '@type': 'Article', author: [{ name: 'Ada', email: 'no' }] }), '"author":[{"name":"Ada"}]'],
+    [json({ '@type': 'Article', keywords: ['</script><script>alert(1)'] }), '"\\u003c/script>'],
+    [`${json({ '@type': 'Article', description: 'First. Then.' })}<body>First. Then.`, '"description":"First."'],
+    [json({ '@type': 'Article', isAccessibleForFree: true }), '"isAccessibleForFree":false'],
+    [
+      json({ '@type': 'Article', articleBody: 'secret', text: 'secret', hasPart: 'secret', url: 'x' }),
+      '"@type":"Article"',
+    ],
+    [json({ '@type': 'FAQPage', mainEntity: { name: 'secret', acceptedAnswer: 'secret' } }), '"@type":"FAQPage"'],
+    [json({ '@type': 'VideoObject', name: 'x', transcript: 'secret' }), undefined],
+    [json([{ '@type': 'Article', about: { name: { text: 'secret' }, text: 'secret' } }]), '"@type":"Article"'],
+    ['<script type="application/ld+json">{"@type":"Article",</script>', undefined],
+    [`<body>${json({ '@type': 'Article', keywords: 'secret' })}`, undefined],
+    ['<html xml:lang="fr">', '<html lang="fr">'],
+  ])('repeats what the head says to machines, from closed lists: %s', (html, expected) => {
+    const made = render(readPage(Buffer.from(html)).teaser);
+    if (expected === undefined) expect(made).toBe(render({}));
+    else expect(made).toMatch(expected);
+    expect(made).not.toContain('secret');
+    expect(made.match(/<script/g)).toHaveLength(2);
+    expect(builtInTemplate.render(parseFallbackPage(Buffer.from(made)) as FallbackPage)).toBe(made);
   });
 
   it('is structured data for search engines: an article, a part of which is paid for', () => {
@@ -184,6 +267,11 @@ describe('recognising a fallback page', () => {
       author: text,
       published: fc.constantFrom('', '2026-11-16', '2026-11-16T10:00:00+01:00'),
       feeds: fc.constant([]),
+      base: fc.constantFrom('', '/b/'),
+      robots: text.map((content) => new Map([['robots', content]])),
+      meta: text.map((content) => new Map([['keywords', content]])),
+      links: fc.constant([{ rel: 'next', href: 'n', hreflang: '', type: '' }]),
+      structured: fc.record({ '@type': fc.constant('Article'), about: text }).map((data) => describingData(data)),
     });
     const look = fc.record(
       {
@@ -223,6 +311,9 @@ describe('recognising a fallback page', () => {
     ['nothing but a marker', () => '<meta name="generator" content="wispr fallback page">'],
     ['a picture of another host', (html: string) => html.replace('src="/a.jpg"', 'src="//evil.example/a.jpg"')],
     ['a logo of another host', (html: string) => html.replace('src="/front/', 'src="https://evil.example/front/')],
+    ['a style sheet of another host', (html: string) => html.replace('rel="canonical"', 'rel="stylesheet"')],
+    ['another meta', (html: string) => html.replace('<title>', '<meta name="referrer" content="unsafe-url"><title>')],
+    ['structured data with the text', (html: string) => html.replace('"url":', '"articleBody":"x","url":')],
     ['an image that is a script', (html: string) => html.replace('og:image', 'refresh')],
   ])('refuses %s', (_, change) => {
     expect(change(page)).not.toBe(page);

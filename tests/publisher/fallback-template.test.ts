@@ -16,6 +16,7 @@ import { readPage } from '../../publisher/site/page.ts';
 const LINK = '<a id="read" href="<%= it.reading %>">Read on</a>';
 const SCRIPT = '<script><%~ it.script %></script>';
 const GOOD = `<!doctype html><html lang="<%= it.language %>"><head><meta charset="utf-8"><title><%= it.title %></title>
+<% for (const [name, content] of it.robots) { %><meta name="<%= name %>" content="<%= content %>"><% } %>
 <meta name="description" content="<%= it.description %>"><link rel="canonical" href="<%= it.canonical %>">
 <% for (const [property, content] of it.openGraph) { %><meta property="<%= property %>" content="<%= content %>">
 <% } %><script type="application/ld+json"><%~ it.jsonLd %></script></head>
@@ -94,6 +95,7 @@ describe('a template of the publisher’s own', () => {
     ['no Read link', GOOD.replace(LINK, ''), 'it has no Read link'],
     ['a Read link that leads elsewhere', elsewhere, 'it has no Read link'],
     ['a Read link for some documents only', some, 'without description'],
+    ['no word to crawlers', GOOD.replace(/<% for \(const \[name.*?<% } %>/, ''), 'of it.robots'],
     ['a Read link that loses query and fragment', GOOD.replace(SCRIPT, ''), 'would lose query and fragment'],
     ['values that are not escaped', GOOD.replace('<%= it.title %>', '<%~ it.title %>'), 'only it.jsonLd and it.script'],
     ['values that are not escaped, by a detour', '<% __eta.res += it.title %>', changes],

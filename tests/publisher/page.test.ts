@@ -69,6 +69,11 @@ describe('the teaser of a page', () => {
       author: 'Ada Byron',
       published: '2026-11-16T08:00Z',
       feeds: ['/index.xml'],
+      base: '',
+      robots: new Map(),
+      meta: new Map(),
+      links: [{ rel: 'alternate', href: '/index.xml', hreflang: '', type: 'application/rss+xml' }],
+      structured: {},
     });
   });
 

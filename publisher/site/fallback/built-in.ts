@@ -12,8 +12,9 @@ export const BUILT_IN_TEMPLATE = `<!doctype html>
 <% if (it.description) { %><meta name="description" content="<%= it.description %>">
 <% } %><% if (it.author) { %><meta name="author" content="<%= it.author %>">
 <% } %><% if (it.published) { %><meta property="article:published_time" content="<%= it.published %>">
+<% } %><% for (const [name, content] of [...it.robots, ...it.meta]) { %><meta name="<%= name %>" content="<%= content %>">
 <% } %><% for (const [property, content] of it.openGraph) { %><meta property="<%= property %>" content="<%= content %>">
-<% } %><% if (it.openGraph.has('og:image')) { %><meta name="twitter:card" content="summary_large_image">
+<% } %><% for (const { rel, href, hreflang, type } of it.links) { %><link rel="<%= rel %>"<% if (hreflang) { %> hreflang="<%= hreflang %>"<% } %><% if (type) { %> type="<%= type %>"<% } %> href="<%= href %>">
 <% } %><link rel="canonical" href="<%= it.canonical %>">
 <link rel="icon" href="data:,">
 <script type="application/ld+json"><%~ it.jsonLd %></script>

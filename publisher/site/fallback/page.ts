@@ -8,8 +8,11 @@ import { readAddress, shownPath } from '../../../core/site/read-address.ts';
 import { writtenPath } from '../../workspace/configuration/content-schema.ts';
 import { subscribeUrlOf } from '../../workspace/configuration/look-schema.ts';
 import { type Configuration, hasReadingSite } from '../../workspace/configuration/schema.ts';
+import type { MachineLink } from '../machine-words.ts';
+import { baseOf } from '../named.ts';
 import type { Teaser } from '../page.ts';
 import { shorten } from '../shorten.ts';
+import type { StructuredData } from '../structured-data.ts';
 
 /** The values of a fallback page. All are text; nothing in them is markup. */
 export interface FallbackPage {
@@ -19,6 +22,11 @@ export interface FallbackPage {
   readonly description: string;
   readonly canonical: string;
   readonly openGraph: ReadonlyMap<string, string>;
+  /** As {@link Teaser} has them, with absolute addresses. */
+  readonly robots: ReadonlyMap<string, string>;
+  readonly meta: ReadonlyMap<string, string>;
+  readonly links: readonly MachineLink[];
+  readonly structured: StructuredData;
   readonly excerpt: readonly string[];
   /** Who wrote it, and when it was published (ISO 8601); empty where the page does not say. */
   readonly author: string;
@@ -95,17 +103,20 @@ export function fallbackPageOf(path: string, teaser: Teaser, settings: FallbackS
     subscribe = '',
   } = settings;
   const urlPath = shownPath(urlPathOf(path));
-  const { image, picture } = previewOf(path, teaser, settings);
-  const openGraph = new Map(Array.from(teaser.openGraph, ([name, text]) => [name, shorten(text, SHOWN.description)]));
-  if (image !== '') openGraph.set('og:image', image);
-  else openGraph.delete('og:image');
+  const own = content + urlPath;
+  const base = baseOf(teaser.base, own);
+  const { openGraph, picture } = previewOf(teaser, base, settings);
   return {
     language: teaser.language || language,
     direction: teaser.direction,
     title: shorten(teaser.title, SHOWN.title) || publisher,
     description: shorten(teaser.description, SHOWN.description),
-    canonical: canonicalUrl(teaser.canonical, content + urlPath),
+    canonical: webUrl(teaser.canonical, base)?.href ?? own,
     openGraph,
+    robots: teaser.robots,
+    meta: shortenEach(teaser.meta),
+    links: linksOf(teaser.links, base),
+    structured: teaser.structured,
     excerpt: shortenAll(teaser.excerpt, SHOWN.excerpt),
     author: shorten(teaser.author, SHOWN.title),
     published: teaser.published,
@@ -120,31 +131,53 @@ export function fallbackPageOf(path: string, teaser: Teaser, settings: FallbackS
 }
 
 /** Of an address; a longer one is left out, since half of it leads nowhere. */
-const MAXIMUM_IMAGE = 2000;
+const MAXIMUM_ADDRESS = 2000;
+/** Characters of the addresses of all links of a page. */
+const LINKS = 16_000;
 
 /**
- * The picture of a document, for programs that show previews, and for the page itself: that one only where it is the site's own, because a
- * page loads nothing from others.
+ * What programs that show previews are told, and the picture of the page itself: that one only where it is the site's own, because a page loads
+ * nothing from others. Only `og:image` makes a picture of the site public, so that other cards have that one or none.
  */
-function previewOf(path: string, { openGraph }: Teaser, { site, content, previews }: FallbackSettings) {
-  const given = openGraph.get('og:image') ?? '';
-  const own = `http://${site}${urlPathOf(path)}`;
+function previewOf(teaser: Teaser, base: string, { site, content, previews }: FallbackSettings) {
+  const openGraph = shortenEach(teaser.openGraph);
+  const isOwn = (url: URL) => url.hostname === site || url.origin === content;
+  const publicUrl = (url: URL) => (isOwn(url) ? content + url.pathname + url.search : url.href);
+  const put = (name: string, text: string | undefined) => {
+    if (text === undefined) openGraph.delete(name);
+    else openGraph.set(name, text);
+  };
+  const addressOf = (name: string) => webUrl(teaser.openGraph.get(name) ?? '', base);
+  const given = addressOf('og:image');
+  const image = given && isOwn(given) && previews === 'none' ? undefined : given;
+  const card = addressOf('twitter:image');
+  put('og:url', addressOf('og:url')?.href);
+  put('og:image', image && publicUrl(image));
+  put('twitter:image', card && (!isOwn(card) || card.href === image?.href) ? publicUrl(card) : undefined);
+  if (image !== undefined) put('twitter:card', openGraph.get('twitter:card') ?? 'summary_large_image');
+  else for (const name of openGraph.keys()) if (name.startsWith('og:image:')) openGraph.delete(name);
+  return { openGraph, picture: image && isOwn(image) ? image.pathname + image.search : '' };
+}
+
+/** An absolute URL of http or https, so that no script hides in it; `undefined` for anything else. */
+function webUrl(given: string, base: string): URL | undefined {
   const url =
-    given !== '' && given.length < MAXIMUM_IMAGE && URL.canParse(given, own) ? new URL(given, own) : undefined;
-  if (url === undefined || !isWeb(url)) return { image: '', picture: '' };
-  if (url.hostname !== site && url.origin !== content) return { image: url.href, picture: '' };
-  const picture = url.pathname + url.search;
-  return previews === 'none' ? { image: '', picture: '' } : { image: content + picture, picture };
+    given !== '' && given.length < MAXIMUM_ADDRESS && URL.canParse(given, base) ? new URL(given, base) : undefined;
+  return url && (url.protocol === 'https:' || url.protocol === 'http:') ? url : undefined;
 }
 
-function isWeb({ protocol }: URL): boolean {
-  return protocol === 'https:' || protocol === 'http:';
+function linksOf(links: readonly MachineLink[], base: string): MachineLink[] {
+  let left = LINKS;
+  return links.flatMap((link) => {
+    const href = webUrl(link.href, base)?.href;
+    if (href === undefined || href.length > left) return [];
+    left -= href.length;
+    return [{ ...link, href }];
+  });
 }
 
-/** The publisher's own canonical URL where the page has one; only http and https, so that no script hides in it. */
-function canonicalUrl(given: string, own: string): string {
-  const url = given !== '' && URL.canParse(given, own) ? new URL(given, own) : undefined;
-  return url && isWeb(url) ? url.href : own;
+function shortenEach(texts: ReadonlyMap<string, string>): Map<string, string> {
+  return new Map(Array.from(texts, ([name, text]) => [name, shorten(text, SHOWN.description)]));
 }
 
 function shortenAll(paragraphs: readonly string[], length: number): string[] {

@@ -5,7 +5,9 @@
 import { Parser } from 'htmlparser2';
 import { fromUtf8 } from '../../../core/encoding/bytes.ts';
 import { readAddress, shownPath } from '../../../core/site/read-address.ts';
+import { isCrawler, isMachineLink, isRepeatedMeta, type MachineLink } from '../machine-words.ts';
 import { OPEN_GRAPH } from '../page.ts';
+import { describingData, parseStructured, type StructuredData } from '../structured-data.ts';
 import type { FallbackPage } from './page.ts';
 import { builtInTemplate, MAXIMUM_FALLBACK_PAGE, OWN_TEMPLATE_MARK } from './template.ts';
 
@@ -17,6 +19,7 @@ export function parseFallbackPage(bytes: Uint8Array): FallbackPage | undefined {
   new Parser(handler, { decodeEntities: true }).end(text);
   const page = handler.page(text);
   if (!URL.canParse(page.reading) || ![...page.openGraph.keys()].every(isKnownProperty)) return undefined;
+  if (![...page.meta.keys()].every(isRepeatedMeta) || !page.links.every(isMachineLink)) return undefined;
   // What the page loads is the site's own.
   if (![page.picture, page.logo].every((path) => path === '' || /^\/(?![/\\])/.test(path))) return undefined;
   return builtInTemplate.render(page) === text ? page : undefined;
@@ -99,6 +102,10 @@ class ValueReader {
     reading: '',
   };
   readonly #openGraph = new Map<string, string>();
+  readonly #robots = new Map<string, string>();
+  readonly #metas = new Map<string, string>();
+  readonly #links: MachineLink[] = [];
+  #structured: StructuredData | undefined;
   readonly #excerpt: string[] = [];
   #inExcerpt = false;
   /** Text since the last tag. */
@@ -111,7 +118,7 @@ class ValueReader {
     else if (name === 'img') this.#picture(attributes);
     else if (name === 'html')
       Object.assign(this.#values, { language: attributes.lang, direction: attributes.dir ?? '' });
-    else if (name === 'link' && attributes.rel === 'canonical') this.#values.canonical = attributes.href ?? '';
+    else if (name === 'link') this.#relation(attributes);
     else if (name === 'div') this.#inExcerpt = true;
   }
 
@@ -119,6 +126,13 @@ class ValueReader {
     if (name === 'description' || name === 'author') this.#values[name] = content;
     else if (property === 'article:published_time') this.#values.published = content;
     else if (property) this.#openGraph.set(property, content);
+    else if (name && isCrawler(name)) this.#robots.set(name, content);
+    else if (name && name !== 'viewport' && name !== 'generator') this.#metas.set(name, content);
+  }
+
+  #relation({ rel = '', href = '', hreflang = '', type = '' }: Record<string, string>): void {
+    if (rel === 'canonical') this.#values.canonical = href;
+    else if (rel !== 'icon') this.#links.push({ rel, href, hreflang, type });
   }
 
   #link({ id, href = '' }: Record<string, string>): void {
@@ -138,6 +152,7 @@ class ValueReader {
 
   onclosetag(name: string): void {
     if (name === 'title') this.#values.title = this.#text;
+    else if (name === 'script') this.#structured ??= describingData(parseStructured(this.#text));
     else if (name === 'span') this.#values.publisher = this.#text;
     else if (name === 'p' && this.#inExcerpt) this.#excerpt.push(this.#text);
     else if (name === 'div') this.#inExcerpt = false;
@@ -146,6 +161,15 @@ class ValueReader {
 
   page(text: string): FallbackPage {
     const [light = '', dark = ''] = Array.from(text.matchAll(/;--go:(#[0-9a-f]{6});/g), ([, colour = '']) => colour);
-    return { ...this.#values, openGraph: this.#openGraph, excerpt: this.#excerpt, accent: { light, dark } };
+    return {
+      ...this.#values,
+      openGraph: this.#openGraph,
+      robots: this.#robots,
+      meta: this.#metas,
+      links: this.#links,
+      structured: this.#structured ?? {},
+      excerpt: this.#excerpt,
+      accent: { light, dark },
+    };
   }
 }

@@ -10,6 +10,7 @@ import { openInReaderUrl } from '../../../core/site/open-in-reader.ts';
 import { printable } from '../../../node-support/printable.ts';
 import { describeUnreadable } from '../../../node-support/system-error.ts';
 import { PublishError } from '../../errors.ts';
+import { describingData } from '../structured-data.ts';
 import { BUILT_IN_TEMPLATE } from './built-in.ts';
 import type { FallbackPage } from './page.ts';
 import { problemOfTemplate } from './trial.ts';
@@ -151,17 +152,22 @@ const PAID = 'wispr-paid';
  * `<` is written so that no text can end the script.
  */
 function jsonLd(page: FallbackPage): string {
-  const { title, description, canonical, openGraph, author, published, publisher } = page;
+  const { title, description, canonical, openGraph, author, published, publisher, structured } = page;
   const image = openGraph.get('og:image');
-  const isArticle = openGraph.get('og:type') !== 'website';
-  const data = {
-    '@context': 'https://schema.org',
-    '@type': isArticle ? 'NewsArticle' : 'WebPage',
+  const type = String(structured['@type'] ?? (openGraph.get('og:type') === 'website' ? 'WebPage' : 'NewsArticle'));
+  const isArticle = /(?:Article|Posting)$/.test(type);
+  const described = describingData({
+    '@type': type,
     ...(isArticle ? { headline: headlineOf(page) } : { name: title }),
     ...(description && { description }),
-    ...(image && { image: [image] }),
     ...(published && { datePublished: published }),
     ...(author && { author: { '@type': 'Person', name: author } }),
+    ...structured,
+  });
+  const data = {
+    '@context': 'https://schema.org',
+    ...described,
+    ...(image && { image: [image] }),
     publisher: { '@type': 'Organization', name: publisher },
     url: canonical,
     isAccessibleForFree: false,

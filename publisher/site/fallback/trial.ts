@@ -10,6 +10,11 @@ import type { FallbackPage } from './page.ts';
 const READING = 'https://read.news.example/a/b%20c.html';
 const HOSTILE = `"'><x-wispr a=b onload=c>&lt;x&gt; \\ \`\${1}</title></script></style></textarea>--><!-- \u2028\n{{`;
 
+/** A crawler that no template knows of. */
+const CRAWLER = 'examplebot';
+const ROBOTS =
+  '<% for (const [name, content] of it.robots) { %><meta name="<%= name %>" content="<%= content %>"><% } %>';
+
 /** Attributes that hold words, not programs or addresses to be followed. */
 const WORDS = /^(?:content|alt|title|label|lang|dir|aria-[a-z]+|data-[a-z-]+)$/;
 /** Where an address only shows something. */
@@ -29,6 +34,8 @@ export function problemOfTemplate(make: (page: FallbackPage) => string, script: 
   const expected = skeletonOf(make(pageOf('words')));
   const missing = problemOfParts(expected, script);
   if (missing !== undefined) return missing;
+  if (!expected.parts.some((part) => part.startsWith('<meta ') && part.includes(` name=${CRAWLER}`)))
+    return `pages that search engines are to leave out would lose that word: add ${ROBOTS}`;
   const hostile = skeletonOf(make(pageOf(HOSTILE)));
   if (hostile.badJson) return "a document's words can break its structured data: use <%~ it.jsonLd %>";
   const index = hostile.parts.findIndex((part, at) => part !== expected.parts[at]);
@@ -47,6 +54,10 @@ function pageOf(words: string): FallbackPage {
     description: words,
     canonical: 'http://news.example/a/b%20c.html',
     openGraph: new Map(OPEN_GRAPH.map((property) => [property, words])),
+    robots: new Map([CRAWLER, 'robots'].map((name) => [name, words])),
+    meta: new Map([['keywords', words]]),
+    links: [{ rel: 'alternate', href: 'https://news.example/de/', hreflang: 'de', type: 'application/rss+xml' }],
+    structured: { '@type': 'Article', keywords: [words] },
     excerpt: [words, words],
     author: words,
     published: '2026-11-16',
@@ -63,7 +74,7 @@ function pageOf(words: string): FallbackPage {
 /** Everything that can be missing is. */
 const BARE: FallbackPage = {
   ...pageOf(''),
-  openGraph: new Map(),
+  ...{ openGraph: new Map(), robots: new Map(), meta: new Map(), links: [], structured: {} },
   excerpt: [],
   ...{ published: '', picture: '', logo: '', subscribe: '' },
 };
