@@ -77,8 +77,9 @@ function describeWork(summary: ProtectSummary): string[] {
   ];
 }
 
-function leftOut({ ignored }: { readonly ignored: number }): string {
-  return ignored === 0 ? '' : `; ${ignored} hidden or ignored left out`;
+function leftOut({ ignored, hidden }: Pick<ProtectSummary, 'hidden' | 'ignored'>): string {
+  const names = hidden.length === 0 ? '' : ` (${someOf(hidden.map(printable))})`;
+  return ignored === 0 ? '' : `; ${ignored} hidden or ignored left out${names}`;
 }
 
 /** What the output holds of the publication; files of earlier ones are counted elsewhere. */
@@ -195,7 +196,7 @@ export function describeChanges(changes: ChangeCounts): string {
 
 /** Why documents changed whose sources did not. */
 function describeReasons({ remade, restored }: ChangeReasons): string[] {
-  const why = 'other settings for them ("headers", "padding", "carrier"), or another publisher key';
+  const why = 'other settings for them ("headers", "uncompressed", "padding", "carrier"), or another publisher key';
   const number = (documents: number) => documents.toLocaleString('en');
   return [
     ...(remade > 0 ? [`  ${number(remade)} of these only in how they are published: ${why}`] : []),

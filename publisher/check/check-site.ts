@@ -6,10 +6,10 @@ import { PublishError } from '../errors.ts';
 import { fallbackPageOf, fallbackSettingsOf } from '../site/fallback/page.ts';
 import { type FallbackTemplate, readFallbackTemplate } from '../site/fallback/template.ts';
 import { HeaderRules } from '../site/headers.ts';
-import { canNameSet, isPage, mediaTypeOf } from '../site/media-type.ts';
+import { canNameSet, isInGzip, isPage, mediaTypeOf } from '../site/media-type.ts';
 import { canBeNamed, NamedDocuments } from '../site/named.ts';
 import { readPage } from '../site/page.ts';
-import { compilePattern } from '../site/patterns.ts';
+import { PathPatterns } from '../site/patterns.ts';
 import { problemsOfRedirects } from '../site/redirects.ts';
 import { type Decision, SetRules } from '../site/sets.ts';
 import { type LookUpDocument, problemOfLogo, problemOfNotFound, settingsOf } from '../site/site-settings.ts';
@@ -84,9 +84,10 @@ class SiteCheck {
   readonly #findings = new Findings();
   readonly #rules: SetRules;
   readonly #headers: HeaderRules;
+  readonly #uncompressed: PathPatterns;
   /** How many files are hidden or ignored. */
   readonly #ignored: number;
-  /** Patterns of files that are not published, and that match no file. */
+  /** Patterns of files that are left out or taken in, and that match none. */
   readonly #unusedIgnores: readonly string[];
   /** Where each document belongs; by path alone until it has been read. */
   readonly #decisions = new Map<string, Decision>();
@@ -107,16 +108,12 @@ class SiteCheck {
     this.#headers = new HeaderRules(configuration);
     this.#named = new NamedDocuments(configuration, this.#rules);
     this.#sections = new SectionsCount(configuration.sections);
-    const unused = new Set(configuration.ignore.map(compilePattern));
-    const patterns = [...unused];
-    const walk = new SourceWalk(source, (path) => {
-      const pattern = patterns.find((each) => each.match(path));
-      if (pattern !== undefined) unused.delete(pattern);
-      return pattern !== undefined;
-    });
+    this.#uncompressed = new PathPatterns(configuration.uncompressed);
+    const walk = new SourceWalk(source, configuration);
     const files = [...walk.files()].sort((a, b) => (a.path < b.path ? -1 : 1));
     this.#ignored = walk.ignored;
-    this.#unusedIgnores = [...unused].map(({ text }) => text);
+    this.#unusedIgnores = walk.unused();
+    for (const [name, path] of walk.hidden) this.#findings.add('hidden', name, { path });
     const refused = new Set<string>();
     for (const problem of walk.problems.first) {
       const [path = '', reason = ''] = problem.split(/: (.*)/s);
@@ -160,6 +157,8 @@ class SiteCheck {
     this.#sets.add(path, decision, set !== undefined);
     if (!this.#sections.add(path)) this.#findings.add('refused', path, undefined, 'it lies too deep below its section');
     this.#headers.headersOf(path);
+    this.#uncompressed.fits(path.slice(1));
+    if (decision.set === undefined && isInGzip(path)) this.#findings.add('gzip-public', path);
     if (canNameSet(mediaTypeOf(path))) this.#pages++;
     if (size > LARGE) this.#findings.add('large', path, undefined, `${Math.round(size / 1024 / 1024)} MiB`);
     if (decision.isDefault && this.#configuration.sets.length > 0) this.#findings.add('set-default', path);
@@ -195,7 +194,8 @@ class SiteCheck {
     if (accent !== undefined && !isReadable(accent)) this.#findings.add('accent-pale', accent);
     for (const problem of [problemOfNotFound, problemOfLogo].flatMap((find) => find(this.#configuration, this.#lookUp)))
       this.#findings.add('refused', 'wispr.json', undefined, problem);
-    const unused = [...this.#rules.unused(), ...this.#headers.unused(), ...this.#sections.unused()];
+    const rules = [this.#rules, this.#headers, this.#uncompressed, this.#sections];
+    const unused = rules.flatMap((each) => each.unused());
     for (const text of [...unused, ...this.#unusedIgnores]) this.#findings.add('pattern-unused', text);
     this.#sets.findLoneSets(this.#findings);
     this.#checkFallbackPage();

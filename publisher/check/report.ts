@@ -101,6 +101,16 @@ const NOTES = {
     one: 'name that some hosts change or misread',
     many: 'names that some hosts change or misread',
   },
+  hidden: {
+    one: 'name of hidden files or folders, which are left out',
+    many: 'names of hidden files or folders, which are left out',
+    advice: 'name those that the site needs under "include"',
+  },
+  'gzip-public': {
+    one: 'public file in gzip, which browsers show only where the web host says that it is',
+    many: 'public files in gzip, which browsers show only where the web host says that they are',
+    advice: 'unpack them, to .svg, or do not name them under "public"',
+  },
   charset: {
     one: 'page that is not in UTF-8 and does not name its encoding: browsers guess',
     many: 'pages that are not in UTF-8 and do not name their encoding: browsers guess',

@@ -6,6 +6,7 @@ import { BUILT_IN_TEMPLATE } from '../site/fallback/built-in.ts';
 import { fallbackPageOf, fallbackSettingsOf } from '../site/fallback/page.ts';
 import { readFallbackTemplate } from '../site/fallback/template.ts';
 import { HeaderRules } from '../site/headers.ts';
+import { PathPatterns } from '../site/patterns.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import { decodeTeaser } from './site-page.ts';
 
@@ -15,6 +16,7 @@ export interface Appearance {
   /** Differs whenever every fallback page has to be made anew. */
   readonly pageFacts: string;
   readonly headers: HeaderRules;
+  readonly uncompressed: PathPatterns;
   readonly padding: boolean;
   /**
    * The fallback page of a document.
@@ -26,7 +28,7 @@ export interface Appearance {
 }
 
 /** Raised whenever this program would make other objects out of the same sources, other teasers out of the same pages, or other pages out of the same words. */
-const OBJECT_VERSION = 1;
+const OBJECT_VERSION = 2;
 export const TEASER_VERSION = 4;
 const PAGE_VERSION = 4;
 
@@ -49,6 +51,7 @@ export async function appearanceOf(
     objectFacts: JSON.stringify([OBJECT_VERSION, site, publisher, padding]),
     pageFacts: hash('sha256', JSON.stringify([PAGE_VERSION, settings, text])).slice(0, 32),
     headers: new HeaderRules(configuration),
+    uncompressed: new PathPatterns(configuration.uncompressed),
     padding: padding !== 'none',
     fallbackPage: (path, teaser) => {
       if (teaser === undefined) throw new Error('every page has a teaser');

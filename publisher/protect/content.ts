@@ -5,7 +5,7 @@
 import { createGzip, gzipSync, type ZlibOptions } from 'node:zlib';
 import { streamOf } from '../../core/encoding/byte-reader.ts';
 import type { Metadata } from '../../core/object/metadata.ts';
-import { isCompressible, isText, isUtf8Text, withCharset } from '../site/media-type.ts';
+import { isCompressible, isInGzip, isText, isUtf8Text, withCharset } from '../site/media-type.ts';
 import type { SourceFile } from '../site/walk.ts';
 import { readPieces, readWhole } from './source-reader.ts';
 
@@ -14,7 +14,7 @@ export interface ContentOptions {
   readonly source: SourceFile;
   /** Without parameters. */
   readonly mediaType: string;
-  /** Whether gzip may be used; not for public documents, whose content lies as it is at its own URL. */
+  /** Whether there may be a content coding; not for public documents, whose content lies as it is at its own URL. */
   readonly compress: boolean;
   /** Memory for the source, if it is large enough; the content may lie in it. */
   readonly memory?: Uint8Array | undefined;
@@ -57,6 +57,7 @@ export async function readContent(options: ContentOptions): Promise<Content> {
 
 function smallContent(options: ContentOptions): Content {
   const bytes = readWhole(options.source, options.memory ?? new Uint8Array(0));
+  if (isPlain(options)) return inMemory(plainMetadata(options), bytes);
   const utf8 = isText(options.mediaType) && isUtf8Text(bytes);
   const coded = triesGzip(options) ? gzipSync(bytes, gzipOptions(bytes)) : undefined;
   return coded && coded.length <= bytes.length * WORTHWHILE
@@ -70,12 +71,16 @@ function inMemory(metadata: Metadata, whole: Uint8Array): Content {
 
 /** Whether nothing has to be read to know a document's metadata, and its content is its source as it is. */
 export function isPlain(options: ContentOptions): boolean {
-  return !isText(options.mediaType) && !triesGzip(options);
+  return isCoded(options) || (!isText(options.mediaType) && !triesGzip(options));
 }
 
 /** The metadata of a document that {@link isPlain}. */
 export function plainMetadata(options: ContentOptions): Metadata {
-  return metadataOf(options, false, options.source.size);
+  return metadataOf(options, false, options.source.size, isCoded(options) ? 'gzip' : undefined);
+}
+
+function isCoded({ source, compress }: ContentOptions): boolean {
+  return compress && isInGzip(source.path);
 }
 
 /** The length after compression has to be known before the first block is made: so a large text is compressed twice, and not kept. */
@@ -100,7 +105,7 @@ function metadataOf(
   { source, mediaType, headers = {} }: ContentOptions,
   utf8: boolean,
   contentLength: number,
-  contentCoding?: 'gzip',
+  contentCoding?: 'gzip' | undefined,
 ): Metadata {
   return {
     contentLength,

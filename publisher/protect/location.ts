@@ -4,7 +4,6 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import { compilePattern } from '../site/patterns.ts';
 import { isInside, SourceWalk } from '../site/walk.ts';
 import { readConfiguration } from '../workspace/configuration/read.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
@@ -44,8 +43,7 @@ export async function locate({
   const configuration = await readConfiguration(workspace.configuration);
   const source = resolve(workspace.directory, configuration.source);
   const out = resolveOutput(named ?? configuration.out, source, workspace);
-  const ignored = configuration.ignore.map(compilePattern);
-  const walk = new SourceWalk(source, (path) => ignored.some((pattern) => pattern.match(path)));
+  const walk = new SourceWalk(source, configuration);
   return { workspace, configuration, walk, out, now };
 }
 

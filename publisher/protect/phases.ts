@@ -56,6 +56,8 @@ export interface Plan {
   readonly public: readonly PublicSummary[];
   /** Files that are left out. */
   readonly ignored: number;
+  /** Names of those that are hidden. */
+  readonly hidden: readonly string[];
   /** Patterns that fit no document. */
   readonly unusedPatterns: readonly string[];
 }

@@ -68,7 +68,7 @@ export async function makePlan(context: PlanContext): Promise<Plan> {
     planner.noteGone();
   });
   if (walk.problems.count > 0) throw refused(walk.problems);
-  return planner.finish(walk.ignored);
+  return planner.finish();
 }
 
 async function pause({ onFound, checkNotStopped }: PlanContext, found: number): Promise<void> {
@@ -168,7 +168,7 @@ class Planner {
   }
 
   /** @throws PublishError `source-refused` */
-  finish(ignored: number): Plan {
+  finish(): Plan {
     if (this.#pageProblems.count > 0) throw pagesRefused(this.#pageProblems);
     if (this.#problems.count > 0) throw refused(this.#problems);
     if (this.#documents === 0) {
@@ -185,10 +185,12 @@ class Planner {
       sections,
       sets: new Map([...this.#sets].sort(([a], [b]) => (a < b ? -1 : 1))),
       public: [...this.#public.values()].sort((a, b) => ((a.paths[0] ?? '') < (b.paths[0] ?? '') ? -1 : 1)),
-      ignored,
+      ignored: this.#context.walk.ignored,
+      hidden: [...this.#context.walk.hidden.keys()].sort(),
       unusedPatterns: [
         ...this.#rules.unused(),
         ...this.#context.appearance.headers.unused(),
+        ...this.#context.appearance.uncompressed.unused(),
         ...this.#context.sections.list.flatMap(({ name, paths }) => (empty.includes(name) ? paths : [])),
       ],
     };
@@ -237,12 +239,12 @@ class Planner {
 
   /** A digest: it is short, and there are few of them. */
   #optionsOf(path: string, mediaType: string, form: Form): string {
-    const { objectFacts, pageFacts, headers } = this.#context.appearance;
+    const { objectFacts, pageFacts, headers, uncompressed } = this.#context.appearance;
     const further = headers.headersOf(path) ?? {};
     const shown = { copy: isPage(mediaType) ? TEASER_VERSION : '', none: '', page: TEASER_VERSION, carrier: pageFacts }[
       form
     ];
-    const text = JSON.stringify([objectFacts, mediaType, form, shown, further]);
+    const text = JSON.stringify([objectFacts, mediaType, form, shown, further, uncompressed.fits(path.slice(1))]);
     const known = this.#optionDigests.get(text) ?? hash('sha256', text).slice(0, 32);
     this.#optionDigests.set(text, known);
     return known;

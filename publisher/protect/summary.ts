@@ -7,7 +7,8 @@ import type { Plan } from './phases.ts';
 import type { PublicationSummary } from './publication.ts';
 
 /** What becomes of the documents. */
-export interface PlanSummary extends Pick<Plan, 'documents' | 'sections' | 'public' | 'ignored' | 'unusedPatterns'> {
+export interface PlanSummary
+  extends Pick<Plan, 'documents' | 'sections' | 'public' | 'ignored' | 'hidden' | 'unusedPatterns'> {
   readonly site: string;
   /** The output directory, absolute. */
   readonly out: string;
@@ -94,7 +95,7 @@ export interface DryRunSummary extends PlanSummary {
 /** @param untouched - documents that were in the plan, and turned out to be what they were */
 export function summarisePlan(
   { configuration: { site }, out }: SiteLocation,
-  { changes, documents, removed, sections, public: open, ignored, unusedPatterns }: Plan,
+  { changes, documents, removed, sections, public: open, ignored, hidden, unusedPatterns }: Plan,
   { remade, restored }: ChangeReasons = changes,
   untouched = 0,
 ): PlanSummary {
@@ -102,7 +103,7 @@ export function summarisePlan(
   const { added, moved, rekeyed } = changes;
   const unchanged = documents - (added + changed + moved + rekeyed);
   return {
-    ...{ site, out, documents, sections, public: open, ignored, unusedPatterns },
+    ...{ site, out, documents, sections, public: open, ignored, hidden, unusedPatterns },
     changes: { added, changed, moved, rekeyed, removed, unchanged },
     reasons: { remade, restored },
   };

@@ -69,7 +69,7 @@ function writeTaskFor({ appearance, index, keys, output }: Writing, task: Task):
     path,
     source: { path, file, size, lastModified, identity },
     mediaType,
-    compress: setName !== undefined,
+    compress: setName !== undefined && !appearance.uncompressed.fits(path.slice(1)),
     set: setName === undefined ? undefined : keys.keyOf(setName),
     padding: appearance.padding,
     headers,

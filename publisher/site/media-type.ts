@@ -5,15 +5,17 @@ import mime from 'mime';
 const UNKNOWN = 'application/octet-stream';
 const TEXT =
   /^(?:text\/.+|application\/(?:json|javascript|xml|manifest\+json|.+\+(?:json|xml)|.*xml)|image\/svg\+xml)$/;
-/** Not text by its type, and smaller in gzip all the same. Pictures, sound, films, archives and most fonts are compressed in themselves. */
+/**
+ * Not text by its type, read from beginning to end, and smaller in gzip. Pictures, sound, films, models, archives and databases are stored as they
+ * are, however well they compress: programs ask for parts of them.
+ */
 const COMPRESSIBLE = new RegExp(
   `^(?:${[
-    'application/(?:wasm|rtf|toml|sql|msword|postscript|xml-dtd|x-(?:csh|httpd-php|perl|sh|subrip|tar|tcl|tex))',
+    'application/(?:wasm|rtf|toml|sql|msword|postscript|xml-dtd|x-(?:csh|httpd-php|perl|sh|subrip|tcl|tex))',
     'application/vnd\\.(?:apple\\.mpegurl|ms-(?:excel|fontobject|powerpoint))',
-    'audio/wav',
     'font/(?:ttf|otf|collection)',
-    'image/(?:bmp|tiff|x-icon|vnd\\.adobe\\.photoshop|vnd\\.microsoft\\.icon)',
-    'model/.+',
+    'image/(?:x-icon|vnd\\.microsoft\\.icon)',
+    'model/(?:mtl|obj|vrml|.+\\+(?:json|xml))',
   ].join('|')})$`,
 );
 const HTML = 'text/html';
@@ -58,6 +60,11 @@ export function mayBeFeed(mediaType: string): boolean {
 /** Whether gzip is worth trying. */
 export function isCompressible(mediaType: string): boolean {
   return TEXT.test(mediaType) || COMPRESSIBLE.test(mediaType);
+}
+
+/** Whether the name says that the file is in gzip already, and of another type without it. */
+export function isInGzip(path: string): boolean {
+  return /\.svgz$/i.test(path);
 }
 
 /** Whether the media type takes a `charset` if the text is UTF-8. */

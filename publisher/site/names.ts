@@ -63,13 +63,20 @@ export function problemOfFile(path: string): string | undefined {
   return OWN_PLACES.test(seen) ? 'wispr itself puts a file there' : problemOfDirectory(path);
 }
 
-/** Files that are not published: hidden ones, but for `.well-known` at the top, and what desktops leave behind. */
-export function isHidden(path: string): boolean {
-  const name = nameOf(path);
-  if (path === '/.well-known') return false;
-  return name.startsWith('.') || name === 'Thumbs.db' || name === 'desktop.ini';
+/** What version control, desktops, generators and web servers keep for themselves. */
+const NEVER_MEANT =
+  /^(?:\.(?:git.*|hg.*|svn|DS_Store|AppleDouble|directory|_.*|env.*|ht(?:access|passwd)|nojekyll|buildinfo)|Thumbs\.db|desktop\.ini)$/i;
+
+/** Whether a file or directory is left out whatever the configuration includes. */
+export function isNeverMeant(path: string): boolean {
+  return NEVER_MEANT.test(nameOf(path));
 }
 
-function nameOf(path: string): string {
+/** Whether a file or directory is left out unless the configuration includes it: hidden ones, but for `.well-known` at the top. */
+export function isHidden(path: string): boolean {
+  return path !== '/.well-known' && nameOf(path).startsWith('.');
+}
+
+export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }

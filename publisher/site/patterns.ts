@@ -18,6 +18,27 @@ export function compilePattern(text: string): PathPattern {
   return { text, match: (path) => matchGroups(expression, path) };
 }
 
+/** A list of patterns, which tells afterwards which of them fitted nothing: probably misspelt. */
+export class PathPatterns {
+  readonly #patterns: readonly PathPattern[];
+  readonly #used = new Set<PathPattern>();
+
+  constructor(texts: readonly string[]) {
+    this.#patterns = texts.map(compilePattern);
+  }
+
+  /** @param path - inside the source, without a leading slash */
+  fits(path: string): boolean {
+    const pattern = this.#patterns.find((each) => each.match(path));
+    if (pattern) this.#used.add(pattern);
+    return pattern !== undefined;
+  }
+
+  unused(): string[] {
+    return this.#patterns.filter((each) => !this.#used.has(each)).map(({ text }) => text);
+  }
+}
+
 function matchGroups(expression: RegExp, path: string): Partial<Record<Placeholder, string>> | undefined {
   const match = expression.exec(path);
   return match === null ? undefined : (match.groups ?? {});

@@ -8,7 +8,9 @@ import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { count, Problems, someOf } from '../text.ts';
-import { decodeName, isHidden, problemOfDirectory, problemOfFile } from './names.ts';
+import type { Configuration } from '../workspace/configuration/schema.ts';
+import { decodeName, isHidden, isNeverMeant, nameOf, problemOfDirectory, problemOfFile } from './names.ts';
+import { PathPatterns } from './patterns.ts';
 
 /** One file of the source. */
 export interface SourceFile {
@@ -49,21 +51,24 @@ export class SourceWalk {
   readonly problems = new Problems();
   /** How many files and directories were left out: hidden ones, and those that the configuration ignores. */
   ignored = 0;
+  /** Names of the hidden ones that may have been meant, each with the first path. */
+  readonly hidden = new Map<string, string>();
   /** The directory, with links resolved. */
   readonly root: string;
-  readonly #isIgnored: (path: string) => boolean;
+  readonly #ignore: PathPatterns;
+  readonly #include: PathPatterns;
   readonly #waiting: PendingDirectory[];
   #found = 0;
   readonly #ahead: SourceFile[] = [];
   readonly #walking = this.#walk();
 
   /**
-   * @param isIgnored - says of a path inside the source, without a leading slash, whether it is left out
    * @throws PublishError `source-refused`
    */
-  constructor(source: string, isIgnored: (path: string) => boolean) {
+  constructor(source: string, { ignore, include }: Pick<Configuration, 'ignore' | 'include'>) {
     this.root = resolveRoot(source);
-    this.#isIgnored = isIgnored;
+    this.#ignore = new PathPatterns(ignore);
+    this.#include = new PathPatterns(include);
     this.#waiting = [{ directory: this.root, path: '', ancestors: [this.root] }];
   }
 
@@ -102,11 +107,24 @@ export class SourceWalk {
   #visit(entry: Dirent<Buffer>, { directory, path: prefix, ancestors }: PendingDirectory): SourceFile | undefined {
     const { name, valid } = decodeName(entry.name);
     const path = `${prefix}/${name}`;
-    if (isHidden(path) || this.#isIgnored(path.slice(1))) this.ignored++;
+    if (this.#isLeftOut(path)) this.ignored++;
     else if (!valid) this.#refuse(path, 'its name is not valid UTF-8');
     else if (entry.isSymbolicLink()) return this.#followLink(join(directory, name), path, ancestors);
     else return this.#add(`${directory}${sep}${name}`, path, ancestors);
     return undefined;
+  }
+
+  #isLeftOut(path: string): boolean {
+    const inside = path.slice(1);
+    if (isNeverMeant(path) || this.#ignore.fits(inside)) return true;
+    const isLeftOut = isHidden(path) && !this.#include.fits(inside);
+    if (isLeftOut && !this.hidden.has(nameOf(path))) this.hidden.set(nameOf(path), path);
+    return isLeftOut;
+  }
+
+  /** Patterns of what to ignore and to include that fitted nothing. */
+  unused(): string[] {
+    return [...this.#ignore.unused(), ...this.#include.unused()];
   }
 
   #followLink(link: string, path: string, ancestors: readonly string[]): SourceFile | undefined {

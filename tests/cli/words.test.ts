@@ -32,7 +32,7 @@ describe('a new key', () => {
 });
 
 const NO_CHANGES = { added: 0, changed: 0, moved: 0, rekeyed: 0, removed: 0, unchanged: 0 };
-const NO_DETAILS = { sets: [], sections: [], public: [], ignored: 0, reasons: { remade: 0, restored: 0 } };
+const NO_DETAILS = { sets: [], sections: [], public: [], ignored: 0, hidden: [], reasons: { remade: 0, restored: 0 } };
 
 describe('the bytes of an output', () => {
   const told = (sizes: Pick<ProtectSummary, 'bytesOut' | 'pageBytes'>) =>
@@ -67,11 +67,14 @@ it('a dry run says why documents are other whose sources are not', () => {
     ...NO_DETAILS,
     documents: 63,
     changes,
+    ignored: 3,
+    hidden: ['.zarray', '.zattrs'],
     paths: { changed: [] },
     reasons: { remade: 60, restored: 2 },
     settingsChanged: true,
   };
   const lines = describeDryRun(summary as unknown as DryRunSummary).split('\n');
+  expect(lines[0]).toContain('63 documents; 3 hidden or ignored left out (.zarray, .zattrs); nothing was written');
   expect(lines.slice(1, 5)).toEqual([
     '  63 changed',
     expect.stringMatching(/^ {2}60 of these .*"headers"/),

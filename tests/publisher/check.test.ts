@@ -73,7 +73,7 @@ describe('documents', () => {
   it('are read on several threads with the same result as on one', async () => {
     const directory = await siteOf(Object.fromEntries(many(150)));
     const configuration = await readConfiguration(join(directory, 'wispr.json'));
-    const files = [...new SourceWalk(join(directory, 'site'), () => false).files()];
+    const files = [...new SourceWalk(join(directory, 'site'), configuration).files()];
     const data = { configuration, source: join(directory, 'site'), files, refused: new Set<string>() };
     const readOn = async (threads: number) => {
       const findings = new Findings();
@@ -93,7 +93,7 @@ describe('documents', () => {
   it('that cannot be read are findings, and the others are read', async () => {
     const directory = await siteOf({ 'a.html': page('') });
     const configuration = await readConfiguration(join(directory, 'wispr.json'));
-    const [file] = new SourceWalk(join(directory, 'site'), () => false).files();
+    const [file] = new SourceWalk(join(directory, 'site'), configuration).files();
     if (file === undefined) throw new Error('there is no file');
     const files = [{ ...file, path: '/gone.html', file: join(directory, 'gone') }, file];
     const data = { configuration, source: directory, files, refused: new Set<string>() };
@@ -115,7 +115,7 @@ describe('a site with nothing wrong', () => {
         ),
         'café #1.html': page('<a href="/">home</a>'),
         'robots.txt': 'x',
-        '.hidden': 'x',
+        '.htaccess': 'x',
       },
       { public: ['index.html'] },
     );
@@ -249,6 +249,23 @@ describe('a finding', () => {
       { subject: '/draft.html', message: 'the file is there, but hidden or ignored' },
       { subject: '/link.html', message: 'the file is there, but would be refused' },
     ]);
+  });
+
+  it('of what is hidden or packed names it, unless nobody means it or the configuration includes it', async () => {
+    const report = await check(
+      {
+        'a.zarr/.zarray': '{}',
+        'b.zarr/.zarray': '{}',
+        '.data/x': 'x',
+        '.git/config': 'x',
+        '.env': 'x',
+        'a.svgz': 'x',
+      },
+      { include: ['.data/**', '**/.env', '.git/**', '**/.zgroup'], public: ['**/*.svgz'] },
+    );
+    expect(report).toMatchObject({ documents: 2, ignored: 4 });
+    const subjects = ['hidden: .zarray', 'gzip-public: /a.svgz', 'pattern-unused: **/.env **/.zgroup .git/**'];
+    expect(found(report)).toEqual(expect.arrayContaining(subjects));
   });
 
   it('of the site’s own host in data is one for each file: what becomes of it, only the scripts know', async () => {

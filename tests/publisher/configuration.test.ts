@@ -35,6 +35,8 @@ describe('wispr.json', () => {
       sections: [],
       defaultSet: 'subscribers',
       ignore: [],
+      include: [],
+      uncompressed: [],
       carrier: 'beside',
       fallback: {},
       titles: [],

@@ -68,11 +68,11 @@ describe('the lifetime of a document', () => {
 
 describe('media types', () => {
   it.each([
-    ['texts and fonts are', true, 'svg json xml wasm ttf otf html css js csv map rss gltf tar vtt'],
+    ['texts and fonts are', true, 'svg json xml wasm ttf otf html css js csv map rss gltf obj vtt ico'],
     [
-      'pictures, films and archives are not',
+      'what clients ask for parts of, or is compressed in itself, is not',
       false,
-      'jpeg png webp avif mp4 webm mp3 woff woff2 zip gz pdf epub docx xyz',
+      'jpeg png webp avif mp4 webm mp3 woff woff2 zip gz pdf epub docx xyz wav aiff flac tif bmp psd glb stl tar parquet pmtiles sqlite zarray',
     ],
   ])('%s compressed before they are encrypted', (_, expected, endings) => {
     for (const ending of endings.split(' '))

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { xwingKeyPair } from '#primitives';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
@@ -118,6 +119,8 @@ describe('protecting a site', () => {
       'noise.svg': randomBytes(2000),
       'zeros.png': Buffer.alloc(5000),
       'type.ttf': Buffer.alloc(5000),
+      'rows.csv': TEXT,
+      'drawing.svgz': gzipSync(TEXT),
     });
     await workspace.protect();
     const coding = async (path: string) => (await workspace.open(path)).metadata.contentCoding;
@@ -127,6 +130,15 @@ describe('protecting a site', () => {
     expect(await coding('/noise.svg')).toBeUndefined();
     expect(await coding('/zeros.png')).toBeUndefined();
     expect((await workspace.read('/dense.txt')).length).toBeGreaterThan(2600);
+    expect((await workspace.open('/drawing.svgz')).metadata).toMatchObject({
+      contentCoding: 'gzip',
+      contentLength: gzipSync(TEXT).length,
+      mediaType: 'image/svg+xml',
+    });
+    expect(await coding('/rows.csv')).toBe('gzip');
+    await workspace.configure({ uncompressed: ['**/*.csv', '*.tsv'] });
+    expect(await workspace.protect()).toMatchObject({ changes: { changed: 1 }, unusedPatterns: ['*.tsv'] });
+    expect(await coding('/rows.csv')).toBeUndefined();
   });
 
   it('names UTF-8 only where a text is', async () => {
@@ -292,7 +304,7 @@ describe('protecting a site', () => {
     expect((await workspace.read('/linked/d.txt')).toString()).toBe('two');
   });
 
-  it('leaves out what is hidden or ignored, and says how many', async () => {
+  it('leaves out what is hidden or ignored, says how many and which, and takes in what the configuration includes', async () => {
     workspace = await createWorkspace(
       {
         'a.txt': 'a',
@@ -303,12 +315,15 @@ describe('protecting a site', () => {
         'drafts/new.html': 'x',
         'notes.md': 'x',
         '.well-known/x': 'x',
+        '.data/.zarray': 'x',
+        '.data/.git': 'x',
       },
       { ignore: ['drafts/', '*.md'] },
     );
+    await workspace.configure({ include: ['.data/**', '.env'] });
     await symlink('/etc/passwd', join(workspace.source, 'drafts.md'));
-    const { documents, ignored } = await workspace.protect();
-    expect([documents, ignored]).toEqual([2, 7]);
+    const { documents, ignored, hidden } = await workspace.protect();
+    expect([documents, ignored, hidden]).toEqual([3, 8, ['.well-known']]);
   });
 
   it('takes another output directory', async () => {

@@ -141,6 +141,14 @@ export const configurationSchema = z
     plans,
     sections,
     ignore: z.array(pattern).default([]).meta({ description: 'Files of the source that are not published at all.' }),
+    include: z.array(pattern).default([]).meta({
+      description:
+        'Hidden files, and folders with all that is in them, that are published: `**/.zarray`, `.data/**`. `.git`, `.env`, `.DS_Store` and the like never are.',
+    }),
+    uncompressed: z.array(pattern).default([]).meta({
+      description:
+        'Encrypted documents that are stored as they are, so that programs can ask for parts of them: `data/*.csv`. Films, sound, pictures, models, archives and databases are anyway.',
+    }),
     carrier: z.enum(['beside', 'html']).default('beside').meta({
       description: '"html" puts the protected object of a page into the page itself, for hosts with one file per URL.',
     }),
