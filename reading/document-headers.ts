@@ -9,13 +9,17 @@ export const NO_PASSKEYS = 'publickey-credentials-get=(), publickey-credentials-
 /** A member of the structured dictionary that `Permissions-Policy` is (RFC 8941), as publishers write it. */
 const FEATURE = /^[a-z][a-z0-9-]*=(?:\*|\((?:(?:\*|self|src|"[^"\\]*")(?: (?!\))|(?=\))))*\))$/;
 
+/** Whether browsers read the whole of a `Permissions-Policy`: where anything is malformed, they drop all of it. */
+export function isSoundPolicy(policy: string): boolean {
+  return policy.split(',').every((member) => FEATURE.test(member.trim()));
+}
+
 /**
- * A signed policy with a further one behind it: of two values for one feature the later counts. Browsers drop a dictionary whole in which anything
- * is malformed, so a signed one that could be is left out.
+ * A signed policy with a further one behind it: of two values for one feature the later counts. A signed one
+ * that browsers could drop is left out.
  */
 export function withFeatures(signed: string | undefined, ours: string): string {
-  const isSound = signed?.split(',').every((member) => FEATURE.test(member.trim()));
-  return isSound ? `${signed}, ${ours}` : ours;
+  return signed !== undefined && isSoundPolicy(signed) ? `${signed}, ${ours}` : ours;
 }
 
 /**

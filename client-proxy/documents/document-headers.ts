@@ -16,14 +16,14 @@ export function documentHeaders(headers: HeaderFields, mode: ProxyMode): HeaderF
   return {
     // Unless the publisher signed how long it may be kept, browsers would guess, and show what was withdrawn or is not fresh any more.
     'cache-control': 'private, no-cache',
+    // Browsers heed it in secure contexts only, which plain http through a proxy is not, and complain elsewhere.
+    ...(mode === 'gateway' && { 'cross-origin-opener-policy': 'same-origin' }),
     ...headers,
     'permissions-policy': withFeatures(
       [headers['permissions-policy'] ?? []].flat().join(', ') || undefined,
       CLOSED_FEATURES,
     ),
     'content-security-policy': both(headers['content-security-policy'], "frame-ancestors 'self'"),
-    // Browsers heed it in secure contexts only, which plain http through a proxy is not, and complain elsewhere.
-    ...(mode === 'gateway' && { 'cross-origin-opener-policy': 'same-origin' }),
     'cross-origin-resource-policy': 'same-origin',
   };
 }

@@ -251,6 +251,7 @@ export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',
   'content-security-policy': `${POLICY}; form-action 'none'; frame-ancestors 'self'`,
+  'cross-origin-embedder-policy': 'require-corp', // frames of isolated pages show no page without it
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',

@@ -23,6 +23,8 @@ export const SIGNED_HEADERS = [
   'content-disposition',
   'content-language',
   'content-security-policy',
+  'cross-origin-embedder-policy',
+  'cross-origin-opener-policy',
   'link',
   'permissions-policy',
   'referrer-policy',
@@ -31,8 +33,12 @@ export const SIGNED_HEADERS = [
 export type SignedHeaderName = (typeof SIGNED_HEADERS)[number];
 
 const VISIBLE_ASCII = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
-/** A lifetime, and nothing else: who may store a document is not the publisher's to widen. */
-const CACHE_CONTROL = /^max-age=(?:0|[1-9][0-9]{0,8})(?:, immutable)?$/;
+/** The only values of these headers: who may store a document, or hold the window it is shown in, is not the publisher's to widen. */
+const VALUES: Readonly<Partial<Record<string, RegExp>>> = {
+  'cache-control': /^max-age=(?:0|[1-9][0-9]{0,8})(?:, immutable)?$/,
+  'cross-origin-embedder-policy': /^(?:require-corp|credentialless)$/,
+  'cross-origin-opener-policy': /^same-origin(?:-allow-popups)?$/,
+} satisfies Partial<Record<SignedHeaderName, RegExp>>;
 const MEDIA_TYPE = /^[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+-]+(?: ?; ?[\x20-\x7e]+)?$/;
 
 /** Whether `value` has the shape and the bounds of {@link Metadata}. */
@@ -65,5 +71,5 @@ function isHeaders(value: Json): boolean {
 /** Whether `value` can be signed as the response header `name`, which is one of {@link SIGNED_HEADERS}. */
 export function isSignedHeaderValue(name: string, value: Json): value is string {
   if (typeof value !== 'string' || value.length > LIMITS.headerValueLength || !VISIBLE_ASCII.test(value)) return false;
-  return name !== 'cache-control' || CACHE_CONTROL.test(value);
+  return VALUES[name]?.test(value) ?? true;
 }

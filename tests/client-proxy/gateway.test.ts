@@ -5,6 +5,7 @@ import { launchChromium } from '../support/chromium.ts';
 import { startContentHost } from '../support/content-host.ts';
 import { forFile } from '../support/for-file.ts';
 import { refusalCode, send } from '../support/http-client.ts';
+import { ISOLATED, isolationOf } from '../support/isolated.ts';
 import { startKeyServerOf } from '../support/key-server.ts';
 import { startReaderRig } from '../support/reader-rig.ts';
 import { TestPublisher } from '../support/test-publisher.ts';
@@ -94,6 +95,17 @@ describe('the gateway', () => {
       page.evaluate((url) => navigator.serviceWorker.register(url).then(String, ({ name }) => String(name)), path);
     expect(await page.evaluate('isSecureContext')).toBe(true);
     expect(await install('/sw.js')).not.toContain('ServiceWorkerRegistration');
+  });
+
+  it('isolates pages, their workers and frames whose publisher signed that, and shows refusals in such frames', async () => {
+    for (const { path, content, mediaType, headers } of ISOLATED)
+      await rig.publisher.publish(rig.host.files, path, { content, metadata: { mediaType, headers } });
+    const browser = await launchChromium();
+    onTestFinished(() => browser.close());
+    const page = await browser.newPage();
+    await page.goto(`http://${host}/isolated.html`);
+    const frames = ['Frame', expect.stringMatching(/./)];
+    expect(await isolationOf(page)).toEqual({ page: true, memory: 'function', worker: true, frames });
   });
 
   it('knows only its own names', async () => {

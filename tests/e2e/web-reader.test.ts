@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { forFile } from '../support/for-file.ts';
+import { ISOLATED, isolationOf } from '../support/isolated.ts';
 import { playFilm, takePictures } from '../support/pages/browser.ts';
 import { expectRefusal, expectStory, putState, readerWith, startStories } from '../support/pages/stories.ts';
 import { publish, setOf } from '../support/publisher-with-sets.ts';
@@ -35,6 +36,15 @@ describe('a reader', () => {
     await expectStory(page);
     await page.reload();
     await expectStory(page);
+  });
+
+  it('has pages isolated, their workers and frames whose publisher signed that, with the button of the reader', async () => {
+    for (const document of ISOLATED) await publish(rig.publisher, rig.host, document);
+    page = await readerWith(rig);
+    await open('/isolated.html');
+    const frames = ['Frame', expect.stringMatching(/./)];
+    expect(await isolationOf(page)).toEqual({ page: true, memory: 'function', worker: true, frames });
+    await page.waitForFunction('document.documentElement.lastElementChild.localName === "div"');
   });
 
   it('is led to the vault for a key, and told that there is no key for the page where it gave none', async () => {

@@ -133,9 +133,15 @@ describe('wispr.json', () => {
     [header('', { Link: 'a' }), '"headers[0].path" is empty'],
     [header('**', { Link: 'a\r\nb: c' }), 'line 12: "headers[0].set.Link" must be 1 to 4,096 visible'],
     [header('**', { 'Cache-Control': 'public' }), '"headers[0].set.Cache-Control" must be "max-age=N"'],
+    [header('**', { 'Cross-Origin-Embedder-Policy': 'unsafe-none' }), 'must be "require-corp" or "credentialless"'],
+    [header('**', { 'Cross-Origin-Opener-Policy': 'unsafe-none' }), 'must be "same-origin" or'],
+    [
+      header('**', { 'Permissions-Policy': 'camera=self' }),
+      'line 12: "headers[0].set.Permissions-Policy" must be features',
+    ],
     [
       {
-        headers: ['Link', 'Permissions-Policy', 'Referrer-Policy', 'Content-Language'].map((name) => ({
+        headers: ['Link', 'Content-Disposition', 'Referrer-Policy', 'Content-Language'].map((name) => ({
           path: name,
           set: { [name]: 'x'.repeat(4000) },
         })),

@@ -59,6 +59,7 @@ const HTML = 'text/html; charset=utf-8';
 /** Header fields of all answers that the worker makes itself. */
 export const HEADERS = {
   'cache-control': 'no-store',
+  'cross-origin-embedder-policy': 'require-corp', // frames of isolated pages show no page without it
   'x-content-type-options': 'nosniff',
   'permissions-policy': NO_PASSKEYS,
 };

@@ -4,6 +4,7 @@ import { isSignedHeaderValue, SIGNED_HEADERS, type SignedHeaderName } from '../.
 import { PUBLICATION_LIMITS } from '../../../core/publication/limits.ts';
 import { isRedirectDestination } from '../../../core/publication/settings.ts';
 import { documentPathOf, isDocumentPath } from '../../../core/site/path.ts';
+import { isSoundPolicy } from '../../../reading/document-headers.ts';
 
 /** Characters of all further headers of one document, so that they fit into its metadata. */
 const MAXIMUM_HEADERS = 15_000;
@@ -22,14 +23,22 @@ function writtenHeaderName(name: SignedHeaderName): string {
   return name.replace(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
 }
 
+const FORMS: Readonly<Partial<Record<SignedHeaderName, string>>> = {
+  'cache-control':
+    'must be "max-age=N" or "max-age=N, immutable", N in seconds: how long a reader\'s own browser may keep a document',
+  'cross-origin-embedder-policy': 'must be "require-corp" or "credentialless"',
+  'cross-origin-opener-policy': 'must be "same-origin" or "same-origin-allow-popups"',
+};
+
 const headerValue = (name: SignedHeaderName) =>
   z
     .string()
     .refine((value) => isSignedHeaderValue(name, value), {
+      error: FORMS[name] ?? 'must be 1 to 4,096 visible ASCII characters, with spaces only between them',
+    })
+    .refine((value) => name !== 'permissions-policy' || isSoundPolicy(value), {
       error:
-        name === 'cache-control'
-          ? 'must be "max-age=N" or "max-age=N, immutable", N in seconds: how long a reader\'s own browser may keep a document'
-          : 'must be 1 to 4,096 visible ASCII characters, with spaces only between them',
+        'must be features with their lists, such as "camera=(), fullscreen=(self)": browsers drop it whole otherwise',
     })
     .optional();
 

@@ -20,13 +20,19 @@ SIGNED_HEADERS = (
     "content-disposition",
     "content-language",
     "content-security-policy",
+    "cross-origin-embedder-policy",
+    "cross-origin-opener-policy",
     "link",
     "permissions-policy",
     "referrer-policy",
 )
 MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(?: ?; ?[!-~](?:[ -~]*[!-~])?)?")
 HEADER_VALUE = re.compile(r"[!-~](?:[ -~]*[!-~])?")
-CACHE_CONTROL = re.compile(r"max-age=(?:0|[1-9][0-9]{0,8})(?:, immutable)?")
+VALUES = {
+    "cache-control": re.compile(r"max-age=(?:0|[1-9][0-9]{0,8})(?:, immutable)?"),
+    "cross-origin-embedder-policy": re.compile(r"require-corp|credentialless"),
+    "cross-origin-opener-policy": re.compile(r"same-origin(?:-allow-popups)?"),
+}
 
 
 class Source:
@@ -143,7 +149,7 @@ def is_metadata(value):
         and type(value.get("lastModified", 0)) is int
         and has_members(headers, (), SIGNED_HEADERS)
         and all(type(text) is str and len(text) <= 4096 and HEADER_VALUE.fullmatch(text) for text in headers.values())
-        and CACHE_CONTROL.fullmatch(headers.get("cache-control", "max-age=0")) is not None
+        and all(form.fullmatch(headers[name]) for name, form in VALUES.items() if name in headers)
     )
 
 
