@@ -2,7 +2,7 @@
  * Everything that is started for a site: a publisher's workspace, a content host, a shared cache, a key server with its reading site, and
  * Readers of people. All of it on loopback, in one temporary directory, and all of it ended by `close`.
  */
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -15,6 +15,7 @@ import { createToken } from '../keyserver/publication/tokens.ts';
 import { invitationLink, inviteSubscriber } from '../keyserver/readers/invitations.ts';
 import { type RunningKeyServer, startKeyServer } from '../keyserver/server.ts';
 import { joinWithPassword } from '../keyserver/sign-in/accounts.ts';
+import { makeDirectory } from '../node-support/make-directory.ts';
 import { type InitResult, initWorkspace } from '../publisher/init.ts';
 import type { ProtectSummary } from '../publisher/protect/summary.ts';
 import { publishFromWorkspace } from '../publisher/publish/publish.ts';
@@ -89,13 +90,13 @@ export class World {
   }
 
   async startContentHost(readingOrigin: string): Promise<ContentHost> {
-    await mkdir(this.out);
+    await makeDirectory(this.out);
     const host = await startContentHost(this.out, readingOrigin);
     return this.#ending(host, () => host.stop());
   }
 
   async startFileServer(): Promise<ContentHost> {
-    await mkdir(this.out);
+    await makeDirectory(this.out);
     const host = await startFileServer(this.out);
     return this.#ending(host, () => host.stop());
   }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Argument, type Command, InvalidArgumentError } from 'commander';
 import {
@@ -10,6 +10,7 @@ import {
 } from '../../cache-config/parameters.ts';
 import { renderConfig, renderFiles } from '../../cache-config/render.ts';
 import { writeFileAtomicSync } from '../../node-support/files/write-file.ts';
+import { makeDirectoryNow } from '../../node-support/make-directory.ts';
 import { parseConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import { hasReadingSite } from '../../publisher/workspace/configuration/schema.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
@@ -113,7 +114,7 @@ export function addCacheConfigCommand(program: Command): void {
 
 /** Nothing in them is secret: the server's own user reads them. */
 function writeFiles(directory: string, files: ReadonlyMap<string, string>): void {
-  mkdirSync(directory, { recursive: true });
+  makeDirectoryNow(directory);
   for (const [file, text] of files) {
     writeFileAtomicSync(join(directory, file), text, { mode: 0o644 });
     say(`wrote ${join(directory, file)}`);

@@ -77,6 +77,12 @@ export class PushTarget {
     return this.#ask(() => this.#target.upload(TIMESTAMP, bytes, options));
   }
 
+  /** File or directory there that keeps other users from the timestamp. */
+  async closedAt(): Promise<string | undefined> {
+    const target = this.#target;
+    return target instanceof DirectoryTarget ? this.#ask(() => target.closedAt(TIMESTAMP)) : undefined;
+  }
+
   close(): void {
     this.#target.close();
   }

@@ -46,6 +46,7 @@ export class Pusher {
   #last: Promise<unknown> = Promise.resolve();
   #pending = 0;
   #isQueued = false;
+  #closedAt: string | undefined;
 
   constructor(options: PusherOptions) {
     this.#options = options;
@@ -155,7 +156,7 @@ export class Pusher {
 
   /** Puts the current timestamp in the place of what was seen there, unless it lies there already. */
   async #replace({ found, root }: TargetState, signal: AbortSignal): Promise<void> {
-    const { state, target } = this.#options;
+    const { state, target, log, number } = this.#options;
     const current = await readCurrent(state.database);
     if (!current) return;
     const { publication, root: knownRoot } = current;
@@ -173,6 +174,10 @@ export class Pusher {
       await target.write(timestamp, found);
     }
     await this.#record('succeeded');
+    const closedAt = await target.closedAt();
+    if (closedAt !== this.#closedAt && closedAt !== undefined)
+      log.warn({ target: number, closedAt }, 'a web server cannot read the timestamp: other users are kept out');
+    this.#closedAt = closedAt;
   }
 
   /** What is given up when the server stops has not failed; the database may be closed by then. */

@@ -3,8 +3,19 @@
  * Durable writes (the default) are on the disk, name included, before the function returns; the others may be lost in a power cut, never torn.
  */
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { open, rename, rm, writeFile } from 'node:fs/promises';
+import {
+  closeSync,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemCode } from '../system-error.ts';
 
@@ -26,6 +37,24 @@ export function removeTemporaryFiles(directory: string): void {
 }
 
 /**
+ * Opens a file that is not there yet for writing, with the very permissions that are asked for, whatever the umask: a web server may have to read it.
+ *
+ * @throws the system's error; there is no file then
+ */
+export function openNew(file: string, mode: number): number {
+  const descriptor = openSync(file, 'wx', mode);
+  try {
+    if ((fstatSync(descriptor).mode & 0o777) !== mode) fchmodSync(descriptor, mode);
+  } catch (error) {
+    if (systemCode(error) === 'EPERM') return descriptor; // a file system that has no permissions
+    closeSync(descriptor);
+    rmSync(file, { force: true });
+    throw error;
+  }
+  return descriptor;
+}
+
+/**
  * Writes a file, or replaces it.
  *
  * @param options - `mode`: permissions, for example `0o644`
@@ -36,7 +65,12 @@ export async function writeFileAtomic(
   content: Uint8Array | string,
   { mode = 0o600, durable = true }: { readonly mode?: number; readonly durable?: boolean } = {},
 ): Promise<void> {
-  const write = (temporary: string) => writeFile(temporary, content, { mode, flag: 'wx', flush: durable });
+  const write = async (temporary: string) => {
+    closeSync(openNew(temporary, mode));
+    await using handle = await open(temporary, 'r+');
+    await handle.writeFile(content);
+    if (durable) await handle.sync();
+  };
   await replaceFile(file, write, { durable });
 }
 
@@ -46,8 +80,16 @@ export function writeFileAtomicSync(
   content: Uint8Array | string,
   { mode = 0o600, durable = true }: { readonly mode?: number; readonly durable?: boolean } = {},
 ): void {
-  const write = (temporary: string) => writeFileSync(temporary, content, { mode, flag: 'wx', flush: durable });
-  replaceFileSync(file, write, { durable });
+  replaceFileSync(file, (temporary) => writeNew(temporary, content, mode, durable), { durable });
+}
+
+function writeNew(file: string, content: Uint8Array | string, mode: number, flush: boolean): void {
+  const descriptor = openNew(file, mode);
+  try {
+    writeFileSync(descriptor, content, { flush });
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /**
@@ -60,7 +102,7 @@ export function writeFileAtomicSync(
 export function createFile(file: string, content: Uint8Array | string, mode = 0o600): boolean {
   const temporary = temporaryBeside(file);
   try {
-    writeFileSync(temporary, content, { mode, flag: 'wx', flush: true });
+    writeNew(temporary, content, mode, true);
     giveNewName(temporary, file);
   } catch (error) {
     if (systemCode(error) === 'EEXIST') return false;

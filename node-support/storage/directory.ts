@@ -1,6 +1,6 @@
 /** A directory as a target. Files are written beside and renamed; links are never followed, so nothing outside is read or written. */
 import { constants } from 'node:fs';
-import { copyFile, type FileHandle, lstat, open, readdir, realpath, rm, rmdir } from 'node:fs/promises';
+import { copyFile, type FileHandle, lstat, open, readdir, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isTemporaryName, replaceFile, syncDirectory } from '../files/write-file.ts';
 import { makeDirectory } from '../make-directory.ts';
@@ -111,6 +111,15 @@ export class DirectoryTarget implements Target {
         const file = isTemporaryName(name) ? await this.#stat(path) : undefined;
         if (file && file.modified < before) await rm(this.#fileOf(path), { force: true });
       }
+    }
+  }
+
+  /** The file, or the directory from the target to it, that this user alone can read: a web server has another one. */
+  async closedAt(path: string): Promise<string | undefined> {
+    for (let at = path; ; at = dirname(at)) {
+      const { mode } = await this.#does(`read ${at}`, () => stat(this.#fileOf(at)));
+      if ((mode & (at === path ? 0o044 : 0o011)) === 0) return this.#fileOf(at);
+      if (at === '/') return undefined;
     }
   }
 

@@ -1,5 +1,5 @@
 /** `wispr rollback`: the documents of an earlier publication again, as a new, higher publication, while their objects are kept. */
-import { copyFile, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { copyFile, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { verifyDescriptor } from '../../core/keys/descriptor.ts';
@@ -22,6 +22,7 @@ import {
   snapshotMetadata,
 } from '../../core/publication/writer.ts';
 import { replaceFile as replaceCopy } from '../../node-support/files/write-file.ts';
+import { makeDirectory } from '../../node-support/make-directory.ts';
 import { runIn, whileHolding } from '../authority/publishing-run.ts';
 import { PublishError } from '../errors.ts';
 import { appearanceOf } from '../protect/appearance.ts';
@@ -295,7 +296,7 @@ async function placePages(
     const content = documents.get(path)?.entry.content;
     const copied = content && join(out, targetFile(contentTargetOf(path), content));
     // Beside and renamed: a copy may be a hard link to the content, which would be written through it.
-    await mkdir(dirname(join(out, path)), { recursive: true });
+    await makeDirectory(dirname(join(out, path)));
     if (copied) await replaceCopy(join(out, path), (temporary) => copyFile(copied, temporary), { durable: false });
     else if (path.endsWith('.html'))
       await replaceOutputFile(join(out, path), Buffer.from(appearance.fallbackPage(path, teaser)));

@@ -1,5 +1,5 @@
 /** What the key server does with its push targets: docs/spec/publication.md, R4 and R5. */
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -41,6 +41,18 @@ describe('the key server confirms its publication every hour', () => {
     expect(after.snapshot).toEqual(before.snapshot);
     expect([after.version > before.version, after.expires - after.version]).toEqual([true, 48 * HOUR]);
     expect(the.pushed()).toEqual(await the.served());
+  });
+
+  it('and says where other users, a web server among them, are kept from it', async () => {
+    chmodSync(the.site, 0o755);
+    await the.publish(7);
+    expect(the.rig.log()).not.toContain('closedAt');
+    chmodSync(join(the.site, '.well-known'), 0o700);
+    for (let hour = 0; hour < 2; hour++) {
+      the.rig.passTime(HOUR);
+      await the.run();
+    }
+    expect(the.rig.log().match(/"closedAt":"[^"]*"/g)).toEqual([`"closedAt":"${the.site}/.well-known"`]);
   });
 
   it('but nothing that its publisher has not handed over', async () => {

@@ -10,7 +10,6 @@ import {
   readFile,
   realpath,
   rm,
-  stat,
   symlink,
   utimes,
   writeFile,
@@ -48,17 +47,6 @@ describe('a directory as a target', () => {
     place = join(directory, `place-${++number}`);
     await mkdir(place);
     target = await openTarget(pathToFileURL(place).href);
-  });
-
-  it('puts files that a web server can read, also where the umask lets nobody else', async () => {
-    await writeFile(join(directory, 'source'), 'x', { mode: 0o600 });
-    const script = `import { openTarget } from ${JSON.stringify(import.meta.resolve('../../node-support/storage/open.ts'))};
-process.umask(0o077);
-const target = await openTarget(${JSON.stringify(place)});
-await target.upload('/bytes', new Uint8Array(1), ${JSON.stringify(OPTIONS)});
-await target.upload('/copied', { file: ${JSON.stringify(join(directory, 'source'))} }, ${JSON.stringify(OPTIONS)});`;
-    execFileSync(process.execPath, ['--input-type=module', '--eval', script]);
-    for (const name of ['bytes', 'copied']) expect((await stat(join(place, name))).mode & 0o777).toBe(0o644);
   });
 
   it('attack 39: follows no link', async () => {

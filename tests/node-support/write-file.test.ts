@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -62,4 +63,20 @@ it('temporary files are known by their names, and removed', () => {
   writeFileSync(file, 'whole');
   removeTemporaryFiles(directory);
   expect(readdirSync(directory)).toEqual(['file']);
+});
+
+it('what another user reads has its mode set, whatever the umask', () => {
+  const program = join(import.meta.dirname, '../support/under-umask.ts');
+  const umasks = ['000', '022', '027', '077'];
+  const lines = execFileSync(process.execPath, [program, ...umasks], { encoding: 'utf8' })
+    .trim()
+    .split('\n');
+  const shared = lines.filter((line) => / (?:conf|protected|srv|keyserver|wispr\.)/.test(line));
+  for (const last of ['timestamp.json', 'film.bin.protected', 'index.html', 'nginx.conf', 'keyserver.pub'])
+    expect(new Set(shared.filter((line) => line.endsWith(last)).map((line) => line.slice(0, 3)))).toEqual(
+      new Set(umasks),
+    );
+  // Only an umask that says so lets the group add to a directory.
+  expect(shared.filter((line) => !/^... (?:d755|-644) |^000 d775 /.test(line))).toEqual([]);
+  expect(lines.filter((line) => /\.(?:keys|db)$/.test(line) && !line.includes(' -600 '))).toEqual([]);
 });

@@ -8,7 +8,6 @@ import {
   futimesSync,
   linkSync,
   lstatSync,
-  openSync,
   renameSync,
   rmSync,
   utimesSync,
@@ -19,6 +18,7 @@ import { contentTargetOf, headTargetOf, targetFile } from '../../../core/publica
 import { OBJECT_SUFFIX } from '../../../core/site/path.ts';
 import {
   isTemporaryName,
+  openNew,
   replaceFileSync,
   temporaryBeside,
   writeFileAtomicSync,
@@ -107,7 +107,7 @@ export function moveFile(from: string, to: string): void {
 }
 
 function writeNew(file: string, bytes: Uint8Array, lastModified?: number): void {
-  const descriptor = withDirectory(file, () => openSync(file, 'wx', OUTPUT_MODE));
+  const descriptor = withDirectory(file, () => openNew(file, OUTPUT_MODE));
   try {
     writeFully(descriptor, bytes, 0);
     // Hosts and caches make their validators from it.
@@ -171,7 +171,7 @@ export class TemporaryFile implements Disposable {
   constructor(shown: string) {
     this.shown = shown;
     this.name = temporaryBeside(shown);
-    this.#descriptor = toOutput(shown, () => withDirectory(shown, () => openSync(this.name, 'wx', OUTPUT_MODE)));
+    this.#descriptor = toOutput(shown, () => withDirectory(shown, () => openNew(this.name, OUTPUT_MODE)));
   }
 
   /** @throws PublishError `output-failed` */
