@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { contentTargetOf, headTargetOf, targetFile } from '../../core/publication/names.ts';
+import { ROLE_VALIDITY } from '../../core/publication/writer.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
 import { HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { printable } from '../../node-support/printable.ts';
@@ -138,11 +139,38 @@ export function readProof(out: string): string {
   }
 }
 
+/** Clocks differ, and uploads take time. */
+const MARGIN = 86_400;
+
+/** What clean-up goes by: when a publication was confirmed, and for how long readers may hold the one before. All in seconds. */
+export interface Replacing {
+  /** By our clock. */
+  readonly now: number;
+  /** By that of the authority: the version of its timestamp. */
+  readonly signedAt: number;
+  /** For which a timestamp is good, and its grace after that. */
+  readonly freshFor: number;
+  readonly grace: number;
+}
+
 /**
- * @param before - seconds since 1970: what publications have done without since then goes
+ * Since when a publication is replaced, and before which time it has to have been for its files to go. A clock that is wrong, ours or the
+ * authority's, only keeps files longer.
+ */
+export function replacedTimes({ now, signedAt, freshFor, grace }: Replacing): { since: number; before: number } {
+  const heldFor = Math.max(ROLE_VALIDITY.timestamp, freshFor) + grace + MARGIN;
+  return { since: Math.max(now, signedAt), before: Math.min(now, signedAt) - heldFor };
+}
+
+/**
+ * Removes what publications do without. To be called only where `timestamp.json` in `out` names the publication that the index describes: nothing
+ * is replaced before its successor is confirmed.
+ *
  * @returns how many files were removed
  */
-export function pruneOutput(out: string, index: PublisherIndex, before: number): number {
+export function pruneOutput(out: string, index: PublisherIndex, replacing: Replacing): number {
+  const { since, before } = replacedTimes(replacing);
+  index.startWaiting(since);
   let removed = 0;
   for (let batch = index.removable(before); batch.length > 0; batch = index.removable(before)) {
     removeFiles(out, batch);

@@ -16,9 +16,6 @@ import { checkSigners, planSigning, type Signing, type SigningPlan } from './sig
 import { placeDocuments, type TasksDone, writeDocuments } from './tasks.ts';
 import { DocumentWriters } from './writers/writers.ts';
 
-/** Seconds beyond freshness and grace for which files are kept that no publication names: clocks differ, and uploads take time. */
-const MARGIN = 86_400;
-
 export interface WriteOptions {
   /** Whether new keys were asked for by name. */
   readonly isRekeyAsked: boolean;
@@ -62,11 +59,11 @@ export async function write(inspected: Inspected, planned: Planned, options: Wri
   const keyFiles = await writeReadingSite({ configuration, out, contents: keys.contents, rootId: roles.rootId, now });
   const freshFor = configuration.freshness.hours * 3600;
   const publication = await publish(signing, signingPlan, options.signsTimestamp ? { freshFor } : undefined);
-  index.startWaiting(now);
   index.setFact('boot', bootId());
   index.setFact('pages', 'protect');
   await recordKeyStore(index, workspace);
-  const pruned = pruneOutput(out, index, now - (freshFor + settings.grace + MARGIN));
+  const replacing = { now, signedAt: now, freshFor, grace: settings.grace };
+  const pruned = options.signsTimestamp ? pruneOutput(out, index, replacing) : 0;
   return { secured, tasks, publication, keyFiles, pruned };
 }
 

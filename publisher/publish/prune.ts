@@ -1,13 +1,21 @@
 /**
- * Removes what no live publication names: docs/spec/publication.md, section 8. A publication lives until it has been replaced for longer than
- * freshness and grace together; when it was replaced, the metadata of its successor at the target say.
+ * Clean-up, here and in `out` (publisher/protect/files.ts); docs/spec/publication.md, section 8:
+ *
+ * 1. It begins after a confirmation, where the timestamp that lies there names the publication which was confirmed; else nothing is removed.
+ * 2. What this publication names stays, however old it is. Roots stay.
+ * 3. A publication is replaced when one above it was confirmed, never by being uploaded: weeks in which publishing is refused replace nothing.
+ * 4. What replaced publications name stays for freshness, grace and a day after that: readers may be in the middle of one.
+ * 5. When a publication was replaced, this workspace notes; one that it has no note of is replaced now.
+ * 6. If a publication of rule 4 cannot be read, nothing immutable goes.
+ * 7. Files that no publication names are kept for as long after they came: another run may be bringing them.
+ * 8. Pages and copies, which no publication names, go at once with their documents.
+ * 9. Times are those of this machine and of the authority; where they differ, the one that keeps files longer applies.
  */
 import { PublicationError } from '../../core/publication/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { RootMetadata } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, SETTINGS_TARGET, targetFile } from '../../core/publication/names.ts';
 import { parseSettings } from '../../core/publication/settings.ts';
-import { ROLE_VALIDITY } from '../../core/publication/writer.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { filesOf, isImmutablePath, ownTargetFiles } from '../publication/files.ts';
@@ -24,10 +32,10 @@ export interface PruneOptions {
   readonly publication: SnapshotPublication;
   /** Its files. */
   readonly named: PathSet;
-  /** Seconds for which a timestamp is good. */
-  readonly freshFor: number;
-  /** Seconds since 1970, by our clock. */
-  readonly now: number;
+  /** Since when a confirmed publication has been in the place of one, seconds since 1970. */
+  readonly replacedAt: (version: number) => number;
+  /** What was replaced later is still in use. */
+  readonly before: number;
   /** Bytes for names that are kept; what this process has if left out. */
   readonly room?: number;
   /** Ends it; the next run goes on. */
@@ -40,8 +48,6 @@ export interface Pruned {
   readonly waiting: number;
 }
 
-/** Clocks differ, and uploads take time. The same as for `out`. */
-const MARGIN = 86_400;
 const BATCH = 1000;
 const SNAPSHOT = /^(\d+)\.snapshot\.json$/;
 const ROOT = /^\d+\.root\.json$/;
@@ -60,22 +66,21 @@ export async function pruneTarget(options: PruneOptions): Promise<Pruned> {
 type Counts = { -readonly [Name in keyof Pruned]: Pruned[Name] };
 
 async function prune(options: PruneOptions, done: Counts): Promise<void> {
-  const { target, publication, signal, freshFor } = options;
-  const keepFor = Math.max(ROLE_VALIDITY.timestamp, freshFor) + (await graceOf(publication)) + MARGIN;
-  const before = options.now - keepFor;
+  const { target, publication, signal, replacedAt, before } = options;
   const roots = await rootsOf(publication);
   const asked = new Set<string>();
   for await (const { name } of delegatedRoles(publication)) asked.add(name);
   const found: KnownFiles = { kept: new PathSet(), pages: new PathSet(), complete: true };
-  for (const { version, live } of await oldSnapshots(options, before)) {
+  const old = (await oldSnapshots(options)).map((version) => ({ version, live: replacedAt(version) >= before }));
+  for (const { version, live } of old) {
     if (signal?.aborted) return;
     await addPublication(await openOld(version, target, roots), live, publication.state, asked, found);
   }
-  await removeUnnamed(options, before, found, done);
+  await removeUnnamed(options, found, done);
 }
 
-async function removeUnnamed(options: PruneOptions, before: number, found: KnownFiles, done: Counts): Promise<void> {
-  const { target, named, signal, room } = options;
+async function removeUnnamed(options: PruneOptions, found: KnownFiles, done: Counts): Promise<void> {
+  const { target, named, signal, room, before } = options;
   const kept = new KeptListing(target, room);
   const flush = async (batch: string[]) => {
     if (signal?.aborted) return;
@@ -102,20 +107,15 @@ async function removeUnnamed(options: PruneOptions, before: number, found: Known
   while (metadata.length > 0) await flush(metadata.splice(0, BATCH));
 }
 
-/** The publications before this one of which the target still has the snapshot, and whether readers may still hold each. */
-async function oldSnapshots(
-  { target, publication, signal }: PruneOptions,
-  before: number,
-): Promise<{ readonly version: number; readonly live: boolean }[]> {
-  const modifiedAt = new Map<number, number>(); // one for each version, however often it is listed
-  for await (const { path, modified } of target.list(METADATA_PATH)) {
+/** The publications before this one of which the target still has the snapshot. */
+async function oldSnapshots({ target, publication, signal }: PruneOptions): Promise<number[]> {
+  const versions = new Set<number>(); // once, however often one is listed
+  for await (const { path } of target.list(METADATA_PATH)) {
     if (signal?.aborted) return [];
     const version = Number(SNAPSHOT.exec(path.slice(METADATA_PATH.length))?.[1]);
-    if (version <= publication.state.snapshot.version) modifiedAt.set(version, modified);
+    if (version < publication.state.snapshot.version) versions.add(version);
   }
-  const found = [...modifiedAt].sort(([a], [b]) => a - b);
-  const replacedAt = found.slice(1).map(([, modified]) => modified);
-  return replacedAt.map((modified, index) => ({ version: found[index]?.[0] ?? 0, live: modified >= before }));
+  return [...versions].sort((a, b) => a - b);
 }
 
 /** What is known of old publications. */
@@ -171,7 +171,8 @@ async function openOld(
   }
 }
 
-async function graceOf({ state, source }: SnapshotPublication): Promise<number> {
+/** Seconds for which readers show a publication whose timestamp has ended. */
+export async function graceOf({ state, source }: SnapshotPublication): Promise<number> {
   const target = state.targets.target(SETTINGS_TARGET);
   const bytes = target && (await source.read(targetFile(SETTINGS_TARGET, target.sha256), target.length));
   return bytes ? parseSettings(bytes).grace : PUBLICATION_LIMITS.grace;

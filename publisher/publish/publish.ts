@@ -4,10 +4,12 @@ import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { isoTime } from '../../core/publication/metadata.ts';
 import { checkExpiry } from '../../core/publication/verify-roles.ts';
 import type { Target } from '../../node-support/storage/target.ts';
+import { readTimestamp } from '../authority/authority.ts';
 import { handOverKeys, isUnreachable } from '../authority/key-server.ts';
 import { runIn, whileHolding } from '../authority/publishing-run.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
+import { pruneOutput, type Replacing, replacedTimes } from '../protect/files.ts';
 import type { ProtectOptions } from '../protect/protect.ts';
 import { protectSite } from '../protect/protect.ts';
 import type { ProtectSummary } from '../protect/summary.ts';
@@ -25,7 +27,7 @@ import { type Delivery, deliver } from './deliver.ts';
 import { checkNotStopped, eachTarget } from './each-target.ts';
 import { checkMadeHere, claim, confirmed } from './elsewhere.ts';
 import { findHighest, type Highest, type Reached } from './highest.ts';
-import { type Pruned, pruneTarget } from './prune.ts';
+import { graceOf, type Pruned, pruneTarget } from './prune.ts';
 import { keepTimestamp, type OpenSiteOptions, type Site, withSite } from './site.ts';
 import type { PublishTargets } from './targets.ts';
 import { type Uploaded, type UploadProgress, upload } from './upload.ts';
@@ -61,8 +63,8 @@ export interface PublishSummary extends Delivery {
   readonly milliseconds: number;
 }
 
-/** Seconds after which what an interrupted upload left is removed. */
-const LEFTOVER_AGE = 3600;
+/** Seconds after which no upload is still under way: what it left is removed. */
+const LEFTOVER_AGE = 86_400;
 /** Milliseconds for removing old files: the next run goes on. */
 const PRUNING = 1_800_000;
 
@@ -148,7 +150,12 @@ export async function publishSite(
   const { shown, delivery } = await deliver(site, timestamp, snapshot, complete);
   await keepTimestamp(site, timestamp, snapshot);
   const plans = new Map([...uploads.done].filter(([target]) => shown.includes(target)));
-  const pruned = await prune(plans, site, publication);
+  const { version: signedAt, expires: until } = readTimestamp(timestamp).timestamp;
+  const freshFor = Math.max(site.configuration.freshness.hours * 3600, until - signedAt);
+  const replacing = { now: site.now(), signedAt, freshFor, grace: await graceOf(publication) };
+  const isOfIndex = site.index.roles().get('snapshot')?.sha256 === snapshot.file.sha256; // no rollback
+  if (isOfIndex) pruneOutput(site.out, site.index, replacing);
+  const pruned = await prune(plans, site, publication, replacing);
   return {
     ...delivery,
     targets: Array.from(plans, ([target, { files, bytes, unchanged }]) => {
@@ -212,22 +219,27 @@ export async function handOverBundle({ keyServer, workspace, index }: Site): Pro
   }
 }
 
-/** Removes old files. What readers find stays what it is, so being stopped is no failure here. */
+/** Removes old files at targets. What readers find stays what it is, so being stopped is no failure here. */
 async function prune(
   plans: ReadonlyMap<Target, Uploaded>,
-  { now, signal, configuration }: Site,
+  { signal, index }: Site,
   publication: SnapshotPublication,
+  replacing: Replacing,
 ): Promise<ReadonlyMap<Target, Pruned>> {
   const ending = AbortSignal.any([AbortSignal.timeout(PRUNING), ...(signal ? [signal] : [])]);
-  const freshFor = configuration.freshness.hours * 3600;
+  const { since, before } = replacedTimes(replacing);
+  const known = new Map<number, number>(JSON.parse(index.fact('replaced') ?? '[]'));
+  const seen = new Map<number, number>();
+  const replacedAt = (version: number) => seen.set(version, known.get(version) ?? since).get(version) ?? since;
   const done = new Map<Target, Pruned>();
   const work = async (target: Target) => {
     const { named } = plans.get(target) as Uploaded;
-    done.set(target, await pruneTarget({ target, publication, named, freshFor, now: now(), signal: ending }));
-    if (!ending.aborted) await target.removeLeftovers(now() - LEFTOVER_AGE);
+    done.set(target, await pruneTarget({ target, publication, named, replacedAt, before, signal: ending }));
+    if (!ending.aborted) await target.removeLeftovers(Math.min(replacing.now, replacing.signedAt) - LEFTOVER_AGE);
   };
   await eachTarget([...plans.keys()], work, { signal: ending }).catch((error: unknown) => {
     if (!ending.aborted) throw error;
   });
+  index.setFact('replaced', JSON.stringify([...seen]));
   return done;
 }

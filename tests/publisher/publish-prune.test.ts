@@ -1,14 +1,15 @@
 /** What publishing removes at the target when keys have changed since. */
-import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { rotateRole } from '../../publisher/keys/change-roots.ts';
+import { replacedTimes } from '../../publisher/protect/files.ts';
 import { openShown, openSnapshot } from '../../publisher/publication/signed.ts';
 import { sourceInDirectory } from '../../publisher/publication/sources.ts';
 import { PathSet } from '../../publisher/publish/inventory.ts';
@@ -29,8 +30,9 @@ beforeEach(async () => {
   workspace = await createWorkspace(files, { public: ['gone.css'], ...targetsOf(place) });
 });
 afterEach(async () => {
+  vi.useRealTimers();
   await workspace.remove();
-  await rm(place, { recursive: true });
+  await rm(place, { recursive: true, force: true });
 });
 
 async function publish(): Promise<PublishedTarget> {
@@ -46,12 +48,9 @@ async function removeDocuments(): Promise<void> {
 
 const gone = async () => [...(await snapshot(place)).keys()].filter((path) => path.includes('gone')).sort();
 
-/** As if everything at the target that matches had come there 30 days ago. */
-async function age(which: RegExp): Promise<void> {
-  const then = nowInSeconds() - 30 * 86_400;
-  const entries = await readdir(place, { recursive: true, withFileTypes: true });
-  const old = entries.filter((entry) => entry.isFile() && which.test(entry.name));
-  for (const { parentPath, name } of old) await utimes(join(parentPath, name), then, then);
+/** Lets time pass, for this process alone. */
+function pass(days: number): void {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + days * 86_400_000 });
 }
 
 it.each(['snapshot', 'targets'] as const)('removes what is gone although the key of %s has changed', async (role) => {
@@ -65,7 +64,7 @@ it.each(['snapshot', 'targets'] as const)('removes what is gone although the key
     expect.stringMatching(/^[0-9a-f]{64}\.gone\.(css|html)/),
     expect.stringMatching(/^[0-9a-f]{64}\.gone\.(css|html)/),
   ]);
-  await age(/./);
+  pass(30);
   await publish();
   expect(await gone()).toEqual([]);
   expect(await verifyTree(place)).toMatchObject({ findings: [], encrypted: 1 });
@@ -77,7 +76,7 @@ it('removes pages that only a publication of long ago had', async () => {
   const copies = await snapshot(place);
   await removeDocuments();
   await publish();
-  await age(/\.snapshot\.json$/);
+  pass(30);
   // As a run leaves them that was stopped before it removed anything.
   for (const [name, file] of pages) await writeFile(file, Buffer.from(copies.get(name) ?? '', 'base64'));
   await publish();
@@ -86,30 +85,63 @@ it('removes pages that only a publication of long ago had', async () => {
 
 it('removes nothing immutable while a publication that readers may hold cannot be read', async () => {
   await publish();
-  await age(/./);
   const metadata = join(place, METADATA_PATH);
   const bins = (await readdir(metadata)).filter((name) => /documents-/.test(name));
   for (const name of bins) await rm(join(metadata, name));
   await removeDocuments();
   expect((await publish()).removed).toBe(0);
-  await age(/./);
+  pass(30);
   expect((await publish()).removed).toBeGreaterThan(2);
 });
 
 it('keeps what a section named that was given up, as long as readers may hold the publication before', async () => {
   await workspace.configure({ sections: [{ name: 'other', paths: ['gone.*'] }] });
   await publish();
-  await age(/gone/); // they have been there for long
+  pass(30); // they have been there for long
   await workspace.configure({ sections: [] });
   await removeDocuments();
   expect((await publish()).removed).toBe(2); // page and copy
   expect(await gone()).toHaveLength(3);
-  await age(/./);
-  await workspace.write('stays.html', `${PAGE}<p>More.`);
-  await publish();
-  await age(/./);
+  pass(30);
   await publish();
   expect(await gone()).toEqual([]);
+});
+
+it.each([
+  ['out', undefined],
+  ['a target', true],
+])('removes nothing of what %s shows in weeks in which no other publication is confirmed', async (_, isAtTarget) => {
+  if (!isAtTarget) {
+    await workspace.configure({ publish: undefined });
+    place = workspace.out;
+  }
+  const the = new Publishing(workspace);
+  await the.publish();
+  await removeDocuments();
+  const refuse = { confirm: () => Promise.reject(new Error('refused')) };
+  the.changes = { site: (site) => Object.assign(site, { authority: Object.assign(site.authority, refuse) }) };
+  for (const text of ['one', 'two']) {
+    pass(20);
+    await workspace.write('stays.html', `${PAGE}<p>${text}`);
+    await expect(the.publishStepwise()).rejects.toThrow('refused');
+    expect(await gone()).toHaveLength(5);
+  }
+  await the.publish();
+  expect(await gone()).toHaveLength(3); // readers may still hold the publication that was replaced just now
+  pass(30);
+  await the.publish();
+  expect(await gone()).toEqual([]);
+});
+
+it('a clock that is wrong, of the publisher or of the authority, keeps files longer', () => {
+  const at = (now: number, signedAt: number) => replacedTimes({ now, signedAt, freshFor: 0, grace: 0 });
+  const right = at(1e9, 1e9);
+  for (const wrong of [0, 2e9]) {
+    for (const { since, before } of [at(wrong, 1e9), at(1e9, wrong)]) {
+      expect(since).toBeGreaterThanOrEqual(right.since);
+      expect(before).toBeLessThanOrEqual(right.before);
+    }
+  }
 });
 
 /** Looks for what is to be removed, as publishing does, where nothing is named any more. */
@@ -121,8 +153,8 @@ async function prune(target: Target, room?: number, signal?: AbortSignal) {
     target,
     publication,
     named: new PathSet(),
-    freshFor: 48 * 3600,
-    now,
+    replacedAt: () => 0,
+    before: now + 60,
     ...(room && { room }),
     ...(signal && { signal }),
   });
@@ -130,7 +162,6 @@ async function prune(target: Target, room?: number, signal?: AbortSignal) {
 
 it('stops where more old metadata are listed than can be kept, and has removed none', async () => {
   await publish();
-  await age(/./);
   const before = await readdir(join(place, METADATA_PATH));
   await expect(prune(await openTarget(place), 10)).rejects.toMatchObject({ code: 'target-failed' });
   expect(await readdir(join(place, METADATA_PATH))).toEqual(before);
@@ -160,7 +191,6 @@ describe('a run that is told to stop', () => {
   let controller: AbortController;
   beforeEach(async () => {
     await publish();
-    await age(/./);
     inner = await openTarget(place);
     controller = new AbortController();
   });

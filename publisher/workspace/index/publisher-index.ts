@@ -19,6 +19,8 @@ export type FactName =
   | 'pages'
   /** SHA-256 of the snapshot that this copy of the workspace published last, and of those that it began to publish since: publisher/publish/elsewhere.ts. */
   | 'ours'
+  /** JSON: versions of publications at targets, and since when a confirmed one has been in the place of each. */
+  | 'replaced'
   /** Random name of this database: publisher/authority/publishing-run.ts. */
   | 'run'
   /** Bits of the number of bins. */
@@ -207,14 +209,14 @@ export class PublisherIndex extends Statements {
     return this.get('SELECT 1 FROM retired WHERE file = ?', file) !== undefined;
   }
 
-  /** A publication is visible that needs none of the retired files. */
-  startWaiting(now: number): void {
-    this.run('UPDATE retired SET since = ? WHERE since IS NULL', now);
+  /** A publication was confirmed that needs none of the retired files. */
+  startWaiting(since: number): void {
+    this.run('UPDATE retired SET since = ? WHERE since IS NULL', since);
   }
 
-  /** Files that are to be removed now: plain ones, and those without which publications have done since `before`. */
+  /** Files that are to be removed now: plain ones, and others, without which confirmed publications have done since `before`. */
   removable(before: number): string[] {
-    const sql = 'SELECT file FROM retired WHERE plain = 1 OR since <= ? ORDER BY file LIMIT 1000';
+    const sql = 'SELECT file FROM retired WHERE since IS NOT NULL AND plain = 1 OR since <= ? ORDER BY file LIMIT 1000';
     return this.all<{ file: string }>(sql, before).map(({ file }) => file);
   }
 

@@ -34,7 +34,7 @@ CREATE INDEX document_content_bin ON document (contentBin) WHERE contentBin IS N
 -- First 16 bits of the target paths whose bins are to be signed again, and numbers of sections that are.
 CREATE TABLE changed_bin (bin INTEGER PRIMARY KEY) STRICT, WITHOUT ROWID;
 
--- Files of the output that no document needs any more. since: when a publication first did without them; null: none yet does.
+-- Files of the output that no document needs any more. since: when one that does without them was confirmed; null: none is yet.
 CREATE TABLE retired (file TEXT PRIMARY KEY, since INTEGER, plain INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
 -- The metadata files that the last snapshot names.
