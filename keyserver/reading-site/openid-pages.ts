@@ -8,7 +8,6 @@ import { queryOf } from '../http/forms.ts';
 import { limitFailures } from '../http/limits.ts';
 import { OPENID_BACK, type OpenIdSignIn } from '../sign-in/openid-configuration.ts';
 import { signInPerson } from '../sign-in/openid-identities.ts';
-import { isFlowOf } from '../sign-in/openid-provider.ts';
 import { sendSignIn } from './account-pages.ts';
 import { type AccountPages, beginSession } from './account-session.ts';
 import { documentLimit, openedOnly, refuseTooMany } from './own-pages.ts';
@@ -59,7 +58,7 @@ async function sendAway(pages: OpenIdPages, request: Request, response: Response
 async function acceptReturn(pages: OpenIdPages, request: Request, response: Response): Promise<void> {
   const { origin, state, openid, way } = pages;
   const current = new URL(request.originalUrl, origin);
-  const flow = way.read(request).find((each) => isFlowOf(each.split('.')[0] ?? '', current)) ?? '';
+  const flow = way.read(request).find((each) => openid.provider.isFlowOf(each.split('.')[0] ?? '', current)) ?? '';
   const [secret = '', target = ''] = flow.split('.');
   const to = localTarget(Buffer.from(target, 'base64url').toString(), origin);
   way.remove(request, response, flow);

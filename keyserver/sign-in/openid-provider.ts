@@ -89,6 +89,11 @@ export class OpenIdProvider {
     return { url, secret };
   }
 
+  /** Whether an address that the provider leads back to belongs to the flow of a secret. */
+  isFlowOf(secret: string, current: URL): boolean {
+    return flowOf(secret).state === current.searchParams.get('state');
+  }
+
   /**
    * Who came back from the provider.
    *
@@ -179,11 +184,6 @@ export class OpenIdProvider {
       throw discoveryError(issuer, error);
     }
   }
-}
-
-/** Whether an address that the provider leads back to belongs to the flow of a secret. */
-export function isFlowOf(secret: string, current: URL): boolean {
-  return flowOf(secret).state === current.searchParams.get('state');
 }
 
 /** Nothing of it leads to the secret, or to another part. */
