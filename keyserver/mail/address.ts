@@ -1,11 +1,12 @@
 /** Mail addresses. The name of a subscriber is one, or it is not: there is no second place for it. */
+import { z } from 'zod';
 import { KeyServerError } from '../errors.ts';
 import { asciiDomain, isSubscriberName, MAXIMUM_NAME_LENGTH } from '../subscriptions/subscribers.ts';
 
-/** RFC 5321 `Dot-string@Domain`, of the characters that a name of a subscriber can have: no quotes, no comments, no lists, no line ends. */
-const ATOM = "[\\w!#$%&'*+/=?^{|}~-]+";
-const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
-const ADDRESS = new RegExp(`^(?=[^@]{1,64}@)${ATOM}(?:\\.${ATOM})*@(?:${LABEL}\\.)+(?!\\d)${LABEL}$`, 'i');
+/** Characters before the `@` for which a mail server needs SMTPUTF8 (RFC 6531). */
+export const NEEDS_UTF8 = /[^\0-\x7f](?=.*@)/gu;
+/** Domains with a dot, whose last part is no number; 64 characters before the `@`. The rest is the pattern of HTML: no quotes, comments, lists, line ends. */
+const PARTS = /^[^@]{1,64}@.+\.(?!\d)[^.]+$/;
 
 /** Whether mail can be sent to a subscriber of this name. */
 export function isMailAddress(name: string): boolean {
@@ -16,15 +17,15 @@ export function isMailAddress(name: string): boolean {
 export function requireMailAddress(name: string): string {
   const address = mailAddressOf(name);
   if (address !== undefined) return address;
-  throw new KeyServerError(
-    'name-refused',
-    'the name of this subscriber is no mail address, or has other letters than a to z before the @',
-    { typed: true },
-  );
+  throw new KeyServerError('name-refused', 'the name of this subscriber is no mail address', { typed: true });
 }
 
 function mailAddressOf(name: string): string | undefined {
-  if (!isSubscriberName(name)) return undefined;
+  // A compatibility form is looked up as another name than that to which the mail would go.
+  if (!isSubscriberName(name) || name.normalize('NFKC') !== name) return undefined;
   const address = asciiDomain(name);
-  return address.length <= MAXIMUM_NAME_LENGTH && ADDRESS.test(address) ? address : undefined;
+  // What a name has beyond ASCII are letters, marks and digits.
+  const plain = address.replace(NEEDS_UTF8, 'a');
+  const isOne = z.regexes.html5Email.test(plain) && PARTS.test(address);
+  return isOne && address.length <= MAXIMUM_NAME_LENGTH ? address : undefined;
 }

@@ -11,7 +11,7 @@ import { describeUnreadable, systemCode } from '../../node-support/system-error.
 import { type MailConfig, smtpOptions } from '../config/mail.ts';
 import { readSecretFile } from '../config/secret-file.ts';
 import { KeyServerError } from '../errors.ts';
-import { requireMailAddress } from './address.ts';
+import { NEEDS_UTF8, requireMailAddress } from './address.ts';
 
 const KINDS = ['invitation', 'sign-in', 'sign-up', 'move', 'moved', 'added'] as const;
 export type MailKind = (typeof KINDS)[number];
@@ -71,6 +71,9 @@ const MAXIMUM_ANSWER_LENGTH = 200;
 /** Answers that there is no such mailbox (RFC 3463). Others refuse the sender, or for now. */
 const NO_SUCH_ADDRESS = /^5\d\d[ -]5\.(?:1\.(?:[1236]|10)|2\.1)\b/;
 
+const ignore = () => undefined;
+const SILENT = { trace: ignore, info: ignore, warn: ignore, error: ignore, fatal: ignore };
+
 /** @throws KeyServerError `configuration-invalid` where the password or a template cannot be read */
 export function checkMailer({ passwordFile, templates }: MailConfig): void {
   readPassword(passwordFile);
@@ -83,6 +86,11 @@ export function createMailer(config: MailConfig, { readingSite, log, count, note
   const render = readTemplates(config.templates);
   const { hostname } = readingSite === undefined ? {} : new URL(readingSite);
   let close = () => {};
+  /** The mail server says so when it is greeted. */
+  let takesUtf8 = false;
+  const hear = ({ tnx }: { readonly tnx?: string }, line: string) => {
+    takesUtf8 ||= tnx === 'server' && /^250[ -]SMTPUTF8\b/im.test(line);
+  };
   const transport = lazily(async () => {
     const { createTransport } = await import('nodemailer');
     const user = decodeURIComponent(new URL(config.smtp).username);
@@ -98,6 +106,8 @@ export function createMailer(config: MailConfig, { readingSite, log, count, note
       socketTimeout: TIMEOUT,
       disableFileAccess: true,
       disableUrlAccess: true,
+      transactionLog: true,
+      logger: { ...SILENT, debug: hear },
     });
     close = () => made.close();
     return made;
@@ -110,6 +120,10 @@ export function createMailer(config: MailConfig, { readingSite, log, count, note
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
     };
     try {
+      if (address.search(NEEDS_UTF8) >= 0 && !takesUtf8) {
+        await (await transport()).verify();
+        if (!takesUtf8) throw refused('it takes no letters before the @ but a to z (no SMTPUTF8)');
+      }
       const mail = { ...render(kind, fields), from: config.from, to: { name: '', address } };
       await (await transport()).sendMail({ ...mail, headers: { 'Auto-Submitted': 'auto-generated', ...list } });
     } catch (cause) {
@@ -140,10 +154,10 @@ export function createMailer(config: MailConfig, { readingSite, log, count, note
     sendLater: (to, kind, fields) => {
       if (waiting.size >= 2 * config.queue) {
         count?.('mail dropped');
-        return log?.error({ code: 'mail-failed', reason: 'too many wait' }, 'no mail');
+        return log?.error({ code: 'mail-failed', kind, reason: 'too many wait' }, 'no mail');
       }
       const sent: Promise<void> = send(to, kind, fields)
-        .catch((error) => log?.error({ code: error.code, reason: error.fields?.answer ?? 'unknown' }, 'no mail'))
+        .catch(({ code, fields }) => log?.error({ code, kind, reason: fields?.answer ?? 'unknown' }, 'no mail'))
         .finally(() => waiting.delete(sent));
       waiting.add(sent);
     },
@@ -155,16 +169,18 @@ export function createMailer(config: MailConfig, { readingSite, log, count, note
 }
 
 function mailError(cause: unknown): KeyServerError {
+  if (cause instanceof KeyServerError) return cause;
   const { command, response } = cause as { readonly command?: unknown; readonly response?: unknown };
   const said = typeof response === 'string' ? shownAnswer(response) : undefined;
   const answer = said ?? systemCode(cause) ?? 'unknown';
-  if (said !== undefined && command === 'RCPT TO' && NO_SUCH_ADDRESS.test(said))
-    return new KeyServerError('mail-refused', `the mail server refuses the address: ${answer}`, {
-      cause,
-      fields: { answer },
-    });
+  if (said !== undefined && command === 'RCPT TO' && NO_SUCH_ADDRESS.test(said)) return refused(answer, cause);
   const what = said === undefined ? 'the mail server cannot be reached' : 'the mail server does not take the mail';
   return new KeyServerError('mail-failed', `${what}: ${answer}`, { cause, fields: { answer } });
+}
+
+function refused(answer: string, cause?: unknown): KeyServerError {
+  const message = `the mail server refuses the address: ${answer}`;
+  return new KeyServerError('mail-refused', message, { cause, fields: { answer } });
 }
 
 /** The first line, without words that may be an address, a link or a code of the mail. */

@@ -13,8 +13,8 @@ import type { OpenIdPerson } from './openid-provider.ts';
 /** As OpenID Connect bounds `sub`. */
 const MAXIMUM_SUBJECT_LENGTH = 255;
 const MAXIMUM_NICKNAME_LENGTH = 40;
-/** Other characters have look-alikes that a name of another person could be made of. */
-const MAIL = /^[\x21-\x7e]+@[\x21-\x7e]+$/;
+/** Other characters before the @ have look-alikes that a name of another person could be made of; those of a domain are compared in ASCII. */
+const MAIL = /^[\x21-\x7e]+@[^\s@]+$/;
 
 /**
  * Signs a person in: by an identity that is known; as the subscriber whose name is the verified mail address; or as a new subscriber.

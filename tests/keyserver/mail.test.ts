@@ -195,6 +195,9 @@ it('attack 49: sends to plain addresses alone, and to all that can be the name o
     'r&d@example.org',
     'a+b_c-d.e@a.b-c.example',
     'a@bücher.example',
+    'müller@c.de',
+    'अजय@डाटा.भारत',
+    'a..b@c.de', // as Japan's oldest mobile network gave them out; quoted in the mail
   ];
   plain.push("_!#$%&'*+/=?^_{|}~-@example.org", `${'a'.repeat(64)}@${'b.'.repeat(93)}cde`);
   for (const name of plain) expect([isMailAddress(name), parseSubscriberName(name)]).toEqual([true, name]);
@@ -209,8 +212,10 @@ it('attack 49: sends to plain addresses alone, and to all that can be the name o
     'a@b',
     'a@[192.0.2.1]',
     'a@192.0.2.1',
-    'a..b@c.de',
-    'müller@c.de',
+    'ｖictim@c.de',
+    'a@xn--ü.example',
+    'müller@c.de;x',
+    'mü ller@c.de',
     `${'a'.repeat(65)}@c.de`,
     `${'a'.repeat(64)}@${'b.'.repeat(93)}cdef`,
     '+a@c.de',
@@ -228,7 +233,18 @@ it('mails to an address with every character of RFC 5322, and to an internationa
     await mailer.send(name, 'moved', { publisher: 'x', site: 'y' });
     expect(await mailTo(name)).toContain(`To: ${address}`); // the mail server shows domains as they are written
   }
+  await mailer.send('müller@bücher.example', 'moved', { publisher: 'x', site: 'y' });
+  expect(await mailTo('müller@bücher.example')).toContain('To: müller@bücher.example');
   await mailer.close();
+  const plain = await startMailServer({ hideSMTPUTF8: true, disabledCommands: ['AUTH', 'STARTTLS'] });
+  const bounces: unknown[] = [];
+  const other = createMailer(mailSettings(`smtp://127.0.0.1:${plain.port}`), {
+    note: async (...noted) => void bounces.push(noted),
+  });
+  const sent = other.send('müller@c.de', 'moved', { publisher: 'x', site: 'y' });
+  await expect(sent).rejects.toMatchObject({ code: 'mail-refused', message: expect.stringContaining('SMTPUTF8') });
+  expect([bounces.length, plain.mails]).toEqual([1, []]);
+  await Promise.all([other.close(), plain.close()]);
   expect(nameKey('ADA@Bücher.example')).toBe(nameKey('ada@xn--bcher-kva.example'));
 });
 
