@@ -107,7 +107,7 @@ export function checkSignature(body: Uint8Array, header: string, secret: string,
 
 /** The id of a signed event, as Stripe lists it; `undefined` where it has none. */
 export function eventId(body: Uint8Array): string | undefined {
-  return /"id":\s*"(evt_\w{1,64})"/.exec(Buffer.from(body).toString())?.[1];
+  return /"id":\s*"(evt_[\w.-]{1,64})"/.exec(Buffer.from(body).toString())?.[1];
 }
 
 function jsonOf(body: Uint8Array): unknown {

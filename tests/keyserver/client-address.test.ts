@@ -1,5 +1,7 @@
 /** Whose request it is, behind proxies. */
 import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { clientAddress, trustedProxies } from '../../keyserver/http/client-address.ts';
 
@@ -38,4 +40,20 @@ it.each([
     clientAddress({ socket: { remoteAddress: '127.0.0.1' }, headers } as unknown as IncomingMessage, trusted);
   expect(from({ forwarded })).toBe(address);
   expect(from({ forwarded, 'x-forwarded-for': '198.51.100.1' })).toBe('198.51.100.1');
+});
+
+it('takes no text of a proxy for an address, and no port for another client', () => {
+  const text = fc.oneof(fc.string(), fc.stringMatching(/^[\da-f:.[\]%," =for;]{0,40}$/), fc.ipV4(), fc.ipV6());
+  const from = (headers: object) =>
+    clientAddress({ socket: { remoteAddress: '127.0.0.1' }, headers } as unknown as IncomingMessage, trusted);
+  fc.assert(
+    fc.property(text, fc.nat(65_535), (named, port) => {
+      for (const headers of [{ 'x-forwarded-for': named }, { forwarded: named }])
+        expect(isIP(from(headers).split('/')[0] ?? '')).toBeGreaterThan(0);
+      if (isIP(named) === 0) return;
+      const withPort = isIP(named) === 6 ? `[${named}]:${port}` : `${named}:${port}`;
+      expect(from({ 'x-forwarded-for': withPort })).toBe(from({ 'x-forwarded-for': named }));
+      expect(from({ forwarded: `for="${withPort}"` })).toBe(from({ 'x-forwarded-for': named }));
+    }),
+  );
 });

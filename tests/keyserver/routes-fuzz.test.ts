@@ -180,6 +180,7 @@ const headers = fc.record(
     accept: fc.constantFrom('text/html', '*/*', 'application/json;q=x'),
     range: fc.constantFrom('bytes=0-', 'bytes=9-1', 'bytes=-0', 'x', 'bytes=0-1,3-4'),
     'if-none-match': fc.constantFrom('*', '"x"', 'W/"', 'x'.repeat(3000)),
+    forwarded: hostile,
     'x-forwarded-for': hostile,
     'stripe-signature': fc.oneof(fc.constantFrom('own', 'own'), hostile),
     'accept-language': hostile,
