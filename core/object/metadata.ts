@@ -28,6 +28,7 @@ export const SIGNED_HEADERS = [
   'link',
   'permissions-policy',
   'referrer-policy',
+  'x-robots-tag',
 ] as const;
 
 export type SignedHeaderName = (typeof SIGNED_HEADERS)[number];

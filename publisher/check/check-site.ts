@@ -6,6 +6,7 @@ import { PublishError } from '../errors.ts';
 import { fallbackPageOf, fallbackSettingsOf } from '../site/fallback/page.ts';
 import { type FallbackTemplate, readFallbackTemplate } from '../site/fallback/template.ts';
 import { HeaderRules } from '../site/headers.ts';
+import { addRobotsTag, saysNoindex } from '../site/machine-words.ts';
 import { canNameSet, isInGzip, isPage, mediaTypeOf } from '../site/media-type.ts';
 import { canBeNamed, NamedDocuments } from '../site/named.ts';
 import { readPage } from '../site/page.ts';
@@ -156,7 +157,9 @@ class SiteCheck {
     if (isNamed) for (const kind of OF_ENCRYPTED) this.#findings.drop(kind, path);
     this.#sets.add(path, decision, set !== undefined);
     if (!this.#sections.add(path)) this.#findings.add('refused', path, undefined, 'it lies too deep below its section');
-    this.#headers.headersOf(path);
+    const robots = new Map<string, string>();
+    addRobotsTag(robots, this.#headers.headersOf(path)?.['x-robots-tag'] ?? '');
+    if ([...robots.values()].some(saysNoindex)) this.#findings.add('noindex', path);
     this.#uncompressed.fits(path.slice(1));
     if (decision.set === undefined && isInGzip(path)) this.#findings.add('gzip-public', path);
     if (canNameSet(mediaTypeOf(path))) this.#pages++;

@@ -73,8 +73,8 @@ const NOTES = {
     advice: 'have your site generator put summaries into feeds',
   },
   noindex: {
-    one: 'page that is marked noindex: search engines leave it out, and its teaser',
-    many: 'pages that are marked noindex: search engines leave them out, and their teasers',
+    one: 'document marked noindex: search engines leave it out, and its teaser',
+    many: 'documents marked noindex: search engines leave them out, and their teasers',
   },
   'own-host-data': {
     one: "data file or script with the site's own host in it: links that scripts make of it lead out of the reading site",

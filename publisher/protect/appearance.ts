@@ -47,15 +47,20 @@ export async function appearanceOf(
   const template = await readFallbackTemplate(file);
   const text = file === undefined ? BUILT_IN_TEMPLATE : await readFile(file, 'utf8');
   const settings = fallbackSettingsOf(configuration);
+  const headers = new HeaderRules(configuration);
+  const robotsTags = configuration.headers.map(({ path, set }) => [path, set['X-Robots-Tag']]);
   return {
     objectFacts: JSON.stringify([OBJECT_VERSION, site, publisher, padding]),
-    pageFacts: hash('sha256', JSON.stringify([PAGE_VERSION, settings, text])).slice(0, 32),
-    headers: new HeaderRules(configuration),
+    pageFacts: hash(
+      'sha256',
+      JSON.stringify([PAGE_VERSION, settings, text, robotsTags.filter(([, tag]) => tag)]),
+    ).slice(0, 32),
+    headers,
     uncompressed: new PathPatterns(configuration.uncompressed),
     padding: padding !== 'none',
     fallbackPage: (path, teaser) => {
       if (teaser === undefined) throw new Error('every page has a teaser');
-      return template.render(fallbackPageOf(path, decodeTeaser(teaser), settings));
+      return template.render(fallbackPageOf(path, decodeTeaser(teaser), settings, headers.headersOf(path)));
     },
   };
 }

@@ -66,6 +66,21 @@ export function addDirectives(robots: Map<string, string>, name: string, directi
   robots.set(name, DIRECTIVES.test(text) ? text : NOTHING_ALLOWED);
 }
 
+/** Directives that have a value behind a colon, as crawlers have in front of it in `X-Robots-Tag`. */
+const VALUED = /^(?:unavailable_after|max-(?:snippet|image-preview|video-preview))$/;
+
+/** Adds what a header `X-Robots-Tag` says: `noindex, googlebot: nofollow`. What it says to crawlers that are not known goes to all. */
+export function addRobotsTag(robots: Map<string, string>, tag: string): void {
+  let crawler = 'robots';
+  for (const part of tag === '' ? [] : tag.split(',')) {
+    const [, given = '', rest = ''] = /^\s*([a-z][^:]*):(.*)$/i.exec(part) ?? [];
+    const name = given.trim().toLowerCase();
+    const isNamed = name !== '' && !VALUED.test(name);
+    if (isNamed) crawler = isCrawler(name) ? name : 'robots';
+    addDirectives(robots, crawler, isNamed ? rest : part);
+  }
+}
+
 /** Adds a link of a head, as written, if it is one for machines. */
 export function addMachineLink(
   links: MachineLink[],

@@ -145,6 +145,20 @@ describe('a fallback page', () => {
     expect(builtInTemplate.render(parseFallbackPage(Buffer.from(made)) as FallbackPage)).toBe(made);
   });
 
+  it.each([
+    ['noindex, max-snippet:20', { robots: 'noindex, max-snippet:20' }],
+    ['googlebot: nofollow,noindex, OtherBot: none', { googlebot: 'nofollow, noindex', otherbot: 'none' }],
+    [
+      'unavailable_after: Sunday, 25-Jun-2028 15:00 UTC',
+      { robots: 'unavailable_after: Sunday, 25-Jun-2028 15:00 UTC' },
+    ],
+    ['some reader: noindex', { robots: 'noindex' }],
+    ['googlebot: noindex, unknown: none', { googlebot: 'noindex', robots: 'none' }],
+  ])('repeats what X-Robots-Tag says: %s', (tag, robots) => {
+    const made = fallbackPageOf('/a.html', EMPTY, SETTINGS, { 'x-robots-tag': tag });
+    expect(Object.fromEntries(made.robots)).toEqual(robots);
+  });
+
   it('is structured data for search engines: an article, a part of which is paid for', () => {
     const [, json = ''] = /<script type="application\/ld\+json">(.*)<\/script>/.exec(page) ?? [];
     expect(JSON.parse(json)).toEqual({

@@ -8,7 +8,8 @@ import { readAddress, shownPath } from '../../../core/site/read-address.ts';
 import { writtenPath } from '../../workspace/configuration/content-schema.ts';
 import { subscribeUrlOf } from '../../workspace/configuration/look-schema.ts';
 import { type Configuration, hasReadingSite } from '../../workspace/configuration/schema.ts';
-import type { MachineLink } from '../machine-words.ts';
+import type { DocumentHeaders } from '../headers.ts';
+import { addRobotsTag, type MachineLink } from '../machine-words.ts';
 import { baseOf } from '../named.ts';
 import type { Teaser } from '../page.ts';
 import { shorten } from '../shorten.ts';
@@ -89,8 +90,17 @@ export function fallbackSettingsOf(configuration: Configuration): FallbackSettin
 /** Characters that a fallback page shows, so that it stays small. */
 const SHOWN = { title: 150, description: 300, excerpt: 900 } as const;
 
-/** The fallback page of the document at `path`. */
-export function fallbackPageOf(path: string, teaser: Teaser, settings: FallbackSettings): FallbackPage {
+/**
+ * The fallback page of the document at `path`.
+ *
+ * @param headers - of the document, names in lower case
+ */
+export function fallbackPageOf(
+  path: string,
+  teaser: Teaser,
+  settings: FallbackSettings,
+  headers: DocumentHeaders = {},
+): FallbackPage {
   const {
     publisher,
     site,
@@ -105,6 +115,8 @@ export function fallbackPageOf(path: string, teaser: Teaser, settings: FallbackS
   const urlPath = shownPath(urlPathOf(path));
   const own = content + urlPath;
   const base = baseOf(teaser.base, own);
+  const robots = new Map(teaser.robots);
+  addRobotsTag(robots, headers['x-robots-tag'] ?? '');
   const { openGraph, picture } = previewOf(teaser, base, settings);
   return {
     language: teaser.language || language,
@@ -113,7 +125,7 @@ export function fallbackPageOf(path: string, teaser: Teaser, settings: FallbackS
     description: shorten(teaser.description, SHOWN.description),
     canonical: webUrl(teaser.canonical, base)?.href ?? own,
     openGraph,
-    robots: teaser.robots,
+    robots,
     meta: shortenEach(teaser.meta),
     links: linksOf(teaser.links, base),
     structured: teaser.structured,

@@ -25,6 +25,7 @@ SIGNED_HEADERS = (
     "link",
     "permissions-policy",
     "referrer-policy",
+    "x-robots-tag",
 )
 MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(?: ?; ?[!-~](?:[ -~]*[!-~])?)?")
 HEADER_VALUE = re.compile(r"[!-~](?:[ -~]*[!-~])?")
