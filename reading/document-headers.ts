@@ -42,16 +42,21 @@ export function documentHeaders(headers: Readonly<Record<string, string>>): Reco
     'content-security-policy': [
       ...(policy === undefined ? [] : [policy]),
       "frame-ancestors 'self'",
-      ...(isPictureOrData(headers) ? ["sandbox; script-src 'none'"] : []),
+      ...xmlPolicy(headers),
     ],
   };
 }
 
-/** XML that is opened by itself can run scripts, above all SVG, which few think of where pictures are handed in. XHTML is written as a page. */
-function isPictureOrData({ 'content-type': type = '' }: Readonly<Record<string, string>>): boolean {
+/**
+ * XML that is opened by itself can run scripts, above all SVG, which few think of where pictures are handed in. XHTML is written as a page. A feed
+ * may have a style sheet in XSLT, which is a script to policies, and has to be of the same origin: what it makes of the feed runs none either.
+ */
+function xmlPolicy({ 'content-type': type = '' }: Readonly<Record<string, string>>): string[] {
   const [essence = ''] = type
     .toLowerCase()
     .split(';', 1)
     .map((text) => text.trim());
-  return /^(?:text|application)\/(?:xml|xsl|rdf)$|\+xml$/.test(essence) && essence !== 'application/xhtml+xml';
+  if (essence === 'image/svg+xml') return ["sandbox; script-src 'none'"];
+  const isXml = /^(?:text|application)\/(?:xml|xsl|rdf)$|\+xml$/.test(essence) && essence !== 'application/xhtml+xml';
+  return isXml ? ["sandbox allow-same-origin; script-src 'self'"] : [];
 }

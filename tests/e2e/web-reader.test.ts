@@ -47,6 +47,18 @@ describe('a reader', () => {
     await page.waitForFunction('document.documentElement.lastElementChild.localName === "div"');
   });
 
+  it('sees a feed by its style sheet in XSLT, whose scripts do not run', async () => {
+    const feed = '<?xml-stylesheet type="text/xsl" href="feed.xsl"?><rss><title>Tides</title></rss>';
+    const style = `<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:output method="html"/>
+      <xsl:template match="/"><body><h1><xsl:value-of select="rss/title"/></h1><script>document.title = "ran"</script>
+      <script src="/script.js"/></body></xsl:template></xsl:stylesheet>`;
+    await publish(rig.publisher, rig.host, { path: '/feed.xml', content: feed, mediaType: 'application/xml' });
+    await publish(rig.publisher, rig.host, { path: '/feed.xsl', content: style, mediaType: 'text/xsl' });
+    page = await readerWith(rig);
+    await open('/feed.xml');
+    expect([await page.textContent('h1'), await page.title()]).toEqual(['Tides', '']);
+  });
+
   it('is led to the vault for a key, and told that there is no key for the page where it gave none', async () => {
     page = await readerWith(rig, 'day-1');
     const [id, wanted] = [setOf(rig.publisher, 'day-2').id, '/21/story.html?a=b#c'];

@@ -64,7 +64,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     attacks: [97],
     file: 'reading/document-headers.ts',
-    find: '...(isPictureOrData(headers) ? ["sandbox; script-src \'none\'"] : []),',
+    find: '...xmlPolicy(headers),',
     replace: '',
   },
   {
