@@ -8,10 +8,10 @@ import { readProgramFile } from './program-files.ts';
 
 export type WebReaderScript = (typeof SCRIPTS)[number];
 
-const SCRIPTS = ['worker', 'start', 'vault', 'ml-kem', 'sheet', 'library', 'open', 'password'] as const;
+const SCRIPTS = ['worker', 'start', 'vault', 'ml-kem', 'page', 'sheet', 'library', 'open', 'password'] as const;
 
-/** Those that the worker's own pages load: it has their addresses in front. */
-export const SCRIPTS_OF_WORKER = ['library', 'sheet'] as const;
+/** Those that the worker puts into pages: it has their addresses in front. */
+export const SCRIPTS_OF_WORKER = ['library', 'page', 'sheet'] as const;
 
 /** Those at the origin of the documents; the others are at the reading site's own. */
 export const SCRIPTS_WITH_DOCUMENTS: readonly string[] = ['worker', 'start', ...SCRIPTS_OF_WORKER];

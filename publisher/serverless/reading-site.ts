@@ -22,6 +22,7 @@ const SITE_FILE = '/-/site.json';
 const STYLE = '/-/style.css';
 const SCRIPT = '/-/open.js';
 const PASSWORD_SCRIPT = '/-/password.js';
+const PAGE_SCRIPT = '/-/page.js';
 const SHEET_SCRIPT = '/-/sheet.js';
 const LIBRARY_SCRIPT = '/-/library.js';
 
@@ -30,6 +31,7 @@ const PATHS = [
   STYLE,
   SCRIPT,
   PASSWORD_SCRIPT,
+  PAGE_SCRIPT,
   SHEET_SCRIPT,
   LIBRARY_SCRIPT,
   SITE_FILE,
@@ -46,12 +48,13 @@ export const READING_SITE_FILES: readonly string[] = PATHS;
 export function readingSiteFiles(about: ReadingSite): ReadonlyMap<string, Uint8Array> {
   const { site, root, content, accent } = about;
   const built = builtWebReader();
-  const { open, password, sheet, library } = built;
+  const { open, page, password, sheet, library } = built;
   const described = { content, reading: content[0], root, site };
   const files: Readonly<Record<(typeof PATHS)[number], Uint8Array>> = {
     [STYLE]: Buffer.from(styleOf(accent)),
     [SCRIPT]: open.content,
     [PASSWORD_SCRIPT]: password.content,
+    [PAGE_SCRIPT]: page.content,
     [SHEET_SCRIPT]: sheet.content,
     [LIBRARY_SCRIPT]: library.content,
     [SITE_FILE]: Buffer.from(`${JSON.stringify(described)}\n`),

@@ -165,7 +165,7 @@ describe('below /-/', () => {
     const worker = await documents.get('/-/worker.js');
     const [, about = ''] = /^self\.wisprSite=(\{.*?\});/.exec(worker.text) ?? [];
     const { scripts } = JSON.parse(about) as { scripts: Record<string, { src: string; integrity: string }> };
-    expect(Object.keys(scripts)).toEqual(['library', 'sheet']);
+    expect(Object.keys(scripts)).toEqual(['library', 'page', 'sheet']);
     for (const { src, integrity } of Object.values(scripts)) {
       const { headers, body } = await documents.get(src);
       expect(headers['cache-control']).toBe('public, max-age=31536000, immutable');
@@ -177,6 +177,7 @@ describe('below /-/', () => {
 
   it.each([
     '/-/start.js',
+    '/-/page.js',
     '/-/sheet.js',
     '/-/library.js',
     '/-/style.css',

@@ -104,10 +104,17 @@ async function isToKeep(store: OriginStore, { name }: StoredInvitation, { keys }
   return known.includes(undefined) || (await fetchKeys(kept, context).catch(() => undefined)) === undefined;
 }
 
-/** @throws TypeError, DOMException, where it cannot be */
+/** Workers that the site had before go: they would answer in this one's place. @throws TypeError, DOMException, where it cannot be */
 async function installWorker(): Promise<void> {
-  await navigator.serviceWorker.register(ROOT_WORKER, { scope: '/', updateViaCache: 'none' });
-  if (await atMost(PATIENCE, navigator.serviceWorker.ready)) throw new TypeError('the worker does not start');
+  const { serviceWorker: workers } = navigator;
+  for (const each of await workers.getRegistrations()) if (each.scope !== `${origin}/`) await each.unregister();
+  const registration = await workers.register(ROOT_WORKER, { scope: '/', updateViaCache: 'none' });
+  const starting = new Promise<void>((resolve) => {
+    const look = () => registration.active?.scriptURL === origin + ROOT_WORKER && resolve();
+    for (const each of [registration.installing, registration.waiting]) each?.addEventListener('statechange', look);
+    look();
+  });
+  if (await atMost(PATIENCE, starting)) throw new TypeError('the worker does not start');
 }
 
 /** Windows inside other programs often have no workers either. */

@@ -6,17 +6,16 @@
 import { KeyError } from '../../core/keys/errors.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
+import { RELOADED } from '../names.ts';
 import { openStore } from '../store.ts';
 import { type Arrival, acceptKeys } from './arrival.ts';
 import { removeEverything } from './leave.ts';
 
 const WORKER = '/-/worker.js';
-/** In the session of a window: when it was loaded again, in milliseconds since 1970. */
-const RELOADED = 'wispr-reloaded';
-/** The same: when keys arrived that did not open, and for how long that counts. */
+/** In the session of a window: when keys arrived that did not open, and for how long that counts. */
 const REFUSED = 'wispr-refused';
 const REFUSED_COUNTS_FOR = 60_000;
-/** A window that comes back here so often in that time has a worker that does not answer. */
+/** A window that comes back here so often in that time, with no page of the worker's between, has one that does not answer. */
 const MOST_RELOADS = 3;
 const RELOADS_COUNT_FOR = 10_000;
 /** The longest wait for a worker that is installed, also on a slow line. In milliseconds. */

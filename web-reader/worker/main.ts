@@ -14,8 +14,11 @@ const reader = new WebReader();
 /** Looked after once in the life of a worker. */
 let scripts: Promise<void> | undefined;
 
+// Beside a worker of the site's own, this one does not wait until the last of its pages is closed.
+const { active } = scope.registration;
+if (active && active.scriptURL !== scope.location.href) scope.addEventListener('install', () => scope.skipWaiting());
 // Not beside a worker that is at work: both would write.
-if (!scope.registration.active) scope.addEventListener('install', () => void reader.begin().catch(() => undefined));
+if (!active) scope.addEventListener('install', () => void reader.begin().catch(() => undefined));
 
 scope.addEventListener('fetch', (event) => {
   const { request } = event;

@@ -7,7 +7,7 @@ import { type OwnScripts, scope } from './scope.ts';
 const CACHE = 'wispr-own';
 
 /** The tag that loads a script; empty where the origin has none. */
-export function scriptTag(name: keyof OwnScripts, how: 'async' | 'defer'): string {
+export function scriptTag(name: keyof OwnScripts, how: 'async' | 'defer' | ''): string {
   const script = scope.wisprSite.scripts?.[name];
   return script ? `<script src="${script.src}" integrity="${script.integrity}" ${how}></script>` : '';
 }

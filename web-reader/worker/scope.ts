@@ -17,8 +17,10 @@ export interface FetchEvent extends Event {
   waitUntil(work: Promise<unknown>): void;
 }
 
-/** The scripts that the worker's own pages load: path and query, and the digest for the attribute `integrity`. */
-export type OwnScripts = Readonly<Record<'sheet' | 'library', { readonly src: string; readonly integrity: string }>>;
+/** The scripts that pages load: path and query, and the digest for the attribute `integrity`. */
+export type OwnScripts = Readonly<
+  Record<'library' | 'page' | 'sheet', { readonly src: string; readonly integrity: string }>
+>;
 
 interface WorkerScope {
   readonly location: Location;
@@ -34,6 +36,7 @@ interface WorkerScope {
   };
   readonly clients: { matchAll(options: { type: 'window' }): Promise<readonly WorkerWindow[]> };
   readonly registration: ServiceWorkerRegistration;
+  skipWaiting(): void;
   addEventListener(type: 'install', listener: () => void): void;
   addEventListener(type: 'fetch', listener: (event: FetchEvent) => void): void;
 }
