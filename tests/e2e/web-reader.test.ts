@@ -1,4 +1,5 @@
 /** The in-browser reader in Chromium: real key server, real content hosts, the real worker, a hostile host and a hostile page. The release tier adds films, keys that are no good, and browsers that lack something. */
+import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -11,6 +12,22 @@ import { inRelease } from '../support/tier.ts';
 import { visit } from '../support/web-reader-rig.ts';
 
 const HTML = 'text/html; charset=utf-8';
+
+/** As scripts do that take away workers of earlier days; and an embedded page that comes later, and a link. */
+const APP = `<script>
+  const { serviceWorker: workers } = navigator;
+  workers.ready.then((registration) => registration.unregister());
+  (async () => {
+    const registrations = await workers.getRegistrations();
+    for (const each of registrations) await each.unregister();
+    const found = { caches: await caches.keys(), databases: await indexedDB.databases() };
+    for (const name of found.caches) await caches.delete(name);
+    for (const { name } of found.databases) indexedDB.deleteDatabase(name);
+    const refused = await workers.register('/sw.js').catch(({ name }) => name);
+    document.body.append(Object.assign(document.createElement('embed'), { src: 'part.html' }));
+    window.seen = { before: workers.controller, registrations: registrations.length, refused, ...found };
+  })();
+</script><a href="tides.csv" download="the tide’s (1).csv">Tides</a>`;
 
 const rig = forFile(startStories);
 let page: Page;
@@ -87,6 +104,45 @@ describe('a reader', () => {
       return [status, headers.get('wispr-refusal')];
     });
     expect(answer).toEqual([403, 'key-missing']);
+  });
+});
+
+describe('a page with scripts of its own', () => {
+  it('removes and registers no worker, empties its storage, shows what it embeds, and saves files', async () => {
+    const headers = { 'content-security-policy': "default-src 'none'; connect-src 'self'; img-src 'self'" };
+    const embedding = '<object data="20/boat.png"><p>Missing</p></object>';
+    for (const document of [
+      { path: '/app.html', content: `<!doctype html><title>App</title>${APP}${embedding}`, mediaType: HTML },
+      {
+        path: '/strict.html',
+        content: `<script>document.title = "run"</script>${embedding}`,
+        mediaType: HTML,
+        headers,
+      },
+      { path: '/part.html', content: '<h1>Part</h1>', mediaType: HTML },
+      { path: '/sw.js', content: 'addEventListener("fetch", () => {})', mediaType: 'text/javascript' },
+      { path: '/tides.csv', content: 'hour,height', mediaType: 'text/csv' },
+    ])
+      await publish(rig.publisher, rig.host, document);
+    page = await readerWith(rig, 'day-1');
+    for (let time = 0; time < 5; time++) expect((await open('/app.html'))?.fromServiceWorker()).toBe(true);
+    await page.waitForFunction('window.seen');
+    expect(await page.evaluate('[seen, document.compatMode, document.scripts.length]')).toEqual([
+      { before: null, registrations: 0, refused: 'TypeError', caches: [], databases: [] },
+      'CSS1Compat',
+      1 + 1, // and the sheet's
+    ]);
+    await page.waitForFunction('document.images[0]?.naturalWidth === 1');
+    await page.frameLocator('iframe').locator('h1:text("Part")').waitFor();
+    expect(await page.evaluate('document.querySelectorAll("object, embed").length')).toBe(0);
+    for (const save of ['document.querySelector("a").click()', 'document.querySelector("a").cloneNode().click()']) {
+      const [saved] = await Promise.all([page.waitForEvent('download'), page.evaluate(save)]);
+      expect(saved.suggestedFilename()).toBe('the tide’s (1).csv');
+      expect(await readFile(await saved.path(), 'utf8')).toBe('hour,height');
+    }
+    await open('/strict.html');
+    await page.waitForFunction('document.images[0]?.naturalWidth === 1');
+    expect(await page.title()).toBe('');
   });
 });
 
@@ -227,11 +283,20 @@ inRelease(() => {
   });
 
   describe('a published page that is hostile', () => {
-    it('can remove the worker, which the next page brings back', async () => {
-      page = await readerWith(rig, 'day-1');
-      await page.evaluate('navigator.serviceWorker.getRegistration().then((found) => found.unregister())');
-      await visit(page, `${rig.documents}/20/story.html`, 'h1:text("The harbour")');
-      await expectStory(page);
+    it('can remove the worker and all that is stored, which the next page brings back, however often', async () => {
+      page = await readerWith(rig);
+      for (let time = 0; time < 6; time++) {
+        await open('/-/style.css');
+        await page.evaluate(`(async () => {
+          for (const each of await navigator.serviceWorker.getRegistrations()) await each.unregister();
+          for (const name of await caches.keys()) await caches.delete(name);
+          for (const { name } of await indexedDB.databases()) indexedDB.deleteDatabase(name);
+        })()`);
+        await visit(page, `${rig.documents}/?${time}`, 'h1:text("Front")');
+      }
+      const session = await page.context().newCDPSession(page);
+      await session.send('Storage.clearDataForOrigin', { origin: rig.documents, storageTypes: 'all' });
+      await visit(page, `${rig.documents}/`, 'h1:text("Front")');
     });
 
     it('cannot take back what was seen: nothing older than what the vault knows is shown', async () => {
