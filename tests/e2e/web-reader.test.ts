@@ -119,6 +119,12 @@ describe('a page with scripts of its own', () => {
         mediaType: HTML,
         headers,
       },
+      {
+        path: '/inline.html',
+        content: `<script>document.title = "run"</script>${embedding}`,
+        mediaType: HTML,
+        headers: { 'content-security-policy': "default-src 'self' 'unsafe-inline'" },
+      },
       { path: '/part.html', content: '<h1>Part</h1>', mediaType: HTML },
       { path: '/sw.js', content: 'addEventListener("fetch", () => {})', mediaType: 'text/javascript' },
       { path: '/tides.csv', content: 'hour,height', mediaType: 'text/csv' },
@@ -143,6 +149,9 @@ describe('a page with scripts of its own', () => {
     await open('/strict.html');
     await page.waitForFunction('document.images[0]?.naturalWidth === 1');
     expect(await page.title()).toBe('');
+    await open('/inline.html');
+    await page.waitForFunction('document.images[0]?.naturalWidth === 1');
+    expect(await page.title()).toBe('run');
   });
 });
 
@@ -175,12 +184,13 @@ describe('a published page that is hostile', () => {
     await publish(rig.publisher, rig.host, { path: '/evil.html', content: '<h1>Evil</h1>', mediaType: HTML });
     await publish(rig.publisher, rig.host, { path: '/evil.js', content: '1', mediaType: 'text/javascript' });
     page = await readerWith(rig, 'day-1');
+    await page.addInitScript('window.register = navigator.serviceWorker.register.bind(navigator.serviceWorker)');
     await open('/evil.html');
     await page.waitForSelector('h1:text("Evil")');
     const got = (await page.evaluate(`(async () => {
       ${refused}
       const account = ${JSON.stringify(rig.account)};
-      const installs = (url, options) => refused(() => navigator.serviceWorker.register(url, options));
+      const installs = (url, options) => refused(() => window.register(url, options));
       const blob = URL.createObjectURL(new Blob(['1'], { type: 'text/javascript' }));
       const framed = (address) => new Promise((resolve) => {
         const frame = document.body.appendChild(document.createElement('iframe'));

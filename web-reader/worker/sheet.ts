@@ -30,7 +30,8 @@ export function withSheet(answer: Response, request: Request, { sheet }: SiteSet
 /** A signed policy, or several, under which the one script in front runs, and no other that did not. */
 function permitFront(policies: string): string {
   const { src = '', integrity = '' } = scope.wisprSite.scripts?.page ?? {};
-  const own = `${scope.location.origin}${src.split('?')[0]} '${integrity}'`;
+  const address = `${scope.location.origin}${src.split('?')[0]}`;
+  const has = (sources: readonly string[], form: RegExp) => sources.some((each) => form.test(each));
   const permit = (policy: string) => {
     const directives = policy.split(';').map((each) => each.trim().split(/\s+/));
     const find = (name: string) => directives.find(([first]) => first?.toLowerCase() === name);
@@ -38,7 +39,10 @@ function permitFront(policies: string): string {
     if (!ruling) return policy;
     const sources = ruling.slice(1).filter((source) => source.toLowerCase() !== "'none'");
     const rest = directives.filter(([first]) => first?.toLowerCase() !== 'script-src-elem');
-    return [...rest, ['script-src-elem', ...sources, own]].map((each) => each.join(' ')).join('; ');
+    // Scripts in the page run by 'unsafe-inline', which a digest would end where nothing does so yet.
+    const isInline = has(sources, /^'unsafe-inline'$/i) && !has(sources, /^'(?:nonce-|sha\d|strict-dynamic)/i);
+    const own = isInline ? [address] : [address, `'${integrity}'`];
+    return [...rest, ['script-src-elem', ...sources, ...own]].map((each) => each.join(' ')).join('; ');
   };
   return policies.split(',').map(permit).join(',');
 }
