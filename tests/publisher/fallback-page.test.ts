@@ -285,7 +285,9 @@ describe('recognising a fallback page', () => {
       robots: text.map((content) => new Map([['robots', content]])),
       meta: text.map((content) => new Map([['keywords', content]])),
       links: fc.constant([{ rel: 'next', href: 'n', hreflang: '', type: '' }]),
-      structured: fc.record({ '@type': fc.constant('Article'), about: text }).map((data) => describingData(data)),
+      structured: fc
+        .record({ '@type': fc.constant('Article'), about: fc.jsonValue(), author: fc.array(fc.record({ name: text })) })
+        .map((data) => describingData(data)),
     });
     const look = fc.record(
       {

@@ -25,7 +25,11 @@ afterAll(async () => {
 
 function publish(): void {
   const { teaser } = readPage(
-    Buffer.from('<title>"A" &amp; &lt;b&gt;</title><p data-wispr-excerpt>Teaser &lt;script>alert(1)&lt;/script>'),
+    Buffer.from(
+      '<title>"A" &amp; &lt;b&gt;</title><script type="application/ld+json">{"@type":"Article",' +
+        '"keywords":"\\u003c/script>\\u003cscript>alert(1)"}</script>' +
+        '<p data-wispr-excerpt>Teaser &lt;script>alert(1)&lt;/script>',
+    ),
   );
   const settings = { publisher: 'The News', site: 'news.example', content: content.origin, reading: reading.origin };
   const html = builtInTemplate.render(fallbackPageOf(PATH, teaser, settings));
