@@ -17,40 +17,10 @@ const TYPE =
   /^(?:\w{0,30}(?:Article|Posting|Page)|Book|Chapter|Course|CreativeWork|HowTo|LearningResource|Recipe|Report|Review)$/;
 
 /** The properties that are repeated; `articleBody`, `text`, `review`, `step` and all others stay in the page. */
-const DESCRIBING = [
-  '@type',
-  'headline',
-  'alternativeHeadline',
-  'name',
-  'description',
-  'datePublished',
-  'dateModified',
-  'dateCreated',
-  'author',
-  'contributor',
-  'editor',
-  'inLanguage',
-  'keywords',
-  'genre',
-  'articleSection',
-  'about',
-  'isPartOf',
-  'position',
-  'wordCount',
-  'timeRequired',
-  'educationalLevel',
-  'learningResourceType',
-  'courseCode',
-  'isbn',
-  'issn',
-  'issueNumber',
-  'volumeNumber',
-  'pageStart',
-  'pageEnd',
-  'copyrightHolder',
-  'copyrightYear',
-  'license',
-];
+const DESCRIBING =
+  '@type headline alternativeHeadline name description datePublished dateModified dateCreated author contributor editor inLanguage keywords genre articleSection about isPartOf position wordCount timeRequired educationalLevel learningResourceType courseCode isbn issn issueNumber volumeNumber pageStart pageEnd copyrightHolder copyrightYear license'.split(
+    ' ',
+  );
 /** Of a person, an organization, or a thing that is written about. */
 const OF_NAMED = ['@type', 'name', 'url'];
 
