@@ -66,8 +66,11 @@ const ISO_TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]
 /** Characters that are kept of each text; a fallback page shows fewer. */
 const KEPT = 2000;
 
-/** Characters of structured data; of longer ones nothing is known. */
-const STRUCTURED = 100_000;
+/** Characters of structured data that are read, and of what describes the page in them; longer ones are left out. */
+const STRUCTURED = { read: 100_000, kept: 4000 };
+
+/** Names of further `<meta>` for machines that count. */
+const MAXIMUM_METAS = 16;
 
 /** Characters of a description; of a longer one, the first sentence is left. */
 const DESCRIPTION = 200;
@@ -198,7 +201,7 @@ class PageHandler {
   #addStructured(text: string): void {
     const last = this.#structured.length - 1;
     const length = this.#structured.reduce((sum, each) => sum + each.length, text.length);
-    if (length <= STRUCTURED) this.#structured[last] += text;
+    if (length <= STRUCTURED.read) this.#structured[last] += text;
   }
 
   /** The first block that describes the page. */
@@ -206,7 +209,7 @@ class PageHandler {
     const found = this.#structured.map((text) =>
       describingData(parseStructured(text), (each) => this.#opening(collapse(each))),
     );
-    return found.find((data) => '@type' in data) ?? {};
+    return found.find((data) => '@type' in data && JSON.stringify(data).length <= STRUCTURED.kept) ?? {};
   }
 
   /** What everybody may see of a description: where it is long, or the page's own text, only the first sentence. */
@@ -240,7 +243,8 @@ class PageHandler {
     if (key === 'wispr-set') this.#set(content);
     if (isCrawler(key)) addDirectives(this.#robots, key, content);
     if (!this.#inHead) return;
-    if (isRepeatedMeta(key) && !this.#metas.has(key)) this.#metas.set(key, collapse(keep(content)));
+    if (isRepeatedMeta(key) && !this.#metas.has(key) && this.#metas.size < MAXIMUM_METAS)
+      this.#metas.set(key, collapse(keep(content)));
     if ((key === 'description' || key === 'author') && this.#facts[key] === '')
       this.#facts[key] = collapse(keep(content));
     const graph = (property || name).trim().toLowerCase();

@@ -4,7 +4,7 @@ import { BUILT_IN_ACCENT } from '../../core/site/accent.ts';
 import { documentPathOf, isDocumentPath, urlPathOf } from '../../core/site/path.ts';
 import { type FallbackPage, type FallbackSettings, fallbackPageOf } from '../../publisher/site/fallback/page.ts';
 import { leadsTo, parseFallbackPage } from '../../publisher/site/fallback/recognise.ts';
-import { builtInTemplate } from '../../publisher/site/fallback/template.ts';
+import { builtInTemplate, MAXIMUM_FALLBACK_PAGE } from '../../publisher/site/fallback/template.ts';
 import { readPage, type Teaser } from '../../publisher/site/page.ts';
 import { describingData } from '../../publisher/site/structured-data.ts';
 import { runs } from '../support/tier.ts';
@@ -214,6 +214,17 @@ describe('a fallback page', () => {
   it('is smaller than 5 KB, and asks for no icon, which no host has for it', () => {
     expect(Buffer.byteLength(page)).toBeLessThan(5000);
     expect(page).toContain('<link rel="icon" href="data:,">');
+  });
+
+  it('is no larger than what recognises it reads, whatever the head', () => {
+    const each = (i: number) =>
+      `<meta name="${i}bot" content="${'a'.repeat(300)}"><meta name="${i}-verification" content="${'&'.repeat(900)}">
+      <link rel="next" href="${'&'.repeat(900)}${i}">`;
+    const long = json({ '@type': 'Article', keywords: Array(99).fill('<'.repeat(999)) });
+    const html = Array.from({ length: 200 }, (_, i) => each(i)).join('') + long;
+    const made = Buffer.from(render(readPage(Buffer.from(html)).teaser));
+    expect(made.length).toBeLessThan(MAXIMUM_FALLBACK_PAGE);
+    expect(parseFallbackPage(made)).toBeDefined();
   });
 
   it('escapes what it shows', () => {

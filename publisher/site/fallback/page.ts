@@ -145,7 +145,7 @@ export function fallbackPageOf(
 /** Of an address; a longer one is left out, since half of it leads nowhere. */
 const MAXIMUM_ADDRESS = 2000;
 /** Characters of the addresses of all links of a page. */
-const LINKS = 16_000;
+const LINKS = 8000;
 
 /**
  * What programs that show previews are told, and the picture of the page itself: that one only where it is the site's own, because a page loads
