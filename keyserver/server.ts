@@ -34,7 +34,7 @@ import { createReadingSite } from './reading-site/app.ts';
 import { createContentHosts } from './reading-site/content-host.ts';
 import { createDocumentsSite } from './reading-site/documents-app.ts';
 import { ReadPublications } from './reading-site/publications.ts';
-import { OPENID_BACK, openOpenId } from './sign-in/openid-configuration.ts';
+import { openOpenId } from './sign-in/openid-configuration.ts';
 import { workEachMinute } from './storage/each-minute.ts';
 import { readSecret } from './storage/secrets.ts';
 import { type KeyServerState, storeOf } from './storage/state.ts';
@@ -245,7 +245,7 @@ async function serve(
   if (listeners.metrics) parts.defer(watch.start());
   parts.defer(watchCertificates(all, log, renewalInterval));
   warmUp(provider, publications, origins.reading).catch(() => undefined);
-  openid?.provider.check(origins.reading + OPENID_BACK).catch(({ code, message: reason }: KeyServerError) => {
+  openid?.provider.greet().catch(({ code, message: reason }: KeyServerError) => {
     log.warn({ code, reason }, 'nobody can sign in at the OpenID provider; "wispr doctor" tries it again');
   });
   log.info({ ...origins, documents, dev: config.dev === true }, 'started');

@@ -7,6 +7,7 @@ import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { readAtMost } from '../../core/encoding/byte-reader.ts';
 import { isLoopback } from '../../core/site/site.ts';
+import { printable } from '../../node-support/printable.ts';
 import { KeyServerError } from '../errors.ts';
 import { digest } from '../storage/digest.ts';
 import { answerError, discoveryError, refusesClient, toldIssuer, unusable } from './openid-errors.ts';
@@ -52,8 +53,13 @@ export class OpenIdProvider {
     this.#options = options;
   }
 
+  /** Asks the provider for its description, and whether it is the one that the configuration names. @throws KeyServerError `openid-unreachable`, `openid-unusable` */
+  async greet(): Promise<void> {
+    await this.#configuration();
+  }
+
   /**
-   * Tries the provider: whether it is the one that the configuration names, and takes the secret.
+   * Tries the provider, with a code that is none: it may note that as a failure.
    *
    * @param back - as for {@link begin}
    * @throws KeyServerError `openid-unreachable`, `openid-unusable`, with what the provider says
@@ -172,6 +178,9 @@ export class OpenIdProvider {
     };
     try {
       const configuration = await client.discovery(url, clientId, metadata, authenticate, options);
+      const { token_endpoint_auth_methods_supported: ways = ['client_secret_basic'] } = configuration.serverMetadata();
+      if (!ways.some((way) => ['client_secret_basic', 'client_secret_post'].includes(way)))
+        throw unusable(`the OpenID provider takes no client by a secret, but by ${printable(ways.join(', '))}`);
       if (trustMail && configuration.serverMetadata().issuer.includes('{tenantid}'))
         throw unusable(
           '"openid.trustMail" is for one tenant, and "openid.issuer" is for all: name the id of yours in it',

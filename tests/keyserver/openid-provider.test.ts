@@ -63,6 +63,9 @@ it('says its secret in the body where the provider takes it there only, by its d
   await provider().check(BACK);
   described.token_endpoint_auth_methods_supported = ['client_secret_post'];
   await provider().check(BACK);
+  described.token_endpoint_auth_methods_supported = ['private_key_jwt'];
+  const said = { code: 'openid-unusable', message: expect.stringContaining('by private_key_jwt') };
+  await expect(provider().greet()).rejects.toMatchObject(said);
 });
 
 it('says what the provider says of a wrong secret, without what may be a code, and where it is not', async () => {
