@@ -75,6 +75,31 @@ describe('who may read', () => {
   });
 });
 
+it('an invitation takes the place of workers that the site had before, and reading goes on where its own is removed', async () => {
+  const page = await site.newPage();
+  const script = 'onfetch = (event) => event.request.url.includes("/-/") || event.respondWith(new Response("former"))';
+  const paths = ['former.js', 'front/former.js'].map((path) => join(site.out, path));
+  for (const path of paths) await writeFile(path, script);
+  await page.goto(`${site.originOf()}/style.css`);
+  await page.evaluate(async () => {
+    for (const path of ['/front/former.js', '/former.js']) await navigator.serviceWorker.register(path);
+  });
+  for (const path of paths) await rm(path);
+  await page.goto(site.linkAt('ada'));
+  await page.waitForURL(`${site.originOf()}/`);
+  await expectReading(page);
+  await page.goto(`${site.originOf()}/-/style.css`);
+  const workers = () =>
+    navigator.serviceWorker.getRegistrations().then((all) => all.map(({ active }) => active?.scriptURL));
+  expect(await page.evaluate(workers)).toEqual([`${site.originOf()}/wispr-worker.js`]);
+  await page.evaluate(() => navigator.serviceWorker.getRegistration().then((found) => found?.unregister()));
+  await page.goto(site.originOf() + ARTICLE);
+  await page.click('#read');
+  await page.waitForURL(site.originOf() + ARTICLE);
+  await expectReading(page);
+  await page.context().close();
+});
+
 it('keys that end are not fetched again with an invitation that was removed; until then they open', async () => {
   const [page, late] = [await site.newPage(), await site.newPage()];
   await page.goto(site.linkAt('dora'));
