@@ -8,8 +8,8 @@ import { decodePage, encodingOf, readPage } from '../site/page.ts';
 import { problemOfPageSet } from '../site/sets.ts';
 import type { SourceFile } from '../site/walk.ts';
 import { PUBLIC } from '../workspace/configuration/names.ts';
-import type { Configuration } from '../workspace/configuration/schema.ts';
-import { hasHost, type LinkCheck } from './links.ts';
+import { type Configuration, hasReadingSite } from '../workspace/configuration/schema.ts';
+import { hasHost, type LinkCheck, type Referrer } from './links.ts';
 import type { Findings } from './report.ts';
 import { HostFinder, importsOf, isWholeFeed, referencesOfStyle, scanPage, workersIn } from './scan.ts';
 
@@ -70,7 +70,7 @@ export class ContentCheck {
     else if (data) this.#data(text, path, lineAt);
     else {
       this.#links.check(importsOf(text), { path, isPublic, lineAt });
-      this.#script(text, path, lineAt);
+      this.#script(text, { path, isPublic, lineAt });
     }
     return {};
   }
@@ -90,7 +90,8 @@ export class ContentCheck {
     const referrer = { path, base: scanned.base, isPublic: open, lineAt: (offset: number) => lines.at(offset) };
     this.#links.check(scanned.references, referrer);
     this.#links.checkForms(scanned.forms, referrer);
-    for (const script of scanned.scripts) this.#script(script.text, path, (at) => lines.at(script.offset + at));
+    for (const { text, offset } of scanned.scripts)
+      this.#script(text, { ...referrer, lineAt: (at) => lines.at(offset + at) });
     if (refused !== undefined) return { problem: refused };
     const named = xml ? [] : namedBy(path, scanned, this.#configuration);
     return named.length > 0 ? { set, named } : { set };
@@ -102,14 +103,15 @@ export class ContentCheck {
     }
   }
 
-  #script(script: string, path: string, lineAt: (offset: number) => number): void {
+  #script(script: string, { path, isPublic, lineAt }: Referrer): void {
     for (const { text, offset } of this.#hosts.inScript(script)) {
       const found = text.replaceAll('\\/', '/');
       const place = () => ({ path, line: lineAt(offset) });
       if (ORIGIN.test(found)) this.#findings.add('own-host-data', path, place, `such as ${found}`);
       else this.#findings.add('own-host', found, place);
     }
-    for (const offset of workersIn(script)) this.#findings.add('service-worker', path, { path, line: lineAt(offset) });
+    const kind = isPublic && !hasReadingSite(this.#configuration) ? 'service-worker-first' : 'service-worker';
+    for (const offset of workersIn(script)) this.#findings.add(kind, path, { path, line: lineAt(offset) });
   }
 }
 

@@ -38,6 +38,11 @@ const BREAKS = {
     many: 'forms that are sent to the site, where nothing answers',
     advice: 'send them to another host, or leave them out',
   },
+  'service-worker-first': {
+    one: 'public script with a service worker: at a site without a key server, a visitor’s browser runs it in place of the reader',
+    many: 'public scripts with service workers: at a site without a key server, a visitor’s browser runs them in place of the reader',
+    advice: 'take the registration out, or do not name these scripts under "public"',
+  },
   'redirect-missing': {
     one: 'redirect to a missing document',
     many: 'redirects to missing documents',

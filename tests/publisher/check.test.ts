@@ -177,6 +177,17 @@ const MORE: Case[] = [
     ['feed-whole: /en/index.xml /feed.xml'],
   ],
   [
+    'service workers of public pages and scripts, where no server can refuse them',
+    {
+      'index.html': page("<script>navigator.serviceWorker.register('sw.js')</script>"),
+      'app.js': "navigator.serviceWorker.register('sw.js')",
+      'encrypted.js': "navigator.serviceWorker.register('sw.js')",
+      'sw.js': 'onfetch = () => {}',
+    },
+    ['service-worker-first: /app.js /index.html', 'service-worker: /encrypted.js'],
+    { content: 'https://news.example', keyServer: undefined, reading: undefined, public: ['index.html', 'app.js'] },
+  ],
+  [
     'names that hosts take for one, change or misread',
     {
       ...Object.fromEntries(ODD_NAMES.map((name) => [name, 'x'])),
