@@ -20,6 +20,7 @@ import { type Configuration, configurationSchema } from '../workspace/configurat
 import { workspaceOf } from '../workspace/workspace.ts';
 import { linkedSite, readDocuments, type SiteData } from './batches.ts';
 import { checkFallbackPage, type OwnWord } from './content-check.ts';
+import { CopyCheck } from './copies.ts';
 import { oddityOf, SectionsCount, SetsCount } from './counts.ts';
 import { LinkCheck } from './links.ts';
 import { type CheckKind, type CheckReport, type FindingGroups, Findings } from './report.ts';
@@ -101,6 +102,7 @@ class SiteCheck {
   readonly #named: NamedDocuments;
   /** Files that are decided about after all pages have been read. */
   readonly #later: { readonly file: SourceFile; readonly word: OwnWord }[] = [];
+  readonly #copies = new CopyCheck();
   #pages = 0;
 
   constructor(configuration: Configuration, source: string) {
@@ -143,6 +145,7 @@ class SiteCheck {
 
   /** @param word - what the document says itself */
   addDocument(file: SourceFile, word: OwnWord): void {
+    this.#copies.add(file.path, word.prints);
     if (word.named !== undefined) this.#named.add(word.named, file.path);
     if (canBeNamed(mediaTypeOf(file.path))) this.#later.push({ file, word });
     else this.#count(file, word);
@@ -201,6 +204,7 @@ class SiteCheck {
     const unused = rules.flatMap((each) => each.unused());
     for (const text of [...unused, ...this.#unusedIgnores]) this.#findings.add('pattern-unused', text);
     this.#sets.findLoneSets(this.#findings);
+    this.#copies.find((path) => this.#decisions.get(path)?.set, this.#findings);
     this.#checkFallbackPage();
   }
 

@@ -1,17 +1,17 @@
 /** Looks into pages, style sheets and scripts. */
-import { closeSync, openSync, readSync } from 'node:fs';
-import { systemReason } from '../../node-support/system-error.ts';
 import { saysNoindex } from '../site/machine-words.ts';
-import { isPage, isXmlPage, mayBeFeed } from '../site/media-type.ts';
+import { isPage, isXmlPage } from '../site/media-type.ts';
 import { namedBy } from '../site/named.ts';
 import { decodePage, encodingOf, readPage } from '../site/page.ts';
 import { problemOfPageSet } from '../site/sets.ts';
 import type { SourceFile } from '../site/walk.ts';
 import { PUBLIC } from '../workspace/configuration/names.ts';
 import { type Configuration, hasReadingSite } from '../workspace/configuration/schema.ts';
+import { PrintMaker, type Prints } from './copies.ts';
 import { hasHost, type LinkCheck, type Referrer } from './links.ts';
+import { readText, type Start } from './read-text.ts';
 import type { Findings } from './report.ts';
-import { HostFinder, importsOf, isWholeFeed, referencesOfStyle, scanPage, workersIn } from './scan.ts';
+import { HostFinder, importsOf, referencesOfStyle, scanPage, workersIn } from './scan.ts';
 
 /** What a page says about its own set, as `wispr protect` reads it. */
 export interface OwnWord {
@@ -20,10 +20,8 @@ export interface OwnWord {
   readonly problem?: string | undefined;
   /** Paths of the documents that it names for previews, or as feeds. */
   readonly named?: readonly string[];
+  readonly prints?: Prints | undefined;
 }
-
-/** Bytes of a text that are looked at. */
-const TEXT_LENGTH = 8 * 1024 * 1024;
 
 const STYLE = 'text/css';
 /** What scripts read, and may make links of; source maps are for tools. */
@@ -37,6 +35,7 @@ export class ContentCheck {
   readonly #findings: Findings;
   readonly #hosts: HostFinder;
   readonly #configuration: Configuration;
+  readonly #prints = new PrintMaker();
 
   constructor(links: LinkCheck, findings: Findings, hosts: ReadonlySet<string>, configuration: Configuration) {
     this.#configuration = configuration;
@@ -54,34 +53,33 @@ export class ContentCheck {
     const xml = isXmlPage(mediaType);
     const page = xml || isPage(mediaType);
     const data = DATA.test(mediaType) && !source.path.endsWith('.map');
-    const feed = !page && mayBeFeed(mediaType);
-    if (!page && !data && !feed && mediaType !== STYLE && !SCRIPT.test(mediaType)) return {};
-    const bytes = readStart(source, TEXT_LENGTH);
-    if (typeof bytes === 'string') return { problem: bytes };
-    if (source.size > bytes.length) this.#findings.add('partly', source.path);
-    if (page) return this.#page(source, bytes, xml, isPublic);
-    const text = bytes.toString('utf8');
+    const start = readText(source, mediaType);
+    if (start === undefined) return {};
+    if (typeof start === 'string') return { problem: start };
+    if (start.cut) this.#findings.add('partly', source.path);
+    if (page) return this.#page(source.path, start, xml, isPublic);
+    const text = start.bytes.toString('utf8');
     const lines = new Lines(text);
     const lineAt = (offset: number) => lines.at(offset);
     const { path } = source;
-    if (feed) {
-      if (isWholeFeed(text)) this.#findings.add('feed-whole', path);
-    } else if (mediaType === STYLE) this.#links.check(referencesOfStyle(text), { path, isPublic, lineAt });
-    else if (data) this.#data(text, path, lineAt);
-    else {
+    if (mediaType === STYLE) {
+      this.#links.check(referencesOfStyle(text), { path, isPublic, lineAt });
+      return {};
+    }
+    if (data) this.#data(text, path, lineAt);
+    else if (SCRIPT.test(mediaType)) {
       this.#links.check(importsOf(text), { path, isPublic, lineAt });
       this.#script(text, { path, isPublic, lineAt });
     }
-    return {};
+    return { prints: this.#prints.printsOf({ rest: text }) };
   }
 
-  #page({ path, size }: SourceFile, bytes: Uint8Array, xml: boolean, isPublic: boolean): OwnWord {
+  #page(path: string, { bytes, cut }: Start, xml: boolean, isPublic: boolean): OwnWord {
     const text = decodePage(bytes);
     if (text.trim() === '') this.#findings.add('empty', path);
     if (!xml && encodingOf(bytes) === undefined) this.#findings.add('charset', path);
     const scanned = scanPage(text, xml);
     if ([...scanned.robots.values()].some(saysNoindex)) this.#findings.add('noindex', path);
-    const cut = size > bytes.length;
     const unsure = scanned.namesSet || cut || text.includes('\0'); // others say nothing: no need to read them twice
     const { set, problem } = unsure ? readPage(bytes, { xml, cut }) : { set: undefined, problem: undefined };
     const refused = problem ?? problemOfPageSet(set);
@@ -94,7 +92,7 @@ export class ContentCheck {
       this.#script(text, { ...referrer, lineAt: (at) => lines.at(offset + at) });
     if (refused !== undefined) return { problem: refused };
     const named = xml ? [] : namedBy(path, scanned, this.#configuration);
-    return named.length > 0 ? { set, named } : { set };
+    return { set, ...(named.length > 0 && { named }), prints: this.#prints.printsOf(scanned) };
   }
 
   #data(text: string, path: string, lineAt: (offset: number) => number): void {
@@ -152,24 +150,5 @@ class Lines {
       this.#end = end < 0 ? Number.POSITIVE_INFINITY : end;
     }
     return this.#line;
-  }
-}
-
-/** The first bytes of a file, or why it cannot be read. */
-function readStart({ file, size }: SourceFile, length: number): Buffer | string {
-  try {
-    const descriptor = openSync(file, 'r');
-    try {
-      const bytes = Buffer.allocUnsafe(Math.min(size, length));
-      let filled = 0;
-      for (let read = -1; filled < bytes.length && read !== 0; filled += read) {
-        read = readSync(descriptor, bytes, filled, bytes.length - filled, null);
-      }
-      return bytes.subarray(0, filled);
-    } finally {
-      closeSync(descriptor);
-    }
-  } catch (error) {
-    return `it cannot be read: ${systemReason(error)}`;
   }
 }

@@ -17,6 +17,12 @@ const BREAKS = {
     one: 'thing that "wispr protect" would refuse',
     many: 'things that "wispr protect" would refuse',
   },
+  copy: {
+    one: 'file with the text of encrypted pages, which people can read who may not read these pages',
+    many: 'files with the text of encrypted pages, which people can read who may not read these pages',
+    advice:
+      'name each under "sets" with the set of its pages, take it out of "public", or have your site generator leave the text out',
+  },
   'own-host': {
     one: "address with the site's own host in it, which leads out of the reading site",
     many: "addresses with the site's own host in them, which lead out of the reading site",
@@ -55,7 +61,7 @@ const NOTES = {
   'public-loads-protected': {
     one: 'encrypted file that public pages load: without it they look broken to visitors who are not signed in',
     many: 'encrypted files that public pages load: without them they look broken to visitors who are not signed in',
-    advice: 'name them under "public"',
+    advice: 'name each of these files under "public", not their folder: others there may hold texts of pages',
   },
   'mixed-content': {
     one: 'file that pages load over http: from another host; on the reading site, browsers refuse it, or ask for it over https:',
@@ -71,11 +77,6 @@ const NOTES = {
     one: 'colour that is too pale to be read on white: pages have wispr’s own in its place',
     many: 'colours that are too pale to be read on white: pages have wispr’s own in their place',
     advice: 'choose a darker "accent"',
-  },
-  'feed-whole': {
-    one: 'feed with whole articles in it, which every visitor can read',
-    many: 'feeds with whole articles in them, which every visitor can read',
-    advice: 'have your site generator put summaries into feeds',
   },
   noindex: {
     one: 'document marked noindex: search engines leave it out, and its teaser',

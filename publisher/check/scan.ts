@@ -49,6 +49,15 @@ const RELATED = /(?:^|\s)(?:alternate|next|prev)(?:\s|$)/i;
 const PROGRAM = /^(?:|module|(?:text|application)\/(?:x-)?(?:java|ecma)script)$/;
 const PREVIEWS = /^(?:og:image|og:image:url|og:image:secure_url|og:video|og:audio|twitter:image)$/i;
 
+const DESCRIPTIONS = /^\s*(?:og:|twitter:)?(?:title|description)\s*$/i;
+/** Characters of a description that teasers show. */
+const SHOWN = 200;
+/** Characters of an attribute that can hold a copy of a text. */
+const SHORT = 64;
+/** Elements that hold no text of their page alone. */
+const ASIDE = new Set(['aside', 'footer', 'header', 'nav', 'script', 'style', 'svg', 'template']);
+const ASIDE_ROLES = new Set(['banner', 'contentinfo', 'navigation', 'search']);
+
 /** @param xml - browsers read it as XML */
 export function scanPage(text: string, xml: boolean): PageScanner {
   const scanner = new PageScanner();
@@ -77,14 +86,31 @@ export class PageScanner {
   readonly robots = new Map<string, string>();
   /** Addresses of feeds, as written. */
   readonly feeds: string[] = [];
+  /** The text, but for navigation and what {@link shown} has. */
+  prose = '';
+  /** What teasers show of it: title, description and excerpt. */
+  shown = '';
+  /** Scripts, data in them, and text of attributes. */
+  rest = '';
   /** Where in the text the parser is. */
   position: () => number = () => 0;
   #inside: 'script' | 'style' | undefined;
   /** Whether browsers run the script. */
   #isProgram = false;
+  /** How many elements are open, and at which of them navigation or what teasers show began. */
+  #depth = 0;
+  #asideFrom = 0;
+  #isScript = false;
+  #shownFrom = 0;
 
   onopentag(name: string, attributes: Record<string, string>): void {
     const offset = this.position();
+    this.#depth++;
+    this.#isScript = name === 'script';
+    if (this.#asideFrom === 0 && (ASIDE.has(name) || ASIDE_ROLES.has(attributes.role ?? '')))
+      this.#asideFrom = this.#depth;
+    if (this.#shownFrom === 0 && (name === 'title' || 'data-wispr-excerpt' in attributes))
+      this.#shownFrom = this.#depth;
     for (const attribute in attributes) {
       const value = attributes[attribute] ?? '';
       const use = ADDRESS_ATTRIBUTES.has(attribute) ? ADDRESSES[`${name} ${attribute}`] : undefined;
@@ -101,16 +127,23 @@ export class PageScanner {
   }
 
   ontext(text: string): void {
+    if (this.#shownFrom > 0) this.shown += text;
+    else if (this.#asideFrom === 0) this.prose += text;
+    else if (this.#isScript) this.rest += text;
     if (this.#inside === 'script') this.scripts.push({ text, offset: this.position() });
     if (this.#inside === 'script' && this.#isProgram) this.references.push(...importsOf(text, this.position()));
     else if (this.#inside === 'style') this.references.push(...referencesOfStyle(text, this.position()));
   }
 
   onclosetag(name: string): void {
+    if (this.#asideFrom === this.#depth) this.#asideFrom = 0;
+    if (this.#shownFrom === this.#depth) this.#shownFrom = 0;
+    this.#depth--;
     if (name === 'script' || name === 'style') this.#inside = undefined;
   }
 
   #attribute(name: string, value: string, offset: number): void {
+    if (value.length >= SHORT && value.includes(' ')) this.rest += value;
     if (name === 'srcset' || name === 'imagesrcset') {
       for (const [, url = ''] of value.matchAll(SRCSET_CANDIDATE)) this.references.push({ url, use: 'load', offset });
     } else if (name === 'style') {
@@ -142,6 +175,7 @@ export class PageScanner {
     if (/^og:image$/i.test(property ?? name) && !this.openGraph.has('og:image'))
       this.openGraph.set('og:image', content.trim());
     if (PREVIEWS.test(property ?? name)) this.references.push({ url: content, use: 'preview', offset });
+    if (DESCRIPTIONS.test(property ?? name)) this.shown += content.slice(0, SHOWN);
     if (attributes['http-equiv']?.toLowerCase() !== 'refresh') return;
     const url = /^\s*[\d.]*\s*[;,]\s*(?:url\s*=\s*)?["']?([^"']+)/i.exec(content)?.[1];
     if (url !== undefined) this.references.push({ url: url.trim(), use: 'link', offset });
@@ -150,38 +184,6 @@ export class PageScanner {
   #form({ method = 'get', action = '' }: Record<string, string>, offset: number): void {
     this.forms.push({ method: method.trim().toLowerCase(), action, offset });
   }
-}
-
-/** Characters of one entry of a feed that are a summary still. */
-const SUMMARY = 500;
-
-/** Whether a document is a feed (RSS, Atom) that has whole articles in it. */
-export function isWholeFeed(text: string): boolean {
-  const root = /<(?:rss|rdf:RDF|feed)[\s>]/i.exec(text.slice(0, 4096));
-  if (root === null) return false;
-  const whole = isAtom(root[0]) ? 'content' : 'content:encoded';
-  let [length, isInside, found] = [0, false, false];
-  const parser = new Parser(
-    {
-      onopentag: (name) => {
-        if (name === whole) [isInside, length] = [true, 0];
-      },
-      ontext: (part) => {
-        if (isInside) length += part.length;
-        if (length > SUMMARY) found = true;
-      },
-      onclosetag: (name) => {
-        if (name === whole) isInside = false;
-      },
-    },
-    { xmlMode: true, decodeEntities: false },
-  );
-  parser.end(text);
-  return found;
-}
-
-function isAtom(root: string): boolean {
-  return /^<feed/i.test(root);
 }
 
 /** What a button says in place of its form. */

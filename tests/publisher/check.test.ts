@@ -3,10 +3,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readDocuments } from '../../publisher/check/batches.ts';
 import { checkSite } from '../../publisher/check/check-site.ts';
 import type { OwnWord } from '../../publisher/check/content-check.ts';
+import { CopyCheck, PrintMaker } from '../../publisher/check/copies.ts';
 import { type CheckReport, Findings } from '../../publisher/check/report.ts';
 import { referencesOfStyle } from '../../publisher/check/scan.ts';
 import { SourceWalk } from '../../publisher/site/walk.ts';
@@ -59,10 +61,6 @@ const LONG_NAME = 'x'.repeat(181);
 const ODD_NAMES = ['50%.html', 'a?b.html', 'a#b.html', 'dot./x', 'space /x', ' lead.txt', 'a:b'];
 const LOGO = { 'a.html': page('a'), 'logo.svg': '<svg/>', 'x.css': '' };
 const PREVIEW = '<meta property="og:image" content="http://news.example/a.png">';
-const item = (name: string, text: string) => `<${name}><![CDATA[${text}]]></${name}>`;
-const rss = (text: string) => `<?xml version="1.0"?><rss><channel><item>${text}</item></channel></rss>`;
-const atom = (text: string) => `<feed xmlns="http://www.w3.org/2005/Atom"><entry>${text}</entry></feed>`;
-
 describe('documents', () => {
   const many = (count: number) =>
     Array.from({ length: count }, (_, index) => [
@@ -163,18 +161,6 @@ const MORE: Case[] = [
       `refused: "fallback.template" /.well-known/wispr-site /.well-known/wispr/x /a.html /b.html /c.html /d.protected /${LONG_NAME}`,
     ],
     { fallback: { template: 'gone.eta' } },
-  ],
-  [
-    'feeds with whole articles in them',
-    {
-      'index.html': page('a', '<link rel="alternate" type="application/atom+xml" href="/en/index.xml">'),
-      'feed.xml': rss(item('content:encoded', 'a'.repeat(501))),
-      'short.rss': rss(item('content:encoded', 'a'.repeat(500)).repeat(3) + item('description', 'a'.repeat(900))),
-      'en/index.xml': atom(item('content', 'a'.repeat(501))),
-      'short.atom': atom(item('content', 'a'.repeat(500)) + item('summary', 'a'.repeat(900))),
-      'data.xml': `<data>${item('content', 'a'.repeat(600))}</data>`,
-    },
-    ['feed-whole: /en/index.xml /feed.xml'],
   ],
   [
     'service workers of public pages and scripts, where no server can refuse them',
@@ -319,6 +305,80 @@ describe('a finding', () => {
       kind: 'own-host',
       findings: [{ count: expect.any(Number) }],
     });
+  });
+});
+
+describe('copies of the text of encrypted pages', () => {
+  const sentence = (number: number) =>
+    `On day ${number} the “tide gauge” stood at ${number * 37} & the harbour master’s café said ${number ** 3}.`;
+  const sentences = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, index) => sentence(from + index));
+  const paragraphs = sentences(0, 12);
+  const html = paragraphs
+    .map((text) => `<p>${text.replace('&', '&amp;').replace('tide', '<em>tide</em>')}</p>`)
+    .join('\n');
+  const json = JSON.stringify({ text: paragraphs.join('\n') });
+  const escaped = JSON.stringify(html)
+    .replaceAll('<', '\\u003c')
+    .replace(/[^ -~]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const article = page(`<nav>${sentences(20, 30)}</nav><main>${html}</main>`, '<meta name="wispr-set" content="paid">');
+  const item = `<item><description>${html.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</description></item>`;
+
+  it.each<[string, string | Uint8Array]>([
+    ['script.js', `export default ${JSON.stringify(html)}`],
+    ['template.js', `const t = \`${html.replaceAll("'", "\\'")}\`;`],
+    ['index.json', json],
+    ['escaped.json', `{"html":${escaped}}`],
+    ['twice.js', `self.push([1,${JSON.stringify(escaped)}])`],
+    ['script.js.map', JSON.stringify({ sourcesContent: [`# Title\n\n${paragraphs.join('\n\n')}`] })],
+    ['feed.xml', `<rss><channel>${item}</channel></rss>`],
+    ['fragment.pf_fragment', gzipSync(`pagefind_dcd${json}`)],
+    ['index.json.br', brotliCompressSync(json)],
+    ['unnamed', json],
+    ['shop.html', page(`<img alt="${paragraphs.join(' ')}">`)],
+    ['state.html', page(`<script type="application/json">${json}</script>`)],
+    ['list.html', page(`<div>${html}</div>`)],
+    ['part.txt', paragraphs.slice(2, 11).join(' ').toUpperCase()],
+  ])('are found in %s, which is public or in another set', async (name, content) => {
+    const files = { 'article.html': article, [name]: content };
+    const places = [{ path: '/article.html' }];
+    const isFeed = name === 'feed.xml'; // always public
+    for (const open of isFeed ? [true] : [true, false]) {
+      const { groups } = await check(files, { public: open ? [name] : [] });
+      const finding = { subject: `/${name}`, count: 1, message: open ? 'public' : 'in the set subscribers', places };
+      expect(groups[0]).toMatchObject({ kind: 'copy', breaks: true, findings: expect.arrayContaining([finding]) });
+    }
+    const { groups } = await check(files, { sets: [{ path: name, name: 'paid' }] });
+    expect(groups.filter(({ kind }) => kind === 'copy').length).toBe(isFeed ? 1 : 0);
+  });
+
+  it('are no navigation, text of many pages, teasers, or a sentence that is quoted', async () => {
+    const nav = `<nav>${html}</nav>`;
+    const side = `<div>${sentences(40, 60).join(' ')}</div>`;
+    const body = (number: number) => page(`${nav}${side}${sentences(100 * number, 100 * number + 12).join(' ')}`);
+    const shown = sentences(70, 80).join(' ');
+    const excerpt = page(`<p data-wispr-excerpt>${shown}</p>`, `<meta name="description" content="${sentence(100)}">`);
+    const files = {
+      ...Object.fromEntries([1, 2, 3].map((number) => [`${number}.html`, body(number)])),
+      'teaser.html': excerpt,
+      'front.html': page(`${nav}${side}${sentence(100)}${sentence(201)}${shown}`),
+      'index.json': JSON.stringify([paragraphs, sentences(40, 60), sentence(300), shown]),
+    };
+    expect((await check(files, { public: ['front.html', 'index.json'] })).groups).toEqual([]);
+  });
+
+  it('are found where memory is bounded, in longer texts', () => {
+    const copies = new CopyCheck(1000);
+    const maker = new PrintMaker();
+    const long = (number: number) => sentences(1000 * number, 1000 * number + 200).join(' ');
+    for (const number of [1, 2, 3, 4, 5])
+      copies.add(`/${number}.html`, maker.printsOf({ prose: long(number), rest: '' }));
+    copies.add('/index.json', maker.printsOf({ rest: long(3) + long(5) }));
+    const findings = new Findings();
+    copies.find((path) => (path.endsWith('.html') ? 'paid' : undefined), findings);
+    const places = [{ path: '/3.html' }, { path: '/5.html' }];
+    expect(findings.groups()).toMatchObject([{ kind: 'copy', findings: [{ subject: '/index.json', count: 2 }] }]);
+    expect(findings.groups()[0]?.findings[0]?.places).toEqual(expect.arrayContaining(places));
   });
 });
 

@@ -1,0 +1,247 @@
+/**
+ * Finds copies of the text of encrypted pages in files that other people can read: scripts, search indexes, feeds, source maps.
+ *
+ * Texts are compared by winnowing (Schleimer, Wilkerson and Aiken, "Winnowing: Local Algorithms for Document Fingerprinting", SIGMOD 2003). Each run
+ * of RUN letters has a hash, and of WINDOW hashes in a row the smallest is kept. So any RUN + WINDOW - 1 letters that two texts share leave the
+ * same fingerprint in both, whatever stands around them. Every text is read once and by itself, on any thread, and leaves three numbers
+ * for 100 letters; samples without a window (the hashes that a number divides) promise no such length.
+ */
+import { decodeHTML } from 'entities';
+import type { Findings } from './report.ts';
+import type { PageScanner } from './scan.ts';
+
+type PageText = Pick<PageScanner, 'prose' | 'rest' | 'shown'>;
+
+const RUN = 32;
+const WINDOW = 64;
+/** Some 130 million letters. */
+const KEPT = 4_000_000;
+/** Fingerprints of a page that make a copy: those of about 400 letters, or half of a shorter page, and never less than a sentence or two. */
+const COPY = 12;
+const LEAST = 3;
+/** Text of more pages than this is navigation, or the like, and so is text of more than half of the pages. */
+const COMMON = 10;
+/** Pages that are compared; a fingerprint and the number of its page are one exact number. */
+const PAGES = 2 ** 21;
+
+/** Fingerprints of one document. */
+export interface Prints {
+  /** Of a page: of its text, without navigation and what its teaser shows. */
+  readonly own?: Uint32Array;
+  /** Of what else can hold copies. */
+  readonly rest?: Uint32Array;
+}
+
+interface Document extends Prints {
+  readonly path: string;
+}
+
+export class CopyCheck {
+  #documents: Document[] = [];
+  #kept = 0;
+  readonly #most: number;
+  /** How often fingerprints were halved. */
+  #level = 0;
+
+  /** @param most - fingerprints in memory; of more, every other is dropped, as often as needed, and copies have to be longer to be found */
+  constructor(most = KEPT) {
+    this.#most = most;
+  }
+
+  add(path: string, prints: Prints | undefined): void {
+    if (prints === undefined) return;
+    const document = thin({ path, ...prints }, 2 ** this.#level);
+    this.#documents.push(document);
+    this.#kept += countOf(document);
+    if (this.#kept <= this.#most) return;
+    this.#level++;
+    this.#documents = this.#documents.map((each) => thin(each, 2 ** this.#level));
+    this.#kept = this.#documents.reduce((sum, each) => sum + countOf(each), 0);
+  }
+
+  /** @param setOf - the set of a document; `undefined` if it is public */
+  find(setOf: (path: string) => string | undefined, findings: Findings): void {
+    const pages = this.#documents.filter(({ own }) => own !== undefined).slice(0, PAGES);
+    const sets = pages.map(({ path }) => setOf(path));
+    const [first, ...others] = new Set(sets);
+    const owners = new Owners(pages);
+    for (const document of this.#documents) {
+      const set = setOf(document.path);
+      if (set === first && others.length === 0) continue; // whoever reads it may read all pages
+      const found = [...owners.sharedWith(document)].filter(([page, shared]) => {
+        const enough = Math.max(LEAST, Math.min(COPY / 2 ** this.#level, (pages[page]?.own?.length ?? 0) / 2));
+        return sets[page] !== undefined && sets[page] !== set && shared >= enough;
+      });
+      const message = set === undefined ? 'public' : `in the set ${set}`;
+      for (const [page] of found.sort(([, a], [, b]) => b - a))
+        findings.add('copy', document.path, { path: pages[page]?.path ?? '' }, message);
+    }
+  }
+}
+
+/** Tells whose fingerprints are whose. */
+class Owners {
+  /** A fingerprint times {@link PAGES} and the number of a page that has it, in order. */
+  readonly #pairs: Float64Array;
+  readonly #common: number;
+
+  constructor(pages: readonly Prints[]) {
+    this.#common = Math.min(COMMON, Math.max(2, pages.length / 2));
+    this.#pairs = new Float64Array(pages.reduce((sum, { own }) => sum + (own?.length ?? 0), 0));
+    let at = 0;
+    for (const [page, { own }] of pages.entries())
+      for (const print of own ?? []) this.#pairs[at++] = print * PAGES + page;
+    this.#pairs.sort();
+  }
+
+  /** How many fingerprints of which page are in a document. */
+  sharedWith({ own = new Uint32Array(), rest = new Uint32Array() }: Prints): Map<number, number> {
+    const shared = new Map<number, number>();
+    for (const print of new Set([...own, ...rest])) {
+      const from = this.#firstOf(print);
+      if ((this.#pairs[from] ?? Infinity) >= (print + 1) * PAGES) continue;
+      const pages = new Map<number, number>();
+      for (let at = from; (this.#pairs[at] ?? Infinity) < (print + 1) * PAGES && pages.size <= this.#common; at++) {
+        const page = (this.#pairs[at] ?? 0) - print * PAGES;
+        pages.set(page, (pages.get(page) ?? 0) + 1);
+      }
+      if (pages.size > this.#common) continue;
+      for (const [page, count] of pages) shared.set(page, (shared.get(page) ?? 0) + count);
+    }
+    return shared;
+  }
+
+  #firstOf(print: number): number {
+    let [low, high] = [0, this.#pairs.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#pairs[middle] ?? 0) < print * PAGES) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+function thin({ path, own, rest }: Document, divisor: number): Document {
+  const left = (prints: Uint32Array) => (divisor === 1 ? prints : prints.filter((print) => print % divisor === 0));
+  return { path, ...(own && { own: left(own) }), ...(rest && { rest: left(rest) }) };
+}
+
+function countOf({ own, rest }: Prints): number {
+  return (own?.length ?? 0) + (rest?.length ?? 0);
+}
+
+/** Written in JSON and scripts, also inside of other strings. */
+const ESCAPE = /\\+(?:u([\da-f]{4})|u\{([\da-f]{1,5})\}|x([\da-f]{2})|[bfnrtv])/gi;
+const ENTITY = /&#?\w{1,31};/g;
+/** A tag as pages have it: scripts compare by the same signs. */
+const TAG = /<(?:\/?[a-z][a-z\d:-]*(?:\s[^<>]{0,2000})?\/?|!--[^>]{0,200}--)>/gi;
+const OUTSIDE_ASCII = /[\u0080-\uffff]/;
+/** Letters and digits in lower case, 0 for others. */
+const ASCII = Uint8Array.from(
+  { length: 128 },
+  (_, code) => /[a-z\d]/.exec(String.fromCharCode(code).toLowerCase())?.[0].charCodeAt(0) ?? 0,
+);
+
+/** Signs of Latin-1, accents that could not be composed, and the blocks of general and of CJK punctuation. */
+function isSign(code: number): boolean {
+  if (code < 0x2000) return code < 0xc0 || (code >= 0x300 && code < 0x370);
+  return code < 0x2070 || (code >= 0x3000 && code < 0x3040);
+}
+
+/** A text without markup and escapes, in lower case where letters are not of ASCII. */
+function plainText(text: string): string {
+  const plain = text.includes('\\')
+    ? text.replace(ESCAPE, (_, a, b, c) => String.fromCodePoint(Number.parseInt(a ?? b ?? c ?? '20', 16)))
+    : text;
+  const decoded = plain.includes('&') ? decodeEntities(decodeEntities(plain)) : plain; // feeds have pages as text
+  const bare = decoded.includes('<') ? decoded.replace(TAG, '') : decoded;
+  return OUTSIDE_ASCII.test(bare) ? bare.normalize('NFC').toLowerCase() : bare;
+}
+
+function decodeEntities(text: string): string {
+  return text.replace(ENTITY, (entity) => decodeHTML(entity));
+}
+
+const BASE = 0x9e3779b1;
+/** What a letter that leaves a run had become. */
+const LEAVING = Array.from({ length: RUN }).reduce<number>((power) => Math.imul(power, BASE), 1);
+
+/** Makes fingerprints, one text after the other in the same memory. */
+export class PrintMaker {
+  #letters = new Uint16Array(0);
+  #hashes = new Int32Array(0);
+
+  /**
+   * Fingerprints of a document; `undefined` if it is too short for one.
+   *
+   * @param text - of a page, as {@link PageScanner} has it; of another document, all is `rest`
+   */
+  printsOf({ prose = '', shown = '', rest }: Partial<PageText> & Pick<PageText, 'rest'>): Prints | undefined {
+    const known = new Set(this.#hashesOf(shown));
+    const own = winnow(this.#hashesOf(prose), known);
+    const others = winnow(this.#hashesOf(rest));
+    if (own.length + others.length === 0) return undefined;
+    return { ...(own.length > 0 && { own }), ...(others.length > 0 && { rest: others }) };
+  }
+
+  /** The hash of each run of letters: the same however a generator writes, spaces and punctuates a text. Valid until the next call. */
+  #hashesOf(text: string): Int32Array {
+    const plain = plainText(text);
+    if (plain.length > this.#letters.length) {
+      this.#letters = new Uint16Array(plain.length);
+      this.#hashes = new Int32Array(plain.length);
+    }
+    const [letters, hashes] = [this.#letters, this.#hashes];
+    let length = 0;
+    let hash = 0;
+    for (let index = 0; index < plain.length; index++) {
+      const code = plain.charCodeAt(index);
+      const letter = code < 128 ? (ASCII[code] as number) : isSign(code) ? 0 : code;
+      if (letter === 0) continue;
+      hash = (Math.imul(hash, BASE) + letter) | 0;
+      if (length >= RUN) hash = (hash - Math.imul(letters[length - RUN] as number, LEAVING)) | 0;
+      letters[length] = letter;
+      hashes[length] = hash;
+      length++;
+    }
+    return hashes.subarray(RUN - 1, Math.max(RUN - 1, length));
+  }
+}
+
+/** @param shown - hashes of what the page shows to everybody, which is no copy */
+function winnow(hashes: Int32Array, shown?: ReadonlySet<number>): Uint32Array {
+  const prints: number[] = [];
+  const whole = Math.min(WINDOW, hashes.length) - 1;
+  let least = -WINDOW;
+  let smallest = 0;
+  let kept = -1;
+  for (let index = 0; index < hashes.length; index++) {
+    const hash = hashes[index] as number;
+    if (least <= index - WINDOW) {
+      least = index;
+      smallest = hash;
+      for (let back = index - 1; back > index - WINDOW && back >= 0; back--) {
+        const other = hashes[back] as number;
+        if (other >= smallest) continue;
+        smallest = other;
+        least = back;
+      }
+    } else if (hash <= smallest) {
+      least = index;
+      smallest = hash;
+    }
+    if (least === kept || index < whole) continue;
+    kept = least;
+    if (shown?.has(smallest) !== true) prints.push(mixed(smallest));
+  }
+  return new Uint32Array(prints);
+}
+
+/** Spreads a hash over all its bits (MurmurHash3, its last step). */
+function mixed(hash: number): number {
+  let bits = hash ^ (hash >>> 16);
+  bits = Math.imul(bits, 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+  return bits ^ (bits >>> 16);
+}
