@@ -39,6 +39,10 @@ export const PUBLISH_ERRORS = {
     means: 'a file of the site cannot be read or published, or changed meanwhile; the message names it',
     remedy: 'correct, rename, remove or ignore it, or check `source` in `wispr.json`; then run the same command again',
   },
+  'removal-unconfirmed': {
+    means: 'more of the documents that were published are gone than `removalPercent` in `wispr.json` lets go',
+    remedy: 'see whether the site was built to its end; if they are to go, add `--allow-removal`',
+  },
   'output-foreign': {
     means: 'the place holds what this workspace did not make; nothing was overwritten',
     remedy: 'move it away, or choose another place',

@@ -27,16 +27,15 @@ import {
   warningsAfterProtection,
 } from './protection-summary.ts';
 import { readSigners, type SignerFlags } from './signers.ts';
-import { tryAgain } from './watching.ts';
+import { ALLOW_REMOVAL_OPTION, type RemovalFlags, removalCheck, tryAgain } from './watching.ts';
 
-interface Flags extends SignerFlags, OutputFlags {
+interface Flags extends SignerFlags, OutputFlags, RemovalFlags {
   config?: string;
   out?: string;
   passphraseFile?: string;
   dryRun?: boolean;
   rekey?: readonly string[];
   restored?: boolean;
-  watch?: boolean;
 }
 
 const DESCRIPTION = `make the protected form of a site, as its wispr.json says, or bring it up to date: only what changed is written, and readers find the publication before until the new one is complete`;
@@ -53,6 +52,7 @@ export function addProtectCommand(program: Command): void {
     .option('--dry-run', 'say what would be done, without a passphrase, and do nothing')
     .option('--rekey <set>', 'give a set a new key; repeatable', collect)
     .option(...RESTORED_OPTION)
+    .option(...ALLOW_REMOVAL_OPTION)
     .option('--watch', 'go on, and protect again whenever the site changes')
     .option('--key <file>', 'sign with this key file too; repeatable', collect)
     .option(...PASSPHRASE_OPTION)
@@ -82,21 +82,26 @@ async function protect(site: string | undefined, flags: Flags): Promise<void> {
   await untilSignal(async (signal) => {
     const options = { ...what, passphrase, signers, signal, restored, isWithKeyServer: hasKeyServer(configuration) };
     if (!flags.watch) return protectOnce(options, flags);
-    await watchSite(placesToWatch(configurationFile), signal, async (times) => {
-      if (times > 0)
-        return tryAgain(() => protectOnce({ ...options, rekey: [], restored: false }, flags), flags, signal);
-      await protectOnce(options, flags);
+    await watchSite(placesToWatch(configurationFile), signal, async (times, isSettled) => {
+      const again = { ...options, rekey: [], restored: false };
+      const flagsAgain = { ...flags, allowRemoval: false };
+      if (times > 0) return tryAgain(() => protectOnce(again, flagsAgain, isSettled), flags, signal);
+      await protectOnce(options, flags, isSettled);
       if (!flags.quiet) say(`watching ${root}; Ctrl-C ends it`);
+      return true;
     });
   });
 }
 
 async function protectOnce(
   { isWithKeyServer, ...options }: ProtectOptions & { readonly isWithKeyServer: boolean },
-  { json, quiet }: Flags,
+  flags: Flags,
+  isSettled?: () => boolean,
 ): Promise<void> {
+  const { json, quiet } = flags;
   const progress = showProtecting(quiet);
-  const summary = await protectSite({ ...options, ...progress.shown }).finally(progress.end);
+  const onRemoval = removalCheck(flags, progress.end, isSettled);
+  const summary = await protectSite({ ...options, ...progress.shown, onRemoval }).finally(progress.end);
   if (json) print(JSON.stringify(summary));
   else if (!quiet) print(describeProtection(summary, isWithKeyServer));
   const hints = quiet ? [] : [...describeRekey(summary), ...hintsAfterProtection(summary)];

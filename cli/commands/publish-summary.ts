@@ -59,11 +59,12 @@ export function warnAboutRest(
   setExitCode(EXIT.failed);
 }
 
-/** Names targets of earlier runs, which readers may still find. @param again - what reaches them once they are named */
+/** Names targets of earlier runs, which readers may still find: then not all is done. @param again - what reaches them once they are named */
 export function warnAboutAbsent({ absent }: Pick<Delivery, 'absent'>, again: string): void {
   if (absent.length === 0) return;
   say(`not reached, because wispr.json does not name them any more: ${absent.join(', ')}`);
   sayHint(`if readers still find one of them, name it under "publish" in wispr.json, and run ${again} again`);
+  setExitCode(EXIT.failed);
 }
 
 /** What the publisher may want to know about where it was published. */

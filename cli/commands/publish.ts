@@ -26,15 +26,14 @@ import {
 import { describePublishing, hintsAfterPublishing, warnAfterPublishing } from './publish-summary.ts';
 import { readSigners, type SignerFlags } from './signers.ts';
 import { addSiteFlags, type SiteFlags } from './timestamp.ts';
-import { tryAgain } from './watching.ts';
+import { ALLOW_REMOVAL_OPTION, type RemovalFlags, removalCheck, tryAgain } from './watching.ts';
 
-interface Flags extends SiteFlags, SignerFlags {
+interface Flags extends SiteFlags, SignerFlags, RemovalFlags {
   readonly protect: boolean;
   readonly dryRun?: boolean;
   readonly rekey?: readonly string[];
   readonly merged?: boolean;
   readonly restored?: boolean;
-  readonly watch?: boolean;
   readonly yes?: boolean;
 }
 
@@ -55,6 +54,7 @@ export function addPublishCommand(program: Command): void {
     .option('--rekey <set>', 'give a set a new key; repeatable', collect)
     .option('--merged', 'publish although another copy of the workspace was last: the site here has its changes')
     .option(...RESTORED_OPTION)
+    .option(...ALLOW_REMOVAL_OPTION)
     .option('--watch', 'go on, and publish again whenever the site changes')
     .option('--key <file>', 'sign with this key file too; repeatable', collect)
     .option('--key-passphrase-file <file>', 'the passphrase of --key (once, or once for each)', collect)
@@ -78,11 +78,13 @@ export async function publish(target: string | undefined, flags: Flags, given?: 
   await untilSignal(async (signal) => {
     const run = { passphrase, signers, signal };
     if (!flags.watch) return publishOnce(places, run, flags);
-    await watchSite(placesToWatch(configurationFile), signal, async (times) => {
-      if (times > 0) return tryAgain(() => publishAgain(locate, run, flags), flags, signal);
-      await publishOnce(places, run, flags);
+    await watchSite(placesToWatch(configurationFile), signal, async (times, isSettled) => {
+      const watched = { ...run, isSettled };
+      if (times > 0) return tryAgain(() => publishAgain(locate, watched, flags), flags, signal);
+      await publishOnce(await locate(), watched, flags);
       if (!flags.quiet)
         say(`watching ${resolve(places.workspace.directory, places.configuration.source)}; Ctrl-C ends it`);
+      return true;
     });
   });
 }
@@ -90,22 +92,28 @@ export async function publish(target: string | undefined, flags: Flags, given?: 
 interface Run extends Pick<PublishRun, 'passphrase'> {
   readonly signers: Awaited<ReturnType<typeof readSigners>>;
   readonly signal: AbortSignal;
+  readonly isSettled?: () => boolean;
 }
 
 /** `wispr.json` may name other targets by now. */
 async function publishAgain(locate: () => Promise<PublishTargets>, run: Run, flags: Flags): Promise<void> {
   const places = await locate();
   await confirmNewTargets(places, flags);
-  await publishOnce(places, run, { ...flags, rekey: [], merged: false, restored: false });
+  await publishOnce(places, run, { ...flags, rekey: [], merged: false, restored: false, allowRemoval: false });
 }
 
-async function publishOnce(places: PublishTargets, { passphrase, signers, signal }: Run, flags: Flags): Promise<void> {
+async function publishOnce(
+  places: PublishTargets,
+  { passphrase, signers, signal, isSettled }: Run,
+  flags: Flags,
+): Promise<void> {
   const { rekey = [], restored = false, quiet, json } = flags;
   const uploading = quiet ? undefined : showProgress('publishing', 'files');
   const protecting = showProtecting(quiet);
+  const onRemoval = removalCheck(flags, protecting.end, isSettled);
   const run: PublishRun = {
     ...{ places, passphrase, signal, merged: flags.merged },
-    ...(flags.protect && { protect: { rekey, restored, signers, ...protecting.shown } }),
+    ...(flags.protect && { protect: { rekey, restored, signers, onRemoval, ...protecting.shown } }),
     onProtected: (summary, highest) => {
       protecting.end();
       reportProtection(summary, highest, places, flags);

@@ -58,6 +58,7 @@ async function serve(directory: string, { port, json }: Options): Promise<void> 
           if (again) return tryAgain(async () => say(describeChanges((await again()).changes)), {}, signal);
           serving = await startServing(world, { port }).catch((error) => rethrow(error, port));
           sayReady(serving.views, source, json);
+          return true;
         },
       );
     }),

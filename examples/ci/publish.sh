@@ -3,6 +3,7 @@
 #   PASSPHRASE   of publisher.keys
 #   TOKEN        of your key server, where there is one; "keyServerTokenFile" in wispr.json is "secrets/token"
 #   COMMAND      publish, if left out; or rollback, withdraw
+#   ALLOW_REMOVAL "yes" for the one run after which many documents are to be gone
 #   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION   for both buckets
 #
 # Once, from the machine where you ran "wispr init":  aws s3 cp publisher.keys s3://news-example-state/
@@ -28,7 +29,7 @@ printf '%s' "$PASSPHRASE" > secrets/passphrase
 case "${COMMAND:-publish}" in
 publish)
   # The keys of new sets are saved before anything is encrypted under them that readers can see.
-  wispr protect --passphrase-file secrets/passphrase
+  wispr protect ${ALLOW_REMOVAL:+--allow-removal} --passphrase-file secrets/passphrase
   save
   wispr publish --passphrase-file secrets/passphrase
   ;;

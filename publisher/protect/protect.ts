@@ -13,6 +13,7 @@ import { checkRekey } from './keys.ts';
 import { type LocationOptions, locate } from './location.ts';
 import type { Inspected, Planned, Progress } from './phases.ts';
 import { makePlan } from './plan.ts';
+import { type Removal, removalOf } from './removal.ts';
 import { type ProtectSummary, summarisePlan } from './summary.ts';
 import { type Done, write } from './write.ts';
 
@@ -26,6 +27,8 @@ export interface DryRunOptions extends LocationOptions {
 }
 
 export interface ProtectOptions extends DryRunOptions, Omit<InspectOptions, 'rekey'> {
+  /** Asked before documents go; rejects to leave everything as it is. */
+  readonly onRemoval?: (removal: Removal) => Promise<void>;
   /** `later`: `wispr publish` has the timestamp signed, once the files are where readers look for them. */
   readonly timestamp?: 'later';
 }
@@ -44,6 +47,8 @@ export async function protectSite(options: ProtectOptions): Promise<ProtectSumma
     const inspected = await inspect(location, index, options, checkNotStopped);
     const known = inspected.keys.contents.publication;
     const planned = await plan(inspected, rekey, onProgress, checkNotStopped);
+    const removal = removalOf(planned.plan, index, location.configuration);
+    if (removal) await options.onRemoval?.(removal);
     const signsTimestamp = timestamp !== 'later' && location.configuration.publish === undefined;
     const isRekeyAsked = rekey.length > 0;
     const done = await write(inspected, planned, { isRekeyAsked, signsTimestamp, onProgress, signal, checkNotStopped });

@@ -7,13 +7,23 @@ import { PublishError } from '../errors.ts';
 import { identityOf } from '../site/walk.ts';
 import { readConfiguration } from '../workspace/configuration/read.ts';
 
-/** Milliseconds without a change before work begins: programs write many files at a time. */
-const QUIET_TIME = 300;
-/** Milliseconds between looks at what the names lead to; more than {@link QUIET_TIME}, so that looking alone never puts work off. */
+/**
+ * Milliseconds without a change before work begins: programs write many files at a time. It grows by the time from the first to the last
+ * change of a build that work has not done yet.
+ */
+const QUIET = { least: 300, most: 3000 };
+/** The same before documents go: a generator may have emptied its folder, and fill it slowly. */
+const QUIET_BEFORE_REMOVAL = { least: 3000, most: 60_000 };
+/** Milliseconds without a change that part one build from the next. */
+const PAUSE = 10_000;
+/** Milliseconds between looks at what the names lead to; more than {@link QUIET} at the least, so that looking alone never puts work off. */
 const LOOKING_TIME = 500;
 
 /** What `work` complains of, and what shows as a change of the directory above or of what a name leads to, once it is otherwise. */
 const PASSING = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES'];
+
+/** Thrown by work that is to be done once nothing has changed for longer. */
+export class Unsettled extends Error {}
 
 /** What is watched. None of it has to be there. */
 export interface Watched {
@@ -28,31 +38,48 @@ export interface Watched {
  * Everything is watched anew before each time: a system's watch follows the directory that it was given, while a name may lead to another one by now.
  *
  * @param find - what to watch from now on; asked before each time
- * @param work - is told how many times it was done before
+ * @param work - is told how many times it was done before, and whether nothing has changed for so long that documents which are gone may be
+ * believed to be. It throws {@link Unsettled} to be done again when that is so, or after the next change; `false`: it failed
  * @throws PublishError `source-refused` where the system watches no more directories; whatever `find` and `work` throw
  */
 export async function watchSite(
   find: () => Promise<Watched>,
   signal: AbortSignal,
-  work: (times: number) => Promise<void>,
+  work: (times: number, isSettled: () => boolean) => Promise<boolean>,
 ): Promise<void> {
   let changed = Promise.withResolvers<void>();
-  let last = 0;
+  let last = performance.now();
+  let first: number | undefined = last;
   const note = () => {
-    last = performance.now();
+    const now = performance.now();
+    if (first === undefined || now - last > PAUSE) first = now;
+    last = now;
     changed.resolve();
   };
+  const left = ({ least, most }: typeof QUIET) =>
+    last + Math.min(least + last - (first ?? last), most) - performance.now();
   signal.addEventListener('abort', note, { once: true });
-  for (let times = 0; !signal.aborted; times++) {
+  for (let times = 0; !signal.aborted; ) {
     const watched = await find();
     changed = Promise.withResolvers<void>();
     using _watching = new Watching(watched, note);
-    await work(times);
+    const before: number | undefined = first;
+    const settledAt = performance.now() + left(QUIET_BEFORE_REMOVAL);
+    first = undefined;
+    const outcome = await work(times, () => first === undefined && performance.now() >= settledAt).catch(ifUnsettled);
     if (signal.aborted) return;
-    await changed.promise;
-    for (let left = QUIET_TIME; left > 0 && !signal.aborted; left = last + QUIET_TIME - performance.now())
-      await setTimeout(left);
+    if (outcome !== true) first = before ?? first;
+    if (outcome !== 'unsettled') times++;
+    const again =
+      outcome === 'unsettled' ? [setTimeout(Math.max(1, left(QUIET_BEFORE_REMOVAL)), undefined, { ref: false })] : [];
+    await Promise.race([changed.promise, ...again]);
+    for (let wait = left(QUIET); wait > 0 && !signal.aborted; wait = left(QUIET)) await setTimeout(wait);
   }
+}
+
+function ifUnsettled(error: unknown): 'unsettled' {
+  if (error instanceof Unsettled) return 'unsettled';
+  throw error;
 }
 
 /** What the configuration names now, or named last while it cannot be read. */

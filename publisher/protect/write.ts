@@ -63,7 +63,9 @@ export async function write(inspected: Inspected, planned: Planned, options: Wri
   index.setFact('pages', 'protect');
   await recordKeyStore(index, workspace);
   const replacing = { now, signedAt: now, freshFor, grace: settings.grace };
-  const pruned = options.signsTimestamp ? pruneOutput(out, index, replacing) : 0;
+  const { timestampBy, keyServerTokenFile } = configuration;
+  const isConfirmed = options.signsTimestamp && (timestampBy === 'publisher' || keyServerTokenFile === undefined);
+  const pruned = isConfirmed ? pruneOutput(out, index, replacing) : 0; // otherwise the key server confirms, once `wispr publish` asks it
   return { secured, tasks, publication, keyFiles, pruned };
 }
 

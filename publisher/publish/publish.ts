@@ -35,7 +35,7 @@ import { type Uploaded, type UploadProgress, upload } from './upload.ts';
 export interface PublishRun extends OpenSiteOptions {
   readonly places: PublishTargets;
   /** How the site is protected first. Left out: what is in `out` is published as it is. */
-  readonly protect?: Pick<ProtectOptions, 'rekey' | 'restored' | 'signers' | 'onProgress'> | undefined;
+  readonly protect?: Pick<ProtectOptions, 'rekey' | 'restored' | 'signers' | 'onProgress' | 'onRemoval'> | undefined;
   /** Says that the site here has what another copy of the workspace has published. */
   readonly merged?: boolean | undefined;
   /** Called with what protecting did, before anything is sent. */

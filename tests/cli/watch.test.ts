@@ -1,11 +1,15 @@
-/** `wispr protect --watch` on real directories: whatever names lead to by now, a change is noticed, and shows in what is published. */
+/**
+ * `wispr protect --watch` on real directories: whatever names lead to by now, a change is noticed, and shows in what is published. And documents
+ * that vanish, with `--watch` and without.
+ */
 import { cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { parse } from 'jsonc-parser';
 import { expect, test, vi } from 'vitest';
 import { watchSite } from '../../publisher/protect/watch.ts';
 import { publicationAt } from '../support/publishing.ts';
-import { startInProcess } from '../support/wispr.ts';
+import { runOnTerminal, runWispr, startInProcess } from '../support/wispr.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
 const PATIENCE = { timeout: 15_000, interval: 20 };
@@ -30,12 +34,13 @@ class Rig {
 
   readonly hasSaid = (text: string) => vi.waitFor(() => expect(this.#running?.stderr()).toContain(text), PATIENCE);
 
-  /** How many documents were protected last. */
-  #documents(): number {
-    return JSON.parse(this.#running?.stdout().trim().split('\n').at(-1) ?? '').documents;
-  }
+  /** How many documents were protected, each time. */
+  readonly documents = (): number[] => {
+    const lines = this.#running?.stdout().trim().split('\n') ?? [];
+    return lines.map((line) => JSON.parse(line).documents);
+  };
 
-  readonly hasDocuments = (count: number) => vi.waitFor(() => expect(this.#documents()).toBe(count), PATIENCE);
+  readonly hasDocuments = (count: number) => vi.waitFor(() => expect(this.documents().at(-1)).toBe(count), PATIENCE);
 
   /** As editors and `sed -i` save. */
   readonly replace = async (path: string, content: string) => {
@@ -143,8 +148,8 @@ it('notices every change of wispr.json, and its repair', async ({
 }) => {
   const before = await readFile(at('wispr.json'), 'utf8');
   const ignoring = await configured({ ignore: ['deep/**'] });
-  await watch();
   await replace('wispr.json', ignoring);
+  await watch();
   await hasDocuments(1);
   await replace('wispr.json', before);
   await hasDocuments(2);
@@ -207,6 +212,52 @@ it('outlives a link in the source that leads nowhere', async ({
   await hasDocuments(3);
 });
 
+it('publishes no part of a site whose folder a generator has cleared, and fills slowly', async ({
+  rig: { workspace, watch, documents, hasDocuments },
+}) => {
+  const pages = ['index.html', 'deep/b.txt', 'c.txt', 'd.txt'];
+  for (const page of pages) await workspace.write(page, page);
+  await watch();
+  for (const page of pages.slice(1)) await rm(join(workspace.source, page));
+  for (const page of [...pages, 'new.txt']) {
+    await setTimeout(600); // more than the quiet after which a change is published
+    await workspace.write(page, `${page} again`);
+  }
+  await hasDocuments(5);
+  expect(Math.min(...documents())).toBe(4);
+});
+
+test('documents that vanish in numbers are asked for on a terminal, and refused without', async () => {
+  const pages = Array.from({ length: 40 }, (_, index) => [`${index}.txt`, 'x'] as const);
+  const workspace = await createWorkspace(Object.fromEntries(pages));
+  const cwd = workspace.directory;
+  await writeFile(join(cwd, 'passphrase'), PASSPHRASE, { mode: 0o600 });
+  const args = ['protect', '--passphrase-file', 'passphrase'];
+  const documents = async () => (await workspace.published()).paths.length;
+  const remove = async (first: number, end: number) => {
+    for (const [path] of pages.slice(first, end)) await rm(join(workspace.source, path));
+  };
+  await workspace.configure({ removalPercent: 25 });
+  await workspace.protect();
+  await remove(0, 10);
+  expect(await runWispr(args, { cwd })).toMatchObject({ code: 0 });
+  await remove(10, 20);
+  const gone = '10 of 30 documents are gone from the site: /10.txt, /11.txt, /12.txt, /13.txt, /14.txt, and 5 more';
+  const stderr = expect.stringContaining(`${gone}; nothing was changed [removal-unconfirmed]`);
+  expect(await runWispr(args, { cwd })).toMatchObject({ code: 1, stderr });
+  expect(await runOnTerminal(args, [['for readers?', 'n\n']], { cwd })).toMatchObject({ code: 2 });
+  expect(await documents()).toBe(30);
+  expect(await runOnTerminal(args, [['for readers?', 'y\n']], { cwd })).toMatchObject({ code: 0 });
+  expect(await documents()).toBe(20);
+  await remove(20, 31);
+  expect(await runWispr([...args, '--watch'], { cwd })).toMatchObject({ code: 1 });
+  expect(await runWispr([...args, '--allow-removal'], { cwd })).toMatchObject({ code: 0 });
+  await remove(31, 39);
+  expect(await runWispr(args, { cwd })).toMatchObject({ code: 0 }); // few enough on a site of any size
+  expect(await documents()).toBe(1);
+  await workspace.remove();
+});
+
 it('misses nothing that changes during the first time', async ({ rig: { workspace } }) => {
   const ending = new AbortController();
   const find = async () => ({ directory: workspace.source, files: [] });
@@ -215,6 +266,7 @@ it('misses nothing that changes during the first time', async ({ rig: { workspac
     done.push(times);
     if (times === 0) await workspace.write('deep/b.txt', 'changed');
     else ending.abort();
+    return true;
   };
   await watchSite(find, ending.signal, work);
   expect(done).toEqual([0, 1]);

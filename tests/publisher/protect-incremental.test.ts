@@ -183,6 +183,14 @@ describe('old files', () => {
     expect((await workspace.published({ now: later })).paths).toEqual(['/a.txt', '/c.txt']);
   });
 
+  it('stay until the key server has confirmed what replaces them, where it is to', async () => {
+    workspace = await createWorkspace({ 'a.txt': 'one' }, { keyServerTokenFile: 'token' });
+    for (const [index, text] of ['one', 'two', 'three'].entries()) {
+      await workspace.write('a.txt', text);
+      expect(await workspace.protect({ now: NOW + index * 60 * DAY })).toMatchObject({ pruned: 0 });
+    }
+  });
+
   it('come back when their content does', async () => {
     workspace = await createWorkspace({ 'a.css': 'one' }, { public: ['*.css'] });
     for (const [index, text] of ['one', 'two', 'one'].entries()) {

@@ -337,7 +337,7 @@ it('rsync, in the three passes that docs/publish.md names, leaves a whole public
     if (version === 2) await rm(join(copied.source, 'gone.html'));
     await copied.protect();
     for (const options of passes) {
-      const rsync = startCommand(['rsync', '-rt@-1', ...options, `${copied.out}/`, `${place}/`]);
+      const rsync = startCommand(['rsync', '-rpt@-1', ...options, `${copied.out}/`, `${place}/`]);
       expect(await rsync.ended).toMatchObject({ code: 0, stderr: '' });
       const { findings } = await verifyTree(place);
       const inPublication = findings.filter(({ kind, code }) => kind !== 'extra' && code !== 'file-altered');

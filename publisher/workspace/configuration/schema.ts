@@ -192,6 +192,10 @@ export const configurationSchema = z
     keyServerTokenFile: z.string().min(1).optional().meta({
       description: 'The file with the publishing token of your key server, relative to this file.',
     }),
+    removalPercent: z.number().min(0).max(100).default(10).meta({
+      description:
+        'The share of its documents that a publication may lose without a question, or `--allow-removal`; fewer than ten always may go.',
+    }),
     recipient: z
       .string()
       .min(1)

@@ -1,0 +1,31 @@
+/** Documents that vanish from a publication: a build that broke, or has not ended, looks like a site whose publisher has removed most of it. */
+import type { Configuration } from '../workspace/configuration/schema.ts';
+import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
+import type { Plan } from './phases.ts';
+
+export interface Removal {
+  /** Documents of the last publication. */
+  readonly documents: number;
+  /** How many of them are gone. */
+  readonly removed: number;
+  /** Paths of the first of these, in their order. */
+  readonly paths: readonly string[];
+  /** Whether a person has to say that it is meant. */
+  readonly isLarge: boolean;
+}
+
+/** As many may go from a site of any size. */
+const ALWAYS = 9;
+const PATHS = 10;
+
+/** What a plan takes from the site; `undefined`: nothing. */
+export function removalOf(
+  { documents: left, changes, removed }: Plan,
+  index: PublisherIndex,
+  { removalPercent }: Pick<Configuration, 'removalPercent'>,
+): Removal | undefined {
+  if (removed === 0) return undefined;
+  const documents = left - changes.added + removed;
+  const isLarge = removed > Math.max(ALWAYS, (documents * removalPercent) / 100);
+  return { documents, removed, paths: [...index.gone(PATHS)], isLarge };
+}
