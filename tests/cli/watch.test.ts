@@ -220,7 +220,7 @@ it('publishes no part of a site whose folder a generator has cleared, and fills 
   await watch();
   for (const page of pages.slice(1)) await rm(join(workspace.source, page));
   for (const page of [...pages, 'new.txt']) {
-    await setTimeout(600); // more than the quiet after which a change is published
+    await setTimeout(400); // more than the quiet after which a change is published
     await workspace.write(page, `${page} again`);
   }
   await hasDocuments(5);
