@@ -40,8 +40,8 @@ export const PUBLISH_ERRORS = {
     remedy: 'correct, rename, remove or ignore it, or check `source` in `wispr.json`; then run the same command again',
   },
   'removal-unconfirmed': {
-    means: 'more of the documents that were published are gone than `removalPercent` in `wispr.json` lets go',
-    remedy: 'see whether the site was built to its end; if they are to go, add `--allow-removal`',
+    means: 'more documents are gone from the site than `removalPercent` lets go',
+    remedy: 'build the site to its end, or add `--allow-removal`',
   },
   'output-foreign': {
     means: 'the place holds what this workspace did not make; nothing was overwritten',

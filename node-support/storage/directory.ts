@@ -114,12 +114,13 @@ export class DirectoryTarget implements Target {
     }
   }
 
-  /** The file, or the directory from the target to it, that this user alone can read: a web server has another one. */
+  /** The file, or the directory on the way to it, that this user alone can read: a web server has another one. */
   async closedAt(path: string): Promise<string | undefined> {
-    for (let at = path; ; at = dirname(at)) {
-      const { mode } = await this.#does(`read ${at}`, () => stat(this.#fileOf(at)));
-      if ((mode & (at === path ? 0o044 : 0o011)) === 0) return this.#fileOf(at);
-      if (at === '/') return undefined;
+    const file = this.#fileOf(path);
+    for (let at = file; ; at = dirname(at)) {
+      const { mode } = await this.#does(`read ${path}`, () => stat(at));
+      if ((mode & (at === file ? 0o044 : 0o011)) === 0) return at;
+      if (at === dirname(at)) return undefined;
     }
   }
 

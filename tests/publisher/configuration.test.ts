@@ -48,6 +48,7 @@ describe('wispr.json', () => {
       freshness: { hours: 48, graceDays: 14, keptAfterGrace: false },
       padding: 'none',
       recipient: 'keyserver.pub',
+      removalPercent: 10,
       timestampBy: 'keyserver',
     });
   });

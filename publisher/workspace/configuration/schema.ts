@@ -193,8 +193,7 @@ export const configurationSchema = z
       description: 'The file with the publishing token of your key server, relative to this file.',
     }),
     removalPercent: z.number().min(0).max(100).default(10).meta({
-      description:
-        'The share of its documents that a publication may lose without a question, or `--allow-removal`; fewer than ten always may go.',
+      description: 'Percent of the documents that may go without a question or `--allow-removal`; nine always may.',
     }),
     recipient: z
       .string()
