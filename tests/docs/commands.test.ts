@@ -2,6 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { COMMANDS } from '../../cli/commands/index.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 
@@ -61,4 +62,10 @@ describe.each(PAGES)('%s', (page) => {
     const scripts = codeIn(page).flatMap((code) => /\bnpm run (?:--silent )?([a-z:]+)/.exec(code)?.[1] ?? []);
     expect(scripts.filter((script) => !Object.hasOwn(packageJson.scripts, script))).toEqual([]);
   });
+});
+
+it('the workflow hands on a built site with its hidden files, such as .well-known', () => {
+  const { jobs } = parse(readFileSync('examples/ci/github.yml', 'utf8'));
+  const uploads = jobs.check.steps.filter(({ uses = '' }) => uses.startsWith('actions/upload-artifact'));
+  expect(uploads).toMatchObject([{ with: { 'include-hidden-files': true } }]);
 });
