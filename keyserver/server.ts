@@ -155,7 +155,9 @@ async function serve(
       note: noteBounces(database),
     });
   parts.defer(() => mailer?.close());
-  const openid = await openOpenId(config, state.now);
+  const ending = new AbortController();
+  parts.defer(() => ending.abort());
+  const openid = await openOpenId(config, state.now, ending.signal);
   const webReader = webReaderFor(config, folder, log);
   const publication = config.publication ?? DEFAULT_PUBLICATION;
   const targets = await Promise.all(publication.push.map((target) => PushTarget.open(target)));
@@ -246,7 +248,8 @@ async function serve(
   parts.defer(watchCertificates(all, log, renewalInterval));
   warmUp(provider, publications, origins.reading).catch(() => undefined);
   openid?.provider.greet().catch(({ code, message: reason }: KeyServerError) => {
-    log.warn({ code, reason }, 'nobody can sign in at the OpenID provider; "wispr doctor" tries it again');
+    if (!ending.signal.aborted)
+      log.warn({ code, reason }, 'nobody can sign in at the OpenID provider; "wispr doctor" tries it again');
   });
   log.info({ ...origins, documents, dev: config.dev === true }, 'started');
   return {

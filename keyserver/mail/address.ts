@@ -24,7 +24,7 @@ function mailAddressOf(name: string): string | undefined {
   // A compatibility form is looked up as another name than that to which the mail would go.
   if (!isSubscriberName(name) || name.normalize('NFKC') !== name) return undefined;
   const address = asciiDomain(name);
-  // What a name has beyond ASCII are letters, marks and digits.
+  // Names have letters, marks and digits beyond ASCII, and no more.
   const plain = address.replace(NEEDS_UTF8, 'a');
   const isOne = z.regexes.html5Email.test(plain) && PARTS.test(address);
   return isOne && address.length <= MAXIMUM_NAME_LENGTH ? address : undefined;

@@ -19,12 +19,17 @@ export interface OpenIdSignIn {
  * Only who has a provider loads the library.
  *
  * @param now - seconds since 1970
+ * @param signal - ends requests that are under way
  * @throws KeyServerError `configuration-invalid`
  */
-export async function openOpenId({ openid }: KeyServerConfig, now: () => number): Promise<OpenIdSignIn | undefined> {
+export async function openOpenId(
+  { openid }: KeyServerConfig,
+  now: () => number,
+  signal?: AbortSignal,
+): Promise<OpenIdSignIn | undefined> {
   if (openid === undefined) return undefined;
   const { issuer, clientId, clientSecretFile, title, plan, trustMail } = openid;
   const clientSecret = readSecretFile(clientSecretFile);
   const { OpenIdProvider } = await import('./openid-provider.ts');
-  return { title, plan, provider: new OpenIdProvider({ issuer, clientId, clientSecret, trustMail, now }) };
+  return { title, plan, provider: new OpenIdProvider({ issuer, clientId, clientSecret, trustMail, now, signal }) };
 }

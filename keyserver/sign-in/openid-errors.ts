@@ -60,7 +60,7 @@ function statusOf(error: unknown): number | undefined {
   return error instanceof Error && error.cause instanceof Response ? error.cause.status : undefined;
 }
 
-/** What the provider says, or the library; without words that may be an address or a code. */
+/** Words of the provider, or of the library, without those that may be an address or a code. */
 function wordsOf(error: unknown): string {
   const said = error instanceof client.WWWAuthenticateChallengeError ? error.cause[0]?.parameters : error;
   const { error: name, error_description: more, code } = (said ?? {}) as Record<string, unknown>;

@@ -29,6 +29,8 @@ export interface OpenIdOptions {
   readonly trustMail: boolean;
   /** Seconds since 1970. */
   readonly now: () => number;
+  /** Ends requests that are under way. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Who signed in, as the provider says. */
@@ -70,7 +72,7 @@ export class OpenIdProvider {
     try {
       await this.#asClient(() => client.genericGrantRequest(configuration, 'authorization_code', parameters));
     } catch (error) {
-      // Whoever refuses the code has taken the secret.
+      // A refusal of the code says that the secret was taken.
       if (refusesClient(error) || !(error instanceof client.ResponseBodyError)) throw answerError(error);
     }
   }
@@ -161,14 +163,14 @@ export class OpenIdProvider {
   }
 
   async #discover(issuer: string = this.#options.issuer): Promise<client.Configuration> {
-    const { clientId, clientSecret, trustMail, now } = this.#options;
+    const { clientId, clientSecret, trustMail, now, signal } = this.#options;
     const url = new URL(issuer);
     // Plain HTTP is for this machine; the configuration permits no other.
     const isPlain = url.protocol === 'http:' && isLoopback(url.hostname);
     const metadata = { [client.clockSkew]: now() - Math.floor(Date.now() / 1000) };
     const options = {
       timeout: TIMEOUT,
-      [client.customFetch]: boundedFetch,
+      [client.customFetch]: boundedFetch(signal),
       ...(isPlain && { execute: [client.allowInsecureRequests] }),
     };
     const [basic, post] = [client.ClientSecretBasic(clientSecret), client.ClientSecretPost(clientSecret)];
@@ -201,11 +203,14 @@ function flowOf(secret: string): { state: string; nonce: string; verifier: strin
   return { state: part('state'), nonce: part('nonce'), verifier: part('code verifier') };
 }
 
-/** No answer takes more memory than it may. */
-const boundedFetch: client.CustomFetch = async (url, options) => {
-  const response = await fetch(url, options as RequestInit);
-  if (response.body === null) return response;
-  const bytes = await readAtMost(response.body, MAXIMUM_ANSWER_LENGTH);
-  if (bytes === undefined) throw new TypeError('the answer is too long');
-  return new Response(Buffer.from(bytes), response);
-};
+/** No answer takes more memory than it may. @param ending - breaks requests off */
+const boundedFetch =
+  (ending: AbortSignal | undefined): client.CustomFetch =>
+  async (url, options) => {
+    const signal = AbortSignal.any([options.signal, ending].filter((one) => one !== undefined));
+    const response = await fetch(url, { ...options, signal } as RequestInit);
+    if (response.body === null) return response;
+    const bytes = await readAtMost(response.body, MAXIMUM_ANSWER_LENGTH);
+    if (bytes === undefined) throw new TypeError('the answer is too long');
+    return new Response(Buffer.from(bytes), response);
+  };

@@ -111,7 +111,7 @@ CREATE INDEX subscriptions_source ON subscriptions (source);
 CREATE INDEX subscriptions_subscriber ON subscriptions (subscriber, plan);
 CREATE INDEX subscriptions_plan ON subscriptions (plan);
 
--- What other systems told of subscriptions that they keep, as JSON: subscriptions/kept-elsewhere.ts.
+-- Tellings of other systems about subscriptions that they keep, as JSON: subscriptions/kept-elsewhere.ts.
 CREATE TABLE tellings (
   id ${identity},
   source TEXT NOT NULL,

@@ -5,10 +5,10 @@
 import type { Database } from '../storage/database.ts';
 import { findPlan, noPlan } from './plans.ts';
 
-/** How far a subscription is: of two tellings of one second, the one that is further on is the later one. */
+/** Progress of a subscription: of two tellings of one second, the one that is further on is the later one. */
 export const STEPS = ['created', 'updated', 'ended here', 'deleted'] as const;
 
-/** What is told of a subscription at one time. Times in seconds since 1970. */
+/** State of a subscription at one time, as it is told. Times in seconds since 1970. */
 export interface Telling {
   readonly at: number;
   /** `deleted`: whatever else is told of it was so before. */

@@ -10,11 +10,12 @@ const BACK = 'https://read.news.example/-/openid/back';
 const SECRET = 'a secret of the reading site';
 const now = () => Math.floor(Date.now() / 1000);
 
-/** How the provider describes itself, and answers at its token endpoint. */
+/** Description of the provider, and its answers at the token endpoint. */
 let described: Record<string, unknown>;
 let token: (request: IncomingMessage, form: URLSearchParams) => [status: number, answer: object];
 let issuer: string;
 const server = createServer(async (request, response) => {
+  if (request.url?.startsWith('/silent/')) return;
   const isDescription = request.url === '/school/.well-known/openid-configuration';
   const [status, answer] = isDescription
     ? [200, described]
@@ -42,8 +43,8 @@ function descriptionOf(name: string): Record<string, unknown> {
   };
 }
 
-const provider = (at = issuer, trustMail = false) =>
-  new OpenIdProvider({ issuer: at, clientId: 'reader', clientSecret: SECRET, trustMail, now });
+const provider = (at = issuer, trustMail = false, signal?: AbortSignal) =>
+  new OpenIdProvider({ issuer: at, clientId: 'reader', clientSecret: SECRET, trustMail, now, signal });
 
 it('takes an issuer that differs by a slash, and no other one', async () => {
   described = descriptionOf(`${issuer}/`);
@@ -82,6 +83,13 @@ it('says what the provider says of a wrong secret, without what may be a code, a
     message: expect.stringContaining('404'),
   });
   await expect(provider('http://127.0.0.1:9/').check(BACK)).rejects.toMatchObject({ code: 'openid-unreachable' });
+});
+
+it('waits for no silent provider when the key server ends', async () => {
+  const ending = new AbortController();
+  const waiting = provider(new URL('/silent/x', issuer).href, false, ending.signal).greet();
+  ending.abort();
+  await expect(waiting).rejects.toMatchObject({ message: expect.stringMatching(/abort/i) });
 });
 
 it('trusts the mail addresses of one tenant, never of all (attack 118)', async () => {
