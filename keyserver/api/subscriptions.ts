@@ -175,9 +175,9 @@ export function addSubscriptionRoutes(app: Express, options: SubscriptionOptions
       if (!refusal || refusal.status >= 500) throw error;
       // Stripe would repeat it for days otherwise, and then send no more.
       const { code } = refusal;
-      const { missing } = (error as KeyServerError).fields ?? {};
+      const { missing, problem } = error instanceof KeyServerError ? error.fields : {};
       log.warn(
-        { code, event: eventId(bytesOf(request.body)), ...(missing && { missing }) },
+        { code, event: eventId(bytesOf(request.body)), missing, problem },
         'an event of Stripe cannot be used: nothing was changed',
       );
       if (code !== 'revoked') state.counts.add(`stripe-unused ${code}`);

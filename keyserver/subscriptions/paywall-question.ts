@@ -68,8 +68,11 @@ export async function askPaywall(
   if (bytes === undefined) throw new Error(`its answer is longer than ${MAXIMUM_LENGTH} bytes`);
   // Redirects are not followed: they would carry names elsewhere.
   if (received.statusCode !== 200) throw new Error(`it answered ${received.statusCode}`);
-  const { data } = answer.safeParse(jsonOf(bytes));
-  if (!data) throw new Error('its answer is not of the form that docs/subscriptions.md has');
+  const { data, error } = answer.safeParse(jsonOf(bytes));
+  if (error) {
+    const place = error.issues[0]?.path.join('.') || 'its beginning';
+    throw new Error(`its answer is not of the form that docs/subscriptions.md has, at ${place}`);
+  }
   return data.plans;
 }
 

@@ -60,7 +60,12 @@ export function readStripeEvent(body: Uint8Array): SubscriptionEvent | undefined
   const value = jsonOf(body);
   if (!/^customer\.subscription\./.test(String((value as { type?: unknown } | null)?.type))) return undefined;
   const { data, error } = event.safeParse(value);
-  if (error) throw new KeyServerError('argument-invalid', 'the event is not of the form that Stripe documents');
+  if (error) {
+    const problem = error.issues[0]?.path.join('.').slice(0, 100) ?? '';
+    throw new KeyServerError('argument-invalid', 'the event is not of the form that Stripe documents', {
+      fields: { problem },
+    });
+  }
   const { created: at, type } = data;
   const { id, ended_at, items, metadata, start_date: from, status, ...own } = data.data.object;
   if (NEVER_PAID.includes(status)) return undefined;

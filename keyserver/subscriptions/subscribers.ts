@@ -45,6 +45,7 @@ export function parseSubscriberName(text: string): string {
   if (problem === undefined) return name;
   throw new KeyServerError('name-refused', `${quoted(text)} cannot be the name of a subscriber: ${problem}`, {
     typed: true,
+    fields: { problem },
   });
 }
 

@@ -295,16 +295,18 @@ describe('Stripe', () => {
     await send({ metadata: {} });
     await send({ metadata: { subscriber: 'lacking@example.org' }, items });
     await send({ metadata: { subscriber: 'a`b@example.org' } });
+    await send({ items: { data: [{ price: {} }] } });
     const lines = rig
       .log()
       .trim()
       .split('\n')
-      .slice(-9)
+      .slice(-12)
       .map((line) => JSON.parse(line));
     expect(lines.filter(({ level }) => level === 40)).toMatchObject([
       { event: 'evt_1', missing: 'metadata.subscriber' },
       { event: 'evt_1', code: 'no-such-plan', missing: 'stripe.plans.price_of_test_mode' },
-      { event: 'evt_1', code: 'name-refused' },
+      { event: 'evt_1', code: 'name-refused', problem: 'it has the character `' },
+      { event: 'evt_1', code: 'argument-invalid', problem: 'data.object.items.data.0.price.id' },
     ]);
   });
 
