@@ -19,7 +19,7 @@ const LIKE_OBJECT = /\.protected$/iu;
 const OWN_PLACES = /^\/(?:\.well-known(?:$|\/wispr(?:$|\/|-))|wispr-worker\.js(?:$|\/))/iu;
 
 /** Names of key files: site generators may copy whatever lies beside their configuration. */
-const KEYS = /^(?:publisher|root)\.keys/iu;
+const KEYS = /^\.?(?:publisher|root)\.keys/iu;
 
 const MAY_HIDE = /[^ -~]|[. ](?:\/|$)/;
 
@@ -63,9 +63,9 @@ export function problemOfFile(path: string): string | undefined {
   return OWN_PLACES.test(seen) ? 'wispr itself puts a file there' : problemOfDirectory(path);
 }
 
-/** What version control, desktops, generators and web servers keep for themselves. */
+/** What version control, desktops, generators and web servers keep for themselves, and where secrets usually lie. */
 const NEVER_MEANT =
-  /^(?:\.(?:git.*|hg.*|svn|DS_Store|AppleDouble|directory|_.*|env.*|ht(?:access|passwd)|nojekyll|buildinfo)|Thumbs\.db|desktop\.ini)$/i;
+  /^(?:\.(?:git.*|hg.*|svn|DS_Store|AppleDouble|directory|_.*|env.*|ht(?:access|passwd)|npmrc|netrc|pgpass|ssh|aws|gnupg|nojekyll|buildinfo|doctrees)|Thumbs\.db|desktop\.ini)$/i;
 
 /** Whether a file or directory is left out whatever the configuration includes. */
 export function isNeverMeant(path: string): boolean {

@@ -140,9 +140,10 @@ describe('wispr.json', () => {
       header('**', { 'Permissions-Policy': 'camera=self' }),
       'line 12: "headers[0].set.Permissions-Policy" must be features',
     ],
+    [header('**', { 'Referrer-Policy': 'no-referer' }), '"headers[0].set.Referrer-Policy" must be a policy'],
     [
       {
-        headers: ['Link', 'Content-Disposition', 'Referrer-Policy', 'Content-Language'].map((name) => ({
+        headers: ['Link', 'Content-Disposition', 'Content-Security-Policy', 'Content-Language'].map((name) => ({
           path: name,
           set: { [name]: 'x'.repeat(4000) },
         })),

@@ -81,6 +81,10 @@ describe('attack 101: a source file named like a published one', () => {
   });
 });
 
+it.each(['/publisher.keys', '/a/root.keys.bak', '/.publisher.keys.swp'])('keys at %s are refused', (path) => {
+  expect(problemOfFile(path)).toContain('holds your keys');
+});
+
 it.each([
   '/.well-known/wis\u200bpr/2.root.json',
   '/.well-\u212anown/wispr/2.root.json',

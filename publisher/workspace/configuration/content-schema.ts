@@ -30,16 +30,29 @@ const FORMS: Readonly<Partial<Record<SignedHeaderName, string>>> = {
   'cross-origin-opener-policy': 'must be "same-origin" or "same-origin-allow-popups"',
 };
 
+const REFERRER_POLICY =
+  /^(?:(?:no-referrer(?:-when-downgrade)?|same-origin|(?:strict-)?origin(?:-when-cross-origin)?|unsafe-url)(?:, ?(?!$)|$))+$/;
+
+/** Policies that browsers drop where they are malformed: pages would have a weaker one than where nothing is signed. */
+const HEEDED: Readonly<Partial<Record<SignedHeaderName, { test: (value: string) => boolean; error: string }>>> = {
+  'permissions-policy': {
+    test: isSoundPolicy,
+    error:
+      'must be features with their lists, such as "camera=(), fullscreen=(self)": browsers drop it whole otherwise',
+  },
+  'referrer-policy': {
+    test: (value) => REFERRER_POLICY.test(value),
+    error: 'must be a policy that browsers know, such as "no-referrer": they drop it otherwise',
+  },
+};
+
 const headerValue = (name: SignedHeaderName) =>
   z
     .string()
     .refine((value) => isSignedHeaderValue(name, value), {
       error: FORMS[name] ?? 'must be 1 to 4,096 visible ASCII characters, with spaces only between them',
     })
-    .refine((value) => name !== 'permissions-policy' || isSoundPolicy(value), {
-      error:
-        'must be features with their lists, such as "camera=(), fullscreen=(self)": browsers drop it whole otherwise',
-    })
+    .refine((value) => HEEDED[name]?.test(value) ?? true, { error: HEEDED[name]?.error ?? '' })
     .optional();
 
 const headerRule = z.strictObject({
