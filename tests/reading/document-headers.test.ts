@@ -28,3 +28,13 @@ it('attack 136: leaves a signed policy out that browsers could drop with everyth
   ])
     expect(served(signed)).toBe(NO_PASSKEYS);
 });
+
+it('isolates windows from their openers unless the publisher signed how, and documents only where that is signed', () => {
+  const signed = {
+    'cross-origin-embedder-policy': 'credentialless',
+    'cross-origin-opener-policy': 'same-origin-allow-popups',
+  };
+  expect(documentHeaders(signed)).toMatchObject(signed);
+  expect(documentHeaders({})['cross-origin-opener-policy']).toBe('same-origin');
+  expect(documentHeaders({})).not.toHaveProperty('cross-origin-embedder-policy');
+});
