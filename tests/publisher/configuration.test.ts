@@ -84,7 +84,10 @@ describe('wispr.json', () => {
       publish: 's3://news',
       keyServerTokenFile: 'token',
     };
-    expect(parseConfiguration(configurationTemplate(settings, 'schema.json'), 'wispr.json')).toMatchObject(settings);
+    const text = configurationTemplate(settings, 'schema.json');
+    expect(parseConfiguration(text, 'wispr.json')).toMatchObject(settings);
+    const { properties } = configurationJsonSchema() as { properties: object };
+    expect(Object.keys(properties).filter((member) => !text.includes(`"${member}":`))).toEqual([]);
   });
 
   it('is the example newspaper’s', async () => {

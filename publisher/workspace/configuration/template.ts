@@ -44,8 +44,11 @@ ${settings.keyServer === undefined ? '' : plansOf(value)}  // Parts of the site 
   // The first that fits a path signs for it (docs/keys.md says how keys are given to others).
   "sections": ${value('sections', [])},
 
-  // Not published at all. Hidden files are left out always.
+  // Not published at all; and the hidden files that are, which are left out otherwise.
   "ignore": ${value('ignore', [])},
+  "include": ${value('include', [])},
+  // Stored as they are, so that programs can ask for parts of them: "data/*.csv". Films, pictures, archives are anyway.
+  "uncompressed": ${value('uncompressed', [])},
 
   // "beside": a page's protected object lies beside its fallback page. "html": inside it, for hosts with one file per URL.
   "carrier": ${value('carrier', 'beside')},
