@@ -39,6 +39,10 @@ const DEBIAN = {
     ['xvfb', '/usr/bin/Xvfb'],
     ['openssl', '/usr/bin/openssl'],
   ],
+  '--applications': [
+    ['ffmpeg', '/usr/bin/ffmpeg'],
+    ['seabios', '/usr/share/seabios/bios.bin'],
+  ],
   '--monitoring': [['prometheus', '/usr/bin/promtool', 'prometheus.service']],
   '--generators': [
     ['hugo', '/usr/bin/hugo'],
@@ -224,6 +228,7 @@ function unpackCacheTests() {
 /** Packages of npm that are no dependency of wispr, each in a folder of its own: what is to be there, and where its lock file is. */
 const NPM = {
   '--tests': [['serve', 'tests/support/static-server', '.cache/static-server']],
+  '--applications': [['hls.js', 'tests/applications', '.cache/applications']],
   '--generators': Object.entries({
     ...{ astro: 'astro', docusaurus: '@docusaurus/core', eleventy: '@11ty/eleventy' },
     ...{ next: 'next', vitepress: 'vitepress' },

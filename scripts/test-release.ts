@@ -57,6 +57,11 @@ export const PARTS: readonly Part[] = [
     sources: ['publisher/', 'web-reader/', 'client-proxy/', 'tests/generators/', 'examples/ci/'],
   },
   {
+    name: 'applications',
+    minutes: 4,
+    sources: [...PROGRAMS, 'web-reader/', 'tests/applications/', 'docs/compatibility.md'],
+  },
+  {
     name: 'properties',
     minutes: 2,
     sources: [...PROGRAMS, 'link/'],

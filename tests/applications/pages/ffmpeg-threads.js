@@ -1,0 +1,3 @@
+import { convert } from './ffmpeg.js';
+
+export default async () => [crossOriginIsolated, await convert('core-mt')];

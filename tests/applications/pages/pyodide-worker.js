@@ -1,0 +1,3 @@
+import { compute } from './pyodide.js';
+
+postMessage(await compute());
