@@ -50,6 +50,9 @@ ${settings.keyServer === undefined ? '' : plansOf(value)}  // Parts of the site 
   // Stored as they are, so that programs can ask for parts of them: "data/*.csv". Films, pictures, archives are anyway.
   "uncompressed": ${value('uncompressed', [])},
 
+  // Percent of the documents that may go at once without a question or --allow-removal: a build may have broken.
+  "removalPercent": ${value('removalPercent', 10)},
+
   // "beside": a page's protected object lies beside its fallback page. "html": inside it, for hosts with one file per URL.
   "carrier": ${value('carrier', 'beside')},
 
