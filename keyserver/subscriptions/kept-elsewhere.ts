@@ -35,21 +35,25 @@ export interface Span {
  */
 export function spansOf(tellings: readonly Telling[]): Span[] {
   const spans: Span[] = [];
+  const endedHere = new Set<Span>();
   for (const { at, step, plans, from, periodFrom, until } of [...tellings].sort(inOrder)) {
     const stands = until > at;
     const before = spans.filter(({ ends }) => ends >= at).map(({ plan }) => plan);
-    for (const span of spans)
-      if (step === 'ended here' ? plans.includes(span.plan) : !stands || !plans.includes(span.plan))
-        span.ends = Math.min(span.ends, at, until);
+    for (const span of spans) {
+      const isHere = step === 'ended here';
+      if (isHere ? !plans.includes(span.plan) : stands && plans.includes(span.plan)) continue;
+      if (isHere && span.ends > at) endedHere.add(span);
+      span.ends = Math.min(span.ends, at, until);
+    }
     for (const plan of stands ? new Set(plans) : []) {
       const own = spans.findLast((span) => span.plan === plan);
       if (own && before.includes(plan)) {
         own.ends = until;
         continue;
       }
-      // Payments until now were for the other plan.
-      const wasOther = before.some((each) => each !== plan);
-      const begins = wasOther ? Math.max(from, at) : own ? Math.max(from, periodFrom) : from;
+      // Payments until now were for the other plan, or are no reason any more.
+      const isNew = before.some((each) => each !== plan) || (own && endedHere.has(own));
+      const begins = isNew ? Math.max(from, at) : own ? Math.max(from, periodFrom) : from;
       spans.push({ plan, begins, ends: until });
     }
   }

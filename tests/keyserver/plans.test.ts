@@ -139,11 +139,10 @@ describe('a subscriber', () => {
     expect(await endSubscriptions(database, id, now - 60)).toBe(1);
     await recordTelling(database, id, 'stripe sub_3', { ...told, at: now - 99, until: now + 9 * DAY });
     expect(await plansOf(database, id)).toMatchObject([{ from: now - DAY, until: now - 60 }]);
-    const next = { at: now + 9 * DAY, periodFrom: now + 9 * DAY, until: now + 20 * DAY };
-    await recordTelling(database, id, 'stripe sub_3', { ...told, ...next });
+    await recordTelling(database, id, 'stripe sub_3', { ...told, at: now - 30, until: now + 9 * DAY });
     expect(await plansOf(database, id)).toMatchObject([
       { from: now - DAY, until: now - 60 },
-      { from: now + 9 * DAY, until: now + 20 * DAY },
+      { from: now - 30, until: now + 9 * DAY },
     ]);
   });
 
