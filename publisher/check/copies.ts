@@ -63,11 +63,11 @@ export class CopyCheck {
   find(setOf: (path: string) => string | undefined, findings: Findings): void {
     const pages = this.#documents.filter(({ own }) => own !== undefined).slice(0, PAGES);
     const sets = pages.map(({ path }) => setOf(path));
-    const [first, ...others] = new Set(sets);
+    const encrypted = new Set(sets.filter((set) => set !== undefined));
     const owners = new Owners(pages);
     for (const document of this.#documents) {
       const set = setOf(document.path);
-      if (set === first && others.length === 0) continue; // whoever reads it may read all pages
+      if (encrypted.size === 0 || (encrypted.size === 1 && set !== undefined && encrypted.has(set))) continue; // whoever reads it may read all pages
       const found = [...owners.sharedWith(document)].filter(([page, shared]) => {
         const enough = Math.max(LEAST, Math.min(COPY / 2 ** this.#level, (pages[page]?.own?.length ?? 0) / 2));
         return sets[page] !== undefined && sets[page] !== set && shared >= enough;

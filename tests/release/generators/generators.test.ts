@@ -8,13 +8,48 @@ import { GeneratedSite, type Generator } from './site.ts';
 const GENERATORS: readonly Generator[] = [
   { folder: 'hugo', build: 'hugo --quiet', source: 'public', article: '/posts/tide/' },
   { folder: 'jekyll', build: 'jekyll build --quiet', source: '_site', article: '/posts/tide/' },
-  { folder: 'eleventy', build: 'eleventy --quiet', source: '_site', article: '/posts/tide/' },
+  {
+    folder: 'eleventy',
+    build: 'eleventy --quiet && pagefind --quiet --site _site',
+    source: '_site',
+    article: '/posts/tide/',
+    copies: ['pagefind/fragment/*.pf_fragment'],
+  },
   { folder: 'astro', build: 'astro build', source: 'dist', article: '/posts/tide/' },
-  { folder: 'vitepress', build: 'vitepress build', source: '.vitepress/dist', article: '/tide.html' },
-  { folder: 'docusaurus', build: 'docusaurus build', source: 'build', article: '/tide' },
-  { folder: 'mkdocs', build: 'mkdocs build --quiet', source: 'site', article: '/tide/' },
-  { folder: 'sphinx', build: 'sphinx-build -q . _build/html', source: '_build/html', article: '/tide.html' },
-  { folder: 'next', build: 'next build', source: 'out', article: '/tide/' },
+  {
+    folder: 'vitepress',
+    build: 'vitepress build',
+    source: '.vitepress/dist',
+    article: '/tide.html',
+    copies: ['assets/tide.md.*.js', 'assets/tide.md.*.lean.js'],
+  },
+  {
+    folder: 'docusaurus',
+    build: 'docusaurus build',
+    source: 'build',
+    article: '/tide',
+    copies: ['assets/js/bc875f88.*.js'],
+  },
+  {
+    folder: 'mkdocs',
+    build: 'mkdocs build --quiet',
+    source: 'site',
+    article: '/tide/',
+    copies: ['search/search_index.json'],
+  },
+  {
+    folder: 'sphinx',
+    build: 'sphinx-build -q . _build/html',
+    source: '_build/html',
+    article: '/tide.html',
+  },
+  {
+    folder: 'next',
+    build: 'next build',
+    source: 'out',
+    article: '/tide/',
+    copies: ['tide/__next._full.txt', 'tide/__next.tide.__PAGE__.txt', 'tide/index.txt'],
+  },
 ];
 
 describe.each(GENERATORS)('a site of $folder', (generator) => {
@@ -34,7 +69,12 @@ describe.each(GENERATORS)('a site of $folder', (generator) => {
     expect(source).toBe(join(site.directory, generator.source));
   });
 
-  it('has nothing that breaks for readers', async () => {
+  it('has nothing that breaks for readers once all files with the text of an article belong to its set', async () => {
+    const copies = await site.copies();
+    expect(copies.map((path) => path.replace(/[\w-]{8,}(?=\.(?:lean\.)?js$|\.pf)/, '*'))).toEqual(
+      generator.copies ?? [],
+    );
+    await site.putIntoSet(copies, 'members');
     expect(await site.check()).toBe('');
   });
 

@@ -1,10 +1,11 @@
 /** One site of a generator from its source to its readers: built, recognised by `wispr init`, checked, published, and read in Chromium. */
 import { execFileSync } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import type { RunningKeyServer } from '../../../keyserver/server.ts';
+import type { CheckReport } from '../../../publisher/check/report.ts';
 import type { ContentHost } from '../../../serve/hosts.ts';
 import { chooseSite } from '../../../serve/site.ts';
 import { type Person, World } from '../../../serve/world.ts';
@@ -16,12 +17,14 @@ import { runWispr } from '../../support/wispr.ts';
 export interface Generator {
   /** The folder of its source below `tests/generators`, and of what is installed for it below `.cache/generators`. */
   readonly folder: string;
-  /** What builds the site; a program of the folder, or of the system. */
+  /** What builds the site: programs of the folder, or of the system. */
   readonly build: string;
   /** Where it writes, as `wispr init` is to find out. */
   readonly source: string;
   /** Where the article stands; a reader may lead from there to the same with a slash. */
   readonly article: string;
+  /** The files that hold its text besides, with `*` for what changes. */
+  readonly copies?: readonly string[];
 }
 
 const INSTALLED = join(ROOT, '.cache/generators');
@@ -56,8 +59,7 @@ export class GeneratedSite {
     const installed = join(INSTALLED, this.#generator.folder);
     const PATH = [join(installed, 'node_modules/.bin'), join(installed, 'bin'), process.env.PATH].join(':');
     const env = { ...process.env, PATH, NODE_ENV: 'production', NO_COLOR: '1' };
-    const [command = '', ...args] = this.#generator.build.split(' ');
-    execFileSync(command, args, { cwd: this.directory, env, stdio: 'pipe' });
+    execFileSync('sh', ['-c', this.#generator.build], { cwd: this.directory, env, stdio: 'pipe' });
   }
 
   /** Makes keys and a configuration. */
@@ -75,6 +77,22 @@ export class GeneratedSite {
     const { code, stdout } = await runWispr(['check', '--quiet'], { cwd: this.directory });
     expect([code, stdout]).toEqual([0, expect.any(String)]);
     return stdout;
+  }
+
+  /** @returns the files that `wispr check` names for the article's text in them */
+  async copies(): Promise<string[]> {
+    const { stdout } = await runWispr(['check', '--json'], { cwd: this.directory });
+    const { groups } = JSON.parse(stdout) as CheckReport;
+    const found = groups.find(({ kind }) => kind === 'copy')?.findings ?? [];
+    return found.map(({ subject }) => subject.slice(1)).sort();
+  }
+
+  /** Adds rules of wispr.json. */
+  async putIntoSet(paths: readonly string[], name: string): Promise<void> {
+    const file = join(this.directory, 'wispr.json');
+    const sets = paths.map((path) => JSON.stringify({ path, name }));
+    const text = await readFile(file, 'utf8');
+    await writeFile(file, text.replace('"sets": []', `"sets": [${sets.join()}]`));
   }
 
   async publish(): Promise<void> {
