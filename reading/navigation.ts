@@ -28,6 +28,13 @@ export function isWindow(headers: RequestHeaders): boolean {
   return headerOf(headers, 'sec-fetch-mode') === 'navigate' && headerOf(headers, 'sec-fetch-dest') === 'document';
 }
 
+const SHOWN: ReadonlySet<string> = new Set(['document', 'embed', 'frame', 'iframe', 'object']);
+
+/** Tells whether a person may see the answer. A refusal of anything else has no body: a script that looks at no status would take it for data. */
+export function isShown(headers: RequestHeaders): boolean {
+  return SHOWN.has(headerOf(headers, 'sec-fetch-dest') ?? 'document');
+}
+
 /** Origin of a request: a page of this origin; a page of another one; the reader, who typed it; `undefined`: nothing says so. */
 export type Sender = 'here' | 'elsewhere' | 'reader' | undefined;
 

@@ -69,9 +69,9 @@ const withoutWords: Plugin = {
     loads(/[/\\]@noble[/\\].*\.js$/, 'js', /throw new (\w*Error)\([^;\n]*\);$/gm, 'throw new $1();');
     loads(/[/\\]set-titles\.ts$/, 'ts', /return (['"`]).*\1;$/gm, "return '';");
     loads(
-      /[/\\]core[/\\]\w+[/\\][\w-]+\.ts$/,
+      /[/\\](?:core[/\\]\w+|reading)[/\\][\w-]+\.ts$/,
       'ts',
-      /throw new ((?:Range|Type)Error)\([^;\n]*\);$/gm,
+      /throw new ((?:Range|Type)?Error)\([^;\n]*\);$/gm,
       'throw new $1();',
     );
   },

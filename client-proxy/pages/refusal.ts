@@ -7,6 +7,7 @@ import { BUILT_IN_ACCENT } from '../../core/site/accent.ts';
 import { ACCOUNT_PAGE, documentPathOf } from '../../core/site/path.ts';
 import { CONFIRMED_HEADER, confirmedAt } from '../../reading/confirmation.ts';
 import { MissingSoFar } from '../../reading/missing-so-far.ts';
+import { isShown } from '../../reading/navigation.ts';
 import {
   buttonOf,
   noticePage,
@@ -61,9 +62,10 @@ export function refuse(
   const page = pageOf(known, { ...addresses, again: againOf(request) });
   const { status = 502 } = page;
   const { headers, html } = own ? ownPage(page) : rendered(page, addresses.look?.());
+  const body = isShown(request.headers) ? html : '';
   response.writeHead(status, {
     ...headers,
-    'content-length': String(Buffer.byteLength(html)),
+    'content-length': String(Buffer.byteLength(body)),
     'wispr-refusal': known.code,
     via: VIA,
     ...(confirmed !== undefined && { [CONFIRMED_HEADER]: confirmed }),
@@ -71,7 +73,7 @@ export function refuse(
     ...refreshOf(page.refresh, request),
     ...(isStillComing(request) && { connection: 'close' }),
   });
-  response.end(request.method === 'HEAD' ? undefined : html);
+  response.end(request.method === 'HEAD' ? undefined : body);
   return known;
 }
 

@@ -3,6 +3,7 @@ import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } 
 import { accentOf } from '../../core/site/accent.ts';
 import { urlPathOf } from '../../core/site/path.ts';
 import { localTarget } from '../../reading/local-target.ts';
+import { isShown } from '../../reading/navigation.ts';
 import { KeyServerError } from '../errors.ts';
 import { type AppOptions, createApp } from '../http/app.ts';
 import { limitRequests, type RequestLimits, retryAfter } from '../http/limits.ts';
@@ -81,14 +82,10 @@ export async function sendRefusal(
 ): Promise<void> {
   response.status(refusal.status ?? 502).set({ 'Cache-Control': 'no-store', 'Wispr-Refusal': refusal.code });
   if (refusal.code === 'busy') retryAfter(response, BUSY_SECONDS);
-  if (!wantsPage(request)) return sendLine(response, refusal);
+  if (!isShown(request.headers)) return void response.end();
   const again = request.method === 'GET' ? localTarget(request.originalUrl, pages.origin) : undefined;
   const links = { account: pages.account, signedIn: await pages.isSignedIn(request), again };
   response.type('html').send(refusalPage(await pages.masthead(), refusal, links));
-}
-
-function sendLine(response: Response, { title, code }: CodedRefusal): void {
-  response.type('text').send(`${title} (${code})\n`);
 }
 
 /** @param handle - answers some errors in its own way; returns whether it did */
@@ -108,7 +105,8 @@ export function handleError(
       await sendRefusal(pages, request, response, refusal ?? INTERNAL_REFUSAL);
     } catch (failure) {
       log.error({ err: failure }, 'unforeseen error');
-      sendLine(response.status(500), INTERNAL_REFUSAL); // pages need the database
+      const { title, code } = INTERNAL_REFUSAL; // pages need the database
+      response.status(500).type('text').send(`${title} (${code})\n`);
     }
   };
 }
@@ -172,12 +170,6 @@ export const named: RequestHandler = (_request, response, next) => {
   response.locals.route = 'document';
   next();
 };
-
-/** Pictures, styles and scripts that fail get a line of text; windows, and programs that do not say, get a page. */
-function wantsPage({ headers }: Request): boolean {
-  const destination = headers['sec-fetch-dest'];
-  return destination === undefined || destination === 'document' || destination === 'iframe';
-}
 
 /** What express.urlencoded throws: a form too large, cut short, or in a coding. */
 function isFormError(error: unknown): boolean {

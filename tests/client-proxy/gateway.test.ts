@@ -68,6 +68,8 @@ describe('the gateway', () => {
     const answer = await get('/a.html', headers as unknown as Record<string, string>);
     expect([answer.status, refusalCode(answer)]).toEqual([403, 'cross-site']);
     expect(answer.text).not.toContain('through the gateway');
+    const isShown = ['iframe', undefined].includes((headers as Record<string, string>)['sec-fetch-dest']);
+    expect(answer.text !== '').toBe(isShown); // a script could take it for data
     expect(answer.headers['cross-origin-resource-policy']).toBe('same-origin');
   });
 

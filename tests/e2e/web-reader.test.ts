@@ -29,6 +29,12 @@ const APP = `<script>
   })();
 </script><a href="tides.csv" download="the tide’s (1).csv">Tides</a>`;
 
+const ASK_SYNCHRONOUSLY = `(() => {
+  const request = new XMLHttpRequest();
+  request.open('GET', '/20/film.webm', false);
+  try { request.send(); } catch ({ name }) { return name; }
+})()`;
+
 const rig = forFile(startStories);
 let page: Page;
 afterEach(async () => {
@@ -100,19 +106,26 @@ describe('a reader', () => {
     await open('/');
     await putState(page, `asked ${id}`, { ...answered, reason: '<b>' });
     const answer = await page.evaluate(async () => {
-      const { status, headers } = await fetch('/21/story.html');
-      return [status, headers.get('wispr-refusal')];
+      const refused = await fetch('/21/story.html');
+      return [refused.status, refused.headers.get('wispr-refusal'), await refused.text()];
     });
-    expect(answer).toEqual([403, 'key-missing']);
+    expect(answer).toEqual([403, 'key-missing', '']); // which no script takes for data
   });
 });
 
 describe('a page with scripts of its own', () => {
   it('removes and registers no worker, empties its storage, shows what it embeds, and saves files', async () => {
     const headers = { 'content-security-policy': "default-src 'none'; connect-src 'self'; img-src 'self'" };
+    const loose = { 'content-security-policy': "script-src 'unsafe-inline'" };
+    const framed = `<iframe srcdoc="<object data='/20/boat.png'></object>"></iframe>`;
     const embedding = '<object data="20/boat.png"><p>Missing</p></object>';
     for (const document of [
-      { path: '/app.html', content: `<!doctype html><title>App</title>${APP}${embedding}`, mediaType: HTML },
+      {
+        path: '/app.html',
+        content: `<!doctype html><title>App</title>${APP}${embedding}${framed}`,
+        mediaType: HTML,
+        headers: loose,
+      },
       {
         path: '/strict.html',
         content: `<script>document.title = "run"</script>${embedding}`,
@@ -136,11 +149,13 @@ describe('a page with scripts of its own', () => {
     expect(await page.evaluate('[seen, document.compatMode, document.scripts.length]')).toEqual([
       { before: null, registrations: 0, refused: 'TypeError', caches: [], databases: [] },
       'CSS1Compat',
-      1 + 1, // and the sheet's
+      1 + 1, // and the sheet's, which the policy blocks
     ]);
     await page.waitForFunction('document.images[0]?.naturalWidth === 1');
-    await page.frameLocator('iframe').locator('h1:text("Part")').waitFor();
+    await page.frameLocator('iframe[src]').locator('h1:text("Part")').waitFor();
     expect(await page.evaluate('document.querySelectorAll("object, embed").length')).toBe(0);
+    await page.waitForFunction('frames[0].document.images[0]?.naturalWidth === 1');
+    expect(await page.evaluate(ASK_SYNCHRONOUSLY)).toBe('NetworkError');
     for (const save of ['document.querySelector("a").click()', 'document.querySelector("a").cloneNode().click()']) {
       const [saved] = await Promise.all([page.waitForEvent('download'), page.evaluate(save)]);
       expect(saved.suggestedFilename()).toBe('the tide’s (1).csv');

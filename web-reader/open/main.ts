@@ -110,8 +110,8 @@ async function installWorker(): Promise<void> {
   for (const each of await workers.getRegistrations()) if (each.scope !== `${origin}/`) await each.unregister();
   const registration = await workers.register(ROOT_WORKER, { scope: '/', updateViaCache: 'none' });
   const starting = new Promise<void>((resolve) => {
-    const look = () => registration.active?.scriptURL === origin + ROOT_WORKER && resolve();
-    for (const each of [registration.installing, registration.waiting]) each?.addEventListener('statechange', look);
+    const look = () => registration.active?.scriptURL.endsWith(ROOT_WORKER) && resolve();
+    (registration.installing ?? registration.waiting)?.addEventListener('statechange', look);
     look();
   });
   if (await atMost(PATIENCE, starting)) throw new TypeError('the worker does not start');

@@ -4,9 +4,7 @@
  */
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { documentPathOf, urlPathOf } from '../../core/site/path.ts';
-import { documentTarget } from '../../reading/local-target.ts';
 import type { About } from '../about.ts';
-import { DOWNLOAD } from '../names.ts';
 import { type IssueContext, keepIssue, removeIssue, room, shownIssues } from './issues.ts';
 import { nameOf, namesKept } from './kept-objects.ts';
 import { LONGEST_TITLE } from './links.ts';
@@ -33,7 +31,6 @@ const PAGES: Readonly<Record<string, PageHandler>> = {
   '/-/sheet.js': (_reader, { request }) => answerScript(request),
   '/-/library.js': (_reader, { request }) => answerScript(request),
   '/-/about.json': async (reader, _event, members) => inJson(await about(reader, members.get('path'))),
-  [DOWNLOAD]: giveToSave,
   [MANIFEST]: async (reader) => inJson(await manifest(reader), 'application/manifest+json'),
 };
 
@@ -46,23 +43,6 @@ export function answerOwn(reader: WebReader, event: FetchEvent): Promise<Respons
   // Only pages of this origin: a window can be led here from anywhere.
   if (method !== 'POST' || mode === 'navigate' || pathname !== '/-/kept') return undefined;
   return change(reader, event, searchParams);
-}
-
-/** A document to be saved, under the name that a link of this origin has for it. Whatever else leads here goes on to the document. */
-async function giveToSave(reader: WebReader, { request, clientId }: FetchEvent, members: URLSearchParams) {
-  const { origin } = scope.location;
-  const address = origin + documentTarget(members.get('path') ?? '', origin);
-  const isFromHere = request.referrer.startsWith(`${origin}/`);
-  const answer = isFromHere ? await reader.answer(new Request(address), clientId) : undefined;
-  if (!answer?.ok) return Response.redirect(address, 303); // there, a page says why
-  const headers = new Headers(answer.headers);
-  const [signed] = /;.*filename.*/i.exec(headers.get('content-disposition') ?? '') ?? [];
-  const name = encodeURIComponent(
-    members.get('name') || decodeURIComponent(new URL(address).pathname.replace(/.*\//, '')),
-  );
-  const named = `; filename*=UTF-8''${name.replace(/['()*]/g, escape)}`;
-  headers.set('content-disposition', `attachment${signed ?? named}`);
-  return new Response(answer.body, { headers });
 }
 
 /** Keeps an issue, or removes one or everything. What takes longer goes on beside. */

@@ -19,17 +19,14 @@ const OFFLINE: Refusal = { title: 'You are offline', lead: 'This page is not sav
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/** What is shown instead of a document. Pictures, styles and scripts get a line of text. @param target - path and query of what was asked for */
+/** What is shown instead of a document. What pages load gets no body: a script that looks at no status would take it for data. @param target - path and query of what was asked for */
 export function refusalFor(error: CodedError, request: Request, target: string, look: RefusalLook): Response {
   const known = refusalOf(error) ?? TEXTS[error.code] ?? DAMAGED;
   const refusal = known === NOT_LOADED && !navigator.onLine ? OFFLINE : known;
   const { status = 502, title, way } = refusal;
   const headers = { 'wispr-refusal': error.code };
   if (request.mode !== 'navigate')
-    return new Response(`${title} (${error.code})\n`, {
-      status,
-      headers: { ...headers, ...HEADERS, 'content-type': 'text/plain; charset=utf-8' },
-    });
+    return new Response(null, { status, statusText: `${title} (${error.code})`, headers: { ...headers, ...HEADERS } });
   const { reading } = scope.wisprSite;
   const account = reading && reading + ACCOUNT_PAGE;
   const front = target === '/' ? undefined : '/';
