@@ -11,7 +11,7 @@ import { PrintMaker, type Prints } from './copies.ts';
 import { hasHost, type LinkCheck, type Referrer } from './links.ts';
 import { readText, type Start } from './read-text.ts';
 import type { Findings } from './report.ts';
-import { HostFinder, importsOf, referencesOfStyle, scanPage, workersIn } from './scan.ts';
+import { HostFinder, importsOf, referencesOfStyle, scanPage, usesIn } from './scan.ts';
 
 /** What a page says about its own set, as `wispr protect` reads it. */
 export interface OwnWord {
@@ -88,6 +88,7 @@ export class ContentCheck {
     const referrer = { path, base: scanned.base, isPublic: open, lineAt: (offset: number) => lines.at(offset) };
     this.#links.check(scanned.references, referrer);
     this.#links.checkForms(scanned.forms, referrer);
+    this.#links.checkSandboxed(scanned.sandboxed, referrer);
     for (const { text, offset } of scanned.scripts)
       this.#script(text, { ...referrer, lineAt: (at) => lines.at(offset + at) });
     if (refused !== undefined) return { problem: refused };
@@ -108,8 +109,11 @@ export class ContentCheck {
       if (ORIGIN.test(found)) this.#findings.add('own-host-data', path, place, `such as ${found}`);
       else this.#findings.add('own-host', found, place);
     }
-    const kind = isPublic && !hasReadingSite(this.#configuration) ? 'service-worker-first' : 'service-worker';
-    for (const offset of workersIn(script)) this.#findings.add(kind, path, { path, line: lineAt(offset) });
+    const isFirst = isPublic && !hasReadingSite(this.#configuration);
+    for (const { kind, offset } of usesIn(script)) {
+      const named = kind === 'service-worker' && isFirst ? 'service-worker-first' : kind;
+      this.#findings.add(named, path, { path, line: lineAt(offset) });
+    }
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { urlPathOf } from '../../core/site/path.ts';
 import type { SiteMap } from '../site/redirects.ts';
 import type { Findings, SourcePosition } from './report.ts';
-import type { Form, Reference, Use } from './scan.ts';
+import type { Form, Match, Reference, Use } from './scan.ts';
 
 /** What links need to know of their site. */
 export interface LinkedSite {
@@ -68,6 +68,16 @@ export class LinkCheck {
       if (!this.#site.hosts.has(url.hostname)) this.#findings.add('form-elsewhere', url.origin, place);
       else if (method === 'post') this.#findings.add('form', `POST ${decoded(url.pathname)}`, place);
       else if (action !== '') this.#reference({ url: action, use: 'link', offset }, base, referrer);
+    }
+  }
+
+  /** Checks the frames of one page that have an origin of their own: browsers ask no worker for them. */
+  checkSandboxed(frames: readonly Match[], referrer: Referrer): void {
+    const base = this.#baseOf(referrer);
+    for (const { text, offset } of frames) {
+      const url = parse(text, base);
+      if (url !== undefined && this.#site.hosts.has(url.hostname))
+        this.#findings.add('frame-sandboxed', decoded(url.pathname), () => placeIn(referrer, offset));
     }
   }
 

@@ -44,6 +44,11 @@ const BREAKS = {
     many: 'forms that are sent to the site, where nothing answers',
     advice: 'send them to another host, or leave them out',
   },
+  'frame-sandboxed': {
+    one: 'frame with "sandbox" and without "allow-same-origin", which the in-browser reader cannot fill',
+    many: 'frames with "sandbox" and without "allow-same-origin", which the in-browser reader cannot fill',
+    advice: 'add "allow-same-origin", or leave "sandbox" out',
+  },
   'service-worker-first': {
     one: 'public script with a service worker: at a site without a key server, a visitor’s browser runs it in place of the reader',
     many: 'public scripts with service workers: at a site without a key server, a visitor’s browser runs them in place of the reader',
@@ -90,6 +95,16 @@ const NOTES = {
     one: 'script with a service worker, which Readers refuse',
     many: 'scripts with service workers, which Readers refuse',
     advice: 'nothing to do if the site works without',
+  },
+  'request-synchronous': {
+    one: 'script with synchronous requests, which the in-browser reader refuses outside of workers',
+    many: 'scripts with synchronous requests, which the in-browser reader refuses outside of workers',
+    advice: 'use fetch',
+  },
+  'frame-filled': {
+    one: 'script that writes pages itself, into frames or windows: in the in-browser reader they load no files of the site',
+    many: 'scripts that write pages themselves, into frames or windows: in the in-browser reader they load no files of the site',
+    advice: 'use "srcdoc", or a page of the site',
   },
   'form-elsewhere': {
     one: 'other host that forms send data to',

@@ -78,6 +78,8 @@ export class PageScanner {
   readonly references: Reference[] = [];
   readonly forms: Form[] = [];
   readonly scripts: Match[] = [];
+  /** Addresses of frames with an origin of their own. */
+  readonly sandboxed: Match[] = [];
   /** Whether it has `<meta name="wispr-set">` somewhere. */
   namesSet = false;
   /** From `og:image`; the first counts. */
@@ -120,6 +122,7 @@ export class PageScanner {
     if (name === 'link') this.#link(attributes, offset);
     else if (name === 'meta') this.#meta(attributes, offset);
     else if (name === 'base') this.base ??= attributes.href;
+    else if (name === 'iframe') this.#frame(attributes, offset);
     else if (name === 'form') this.#form(attributes, offset);
     else if (name === 'style') this.#inside = 'style';
     else if (name === 'script') this.#script(attributes.type?.trim().toLowerCase() ?? '');
@@ -179,6 +182,11 @@ export class PageScanner {
     if (attributes['http-equiv']?.toLowerCase() !== 'refresh') return;
     const url = /^\s*[\d.]*\s*[;,]\s*(?:url\s*=\s*)?["']?([^"']+)/i.exec(content)?.[1];
     if (url !== undefined) this.references.push({ url: url.trim(), use: 'link', offset });
+  }
+
+  #frame({ sandbox, src = '' }: Record<string, string>, offset: number): void {
+    if (src !== '' && sandbox !== undefined && !/(?:^|\s)allow-same-origin(?:\s|$)/i.test(sandbox))
+      this.sandboxed.push({ text: src, offset });
   }
 
   #form({ method = 'get', action = '' }: Record<string, string>, offset: number): void {
@@ -264,7 +272,17 @@ export interface Match {
 /** Characters before a match that are looked at: a text may name its host a million times. */
 const LOOKED_BACK = 2000;
 
-const WORKER = /\bserviceWorker\s*\.\s*register\b/g;
+/** What a script does that readers refuse or the in-browser reader never sees: a word of it, and where it stands. */
+const USES = [
+  ['service-worker', 'serviceWorker', /\bserviceWorker\s*\.\s*register\b/g],
+  [
+    'request-synchronous',
+    '.open',
+    /\.open\(\s*[^,;{}()]{1,40},(?:[^;{}()]|\([^;{}()]{0,100}\)){1,300}?,\s*(?:false|!1)\s*[,)]/g,
+  ],
+  ['frame-filled', 'content', /\bcontent(?:Document|Window\s*\.\s*document)\s*\.\s*(?:open|write)/g],
+  ['frame-filled', 'Blob', /\bnew\s+Blob\([^;]{1,400}?\{\s*type\s*:\s*["'`]text\/html/g],
+] as const;
 
 /** Finds the hosts of one site in texts. */
 export class HostFinder {
@@ -289,10 +307,13 @@ export class HostFinder {
   }
 }
 
-/** Where a script registers a service worker. */
-export function workersIn(text: string): number[] {
-  if (!text.includes('serviceWorker')) return [];
-  return Array.from(text.matchAll(WORKER), (match) => match.index).filter((offset) => !isInComment(text, offset));
+/** Where a script registers service workers, waits for requests, or fills frames. */
+export function usesIn(text: string): { readonly kind: (typeof USES)[number][0]; readonly offset: number }[] {
+  return USES.filter(([, word]) => text.includes(word)).flatMap(([kind, , expression]) =>
+    Array.from(text.matchAll(expression), ({ index: offset }) => ({ kind, offset })).filter(
+      ({ offset }) => !isInComment(text, offset),
+    ),
+  );
 }
 
 /** Whether a comment stands around `offset`, as far as one can tell without reading the whole program. */
