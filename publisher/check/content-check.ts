@@ -11,7 +11,8 @@ import { PrintMaker, type Prints } from './copies.ts';
 import { hasHost, type LinkCheck, type Referrer } from './links.ts';
 import { readText, type Start } from './read-text.ts';
 import type { Findings } from './report.ts';
-import { HostFinder, importsOf, referencesOfStyle, scanPage, usesIn } from './scan.ts';
+import { referencesOfStyle, scanPage } from './scan.ts';
+import { HostFinder, importsOf, usesIn } from './scan-script.ts';
 
 /** What a page says about its own set, as `wispr protect` reads it. */
 export interface OwnWord {

@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { urlPathOf } from '../../core/site/path.ts';
 import type { SiteMap } from '../site/redirects.ts';
+import type { Match, Reference, Use } from './reference.ts';
 import type { Findings, SourcePosition } from './report.ts';
-import type { Form, Match, Reference, Use } from './scan.ts';
+import type { Form } from './scan.ts';
 
 /** What links need to know of their site. */
 export interface LinkedSite {

@@ -1,10 +1,11 @@
 /** Reads what a page refers to, sends and runs; in one pass, as a browser would load it. */
 import { TokenType, tokenizer } from '@csstools/css-tokenizer';
-import { initSync, parse as parseModule } from 'es-module-lexer';
 import { Parser } from 'htmlparser2';
 import { SRCSET_CANDIDATE } from '../../core/site/srcset.ts';
 import { addDirectives, isCrawler } from '../site/machine-words.ts';
 import { isFeed } from '../site/media-type.ts';
+import type { Match, Reference, Use } from './reference.ts';
+import { importsOf } from './scan-script.ts';
 
 export interface Form {
   readonly method: string;
@@ -199,27 +200,6 @@ function overridden({ formmethod = 'get', formaction = '' }: Record<string, stri
   return { method: formmethod, action: formaction };
 }
 
-/** How a reference is used. */
-export type Use =
-  /** Followed by a click. */
-  | 'link'
-  /** Loaded with the page. */
-  | 'load'
-  /** Loaded by programs that show previews. */
-  | 'preview'
-  /** Followed by programs, which take it with the site's own host as well. */
-  | 'related'
-  /** Whatever scripts do with it. */
-  | 'data';
-
-export interface Reference {
-  /** As written. */
-  readonly url: string;
-  readonly use: Use;
-  /** Where it stands in the text. */
-  readonly offset: number;
-}
-
 /** Functions of CSS whose strings are addresses. */
 const ADDRESSING = new Set(['url', 'src', 'image-set', '-webkit-image-set']);
 
@@ -242,85 +222,4 @@ export function referencesOfStyle(text: string, offset = 0): Reference[] {
     isImport = type === TokenType.AtKeyword && token[4].value.toLowerCase() === 'import';
   }
   return references;
-}
-
-/**
- * The addresses that a script imports by literals: from its own directory, the top of its site, or another host. Names without a slash in front
- * are for import maps. What does not parse imports nothing.
- */
-export function importsOf(text: string, offset = 0): Reference[] {
-  if (!text.includes('import') && !text.includes('export')) return [];
-  initSync(); // once
-  try {
-    const [imports] = parseModule(text);
-    return imports.flatMap(({ n: url, s: start }) =>
-      url !== undefined && IMPORTED_ADDRESS.test(url) ? [{ url, use: 'load', offset: offset + start }] : [],
-    );
-  } catch {
-    return [];
-  }
-}
-
-const IMPORTED_ADDRESS = /^(?:\.{0,2}\/|https?:)/i;
-
-/** A part of a text, such as a script in a page. */
-export interface Match {
-  readonly text: string;
-  readonly offset: number;
-}
-
-/** Characters before a match that are looked at: a text may name its host a million times. */
-const LOOKED_BACK = 2000;
-
-/** What a script does that readers refuse or the in-browser reader never sees: a word of it, and where it stands. */
-const USES = [
-  ['service-worker', 'serviceWorker', /\bserviceWorker\s*\.\s*register\b/g],
-  [
-    'request-synchronous',
-    '.open',
-    /\.open\(\s*[^,;{}()]{1,40},(?:[^;{}()]|\([^;{}()]{0,100}\)){1,300}?,\s*(?:false|!1)\s*[,)]/g,
-  ],
-  ['frame-filled', 'content', /\bcontent(?:Document|Window\s*\.\s*document)\s*\.\s*(?:open|write)/g],
-  ['frame-filled', 'Blob', /\bnew\s+Blob\([^;]{1,400}?\{\s*type\s*:\s*["'`]text\/html/g],
-] as const;
-
-/** Finds the hosts of one site in texts. */
-export class HostFinder {
-  readonly #expression: RegExp;
-  readonly #hosts: readonly string[];
-
-  /** @param hosts - in lower case */
-  constructor(hosts: readonly string[]) {
-    this.#hosts = hosts;
-    const names = hosts.map((host) => host.replace(/[.[\]]/g, '\\$&')).join('|');
-    // Slashes may be escaped; "news.example" is not in "news.example.org".
-    const end = '(?![\\w-]|\\.[\\w-])';
-    this.#expression = new RegExp(`(?:https?:)?(?:\\\\?/){2}(?:${names})(?::\\d+)?${end}[^\\s"'\`<>()]*`, 'gi');
-  }
-
-  /** Where the hosts are written out in a script, or in data, but for comments. */
-  inScript(text: string): Match[] {
-    if (!this.#hosts.some((host) => text.includes(host))) return [];
-    return Array.from(text.matchAll(this.#expression), (match) => ({ text: match[0], offset: match.index })).filter(
-      ({ offset }) => !isInComment(text, offset),
-    );
-  }
-}
-
-/** Where a script registers service workers, waits for requests, or fills frames. */
-export function usesIn(text: string): { readonly kind: (typeof USES)[number][0]; readonly offset: number }[] {
-  return USES.filter(([, word]) => text.includes(word)).flatMap(([kind, , expression]) =>
-    Array.from(text.matchAll(expression), ({ index: offset }) => ({ kind, offset })).filter(
-      ({ offset }) => !isInComment(text, offset),
-    ),
-  );
-}
-
-/** Whether a comment stands around `offset`, as far as one can tell without reading the whole program. */
-function isInComment(text: string, offset: number): boolean {
-  const near = text.slice(Math.max(0, offset - LOOKED_BACK), offset);
-  if (/^\s*(?:\*|\/\/)|\s\/\/\s/.test(near.slice(near.lastIndexOf('\n') + 1))) return true;
-  const opened = near.lastIndexOf('/*');
-  if (opened < 0 || near.indexOf('*/', opened + 2) >= 0) return false;
-  return opened === 0 || /[\s;{}(),]/.test(near[opened - 1] ?? ''); // and not in a glob, such as "**/*.js"
 }

@@ -1,0 +1,28 @@
+/** References, and other parts of texts. */
+
+/** How a reference is used. */
+export type Use =
+  /** Followed by a click. */
+  | 'link'
+  /** Loaded with the page. */
+  | 'load'
+  /** Loaded by programs that show previews. */
+  | 'preview'
+  /** Followed by programs, which take it with the site's own host as well. */
+  | 'related'
+  /** Whatever scripts do with it. */
+  | 'data';
+
+export interface Reference {
+  /** As written. */
+  readonly url: string;
+  readonly use: Use;
+  /** Where it stands in the text. */
+  readonly offset: number;
+}
+
+/** A part of a text, such as a script in a page. */
+export interface Match {
+  readonly text: string;
+  readonly offset: number;
+}
