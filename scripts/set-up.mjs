@@ -180,6 +180,7 @@ const PYTHON = {
   '--generators': ['mkdocs', 'sphinx'].map((name) => {
     return [name, `tests/generators/${name}/requirements.txt`, `.cache/generators/${name}`];
   }),
+  '--applications': [['applications', 'tests/applications/requirements.txt', '.cache/applications/python']],
   '--tests': [
     ['the second implementation', 'tests/second-implementation/requirements.txt', '.cache/python'],
     ['the S3 server of the tests', 'tests/support/s3-server/requirements.txt', '.cache/s3-server'],

@@ -1,51 +1,64 @@
 /** Demanding applications in a published site: what each shows to readers is what it shows as plain files. Writes the table of docs/compatibility.md with `--update`. */
-import type { Browser, BrowserContext } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchChromium } from '../../support/chromium.ts';
 import { CleanUp, temporaryFolder } from '../../support/reader-rig.ts';
-import { APPLICATIONS, titleOf } from './applications.ts';
+import { APPLICATIONS, type Application, titleOf } from './applications.ts';
 import { makeSite } from './site.ts';
 import { PAGE, pageWith, type Seen } from './table.ts';
 import { openWays, WAYS } from './ways.ts';
 
-const PATIENCE = 90_000;
+const PATIENCE = 60_000;
 
 const cleanUp = new CleanUp();
-const contexts = new Map<string, { origin: string; context: BrowserContext }>();
 const seen: Seen[] = [];
 let browser: Browser;
+let ways: Awaited<ReturnType<typeof openWays>>;
+/** One for each way, for all applications that leave it as it was. */
+let shared: BrowserContext[];
 beforeAll(async () => {
   browser = await launchChromium('--use-angle=swiftshader', '--enable-unsafe-swiftshader');
   cleanUp.use(browser);
   const source = await temporaryFolder(cleanUp);
   await makeSite(source);
-  for (const [way, { origin, enter }] of Object.entries(await openWays(source, cleanUp))) {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
-    await enter(context);
-    contexts.set(way, { origin, context });
-  }
-});
+  ways = await openWays(source, cleanUp);
+  shared = await Promise.all(WAYS.map(openContext));
+}, 300_000);
 afterAll(() => cleanUp.run());
 
-/** @returns what the page left for its reader, by way */
-function showInAll(name: string): Promise<unknown[]> {
+/** A browser that may read the site in one of the ways. */
+async function openContext(way: (typeof WAYS)[number]): Promise<BrowserContext> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  context.setDefaultTimeout(PATIENCE);
+  await ways[way].enter(context);
+  return context;
+}
+
+/** @returns what the application shows to its reader, or why it does not, by way */
+function showInAll({ page: driven, apart }: Application): Promise<unknown[]> {
   return Promise.all(
-    WAYS.map(async (way) => {
-      const { origin, context } = contexts.get(way) ?? expect.unreachable();
-      const page = await context.newPage();
-      await page.goto(`${origin}/${name}.html`);
-      await page
-        .waitForFunction('window.result !== undefined', undefined, { timeout: PATIENCE })
-        .catch(() => undefined);
-      const result = await page.evaluate('window.result ?? "failed: it took too long"');
-      await page.close();
+    WAYS.map(async (way, index) => {
+      const context = apart ? await openContext(way) : shared[index];
+      const page = (await context?.newPage()) ?? expect.unreachable();
+      const shown =
+        typeof driven === 'string'
+          ? resultOf(page, `${ways[way].origin}/${driven}.html`)
+          : driven(page, ways[way].origin);
+      const result = await shown.catch((error: Error) => `failed: ${error.message.split('\n')[0]}`);
+      await (apart ? context : page)?.close();
       return result;
     }),
   );
 }
 
+async function resultOf(page: Page, address: string): Promise<unknown> {
+  await page.goto(address);
+  await page.waitForFunction('window.result !== undefined');
+  return page.evaluate('window.result');
+}
+
 it.each(APPLICATIONS)('shows $name in every way as plain files do', async (application) => {
-  const [plain, ...others] = await showInAll(application.page);
+  const [plain, ...others] = await showInAll(application);
   expect(String(plain)).not.toMatch(/^failed/);
   const cells = others.map((result) => (JSON.stringify(result) === JSON.stringify(plain) ? 'yes' : 'no'));
   seen.push({ kind: application.kind, name: titleOf(application), cells });

@@ -2,23 +2,46 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../support/programs.ts';
+import {
+  type Drive,
+  download,
+  history,
+  jupyterBook,
+  jupyterLite,
+  material,
+  progressive,
+  sphinx,
+  storybook,
+} from './drives.ts';
 
 export interface Application {
-  /** Its page in the site; also where a browser begins. */
-  readonly page: string;
+  /** Its page, which leaves a result by itself; or what is done with it. */
+  readonly page: string | Drive;
   /** The row of the table. */
   readonly kind: string;
   /** Its name, and the package whose version stands beside it. */
   readonly name: string;
   readonly package?: string;
+  /** In a browser of its own, which it may leave unfit for others. */
+  readonly apart?: boolean;
 }
 
-const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'tests/applications/package.json'), 'utf8'));
+const pinned = (file: string) => readFileSync(join(ROOT, 'tests/applications', file), 'utf8');
+const { dependencies } = JSON.parse(pinned('package.json'));
+const requirements = pinned('requirements.txt').matchAll(/^([\w-]+)==([\w.]+)/gm);
+const versions = new Map([
+  ...Object.entries<string>(dependencies),
+  ...[...requirements].map(([, name = '', version = '']) => [name, version] as const),
+]);
 
+/** With the version, as far as one is pinned. */
 export const titleOf = ({ name, package: of = name }: Application): string =>
-  of in dependencies ? `${name} ${dependencies[of]}` : name;
+  [name, versions.get(of)].filter(Boolean).join(' ');
 
-const of = (kind: string, ...applications: (readonly [page: string, name: string, pack?: string])[]): Application[] =>
+const of = (
+  kind: string,
+  ...applications: (readonly [page: string | Drive, name: string, pack?: string])[]
+): Application[] =>
   applications.map(([page, name, pack]) => ({ kind, page, name, ...(pack !== undefined && { package: pack }) }));
 
 export const APPLICATIONS: readonly Application[] = [
@@ -61,6 +84,21 @@ export const APPLICATIONS: readonly Application[] = [
     ['redoc', 'Redoc', 'redoc'],
     ['reveal', 'reveal.js'],
   ),
-  ...of('search', ['lunr', 'lunr']),
-  ...of('frameworks', ['react', 'React, which hydrates the whole page', 'react']),
+  ...of(
+    'sites of generators',
+    [material, 'Material for MkDocs', 'mkdocs-material'],
+    [sphinx, 'Sphinx', 'sphinx'],
+    [jupyterBook, 'Jupyter Book', 'jupyter-book'],
+    [storybook, 'Storybook', 'storybook'],
+  ),
+  ...of('search', ['lunr', 'lunr'], ['pagefind', 'Pagefind', 'pagefind']),
+  ...of(
+    'frameworks',
+    ['react', 'React, which hydrates the whole page', 'react'],
+    [history, 'Vite and Vue, with paths of history', 'vue'],
+  ),
+  ...of('other', [download, '`<a download>`']),
+  ...of('service workers', [jupyterLite, 'JupyterLite', 'jupyterlite-core'], [progressive, 'vite-plugin-pwa']).map(
+    (application) => ({ ...application, apart: true }),
+  ),
 ];

@@ -1,6 +1,8 @@
 /** One site with every application: their pages, of `tests/applications`, beside the packages as their makers publish them, and samples to work on. */
-import { cp, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { ROOT } from '../../support/programs.ts';
 import { writeSamples } from './samples.ts';
@@ -48,7 +50,7 @@ const pageOf = (name: string) => `<!doctype html><meta charset="utf-8"><title>${
 
 /** Makes the site in an empty folder. */
 export async function makeSite(folder: string): Promise<void> {
-  await Promise.all([writePages(folder), copyVendor(folder), writeSamples(folder)]);
+  await Promise.all([writePages(folder), copyVendor(folder), writeSamples(folder), generate(folder)]);
 }
 
 async function writePages(folder: string): Promise<void> {
@@ -83,5 +85,35 @@ async function copyVendor(folder: string): Promise<void> {
       const filter = (from: string) => !from.endsWith('.map') && !/\/node_modules$/.test(from);
       await cp(source.startsWith('/') ? source : join(PACKAGES, source), to, { recursive: true, filter });
     }
+  }
+}
+
+/** Commands that write sites: to OUT, a folder in SITE. The last looks through what another wrote. */
+const GENERATORS: Readonly<Record<string, string>> = {
+  vue: 'vite build vue --base /vue/ --outDir OUT',
+  pwa: 'vite build vue --mode pwa --base /pwa/ --outDir OUT',
+  storybook: 'storybook build --config-dir storybook --output-dir OUT',
+  mkdocs: 'mkdocs build --quiet --config-file mkdocs/mkdocs.yml --site-dir OUT',
+  sphinx: 'sphinx-build -q sphinx OUT',
+  'jupyter-book': 'jupyter-book build -q jupyter-book --path-output jupyter-book',
+  jupyterlite: 'jupyter-lite build --no-sourcemaps --output-dir OUT',
+  pagefind: 'pagefind --site SITE/mkdocs --output-path OUT',
+};
+
+/** Builds sites next to the installed packages, which they look for there. */
+async function generate(folder: string): Promise<void> {
+  const directory = await mkdtemp(join(INSTALLED, 'site-'));
+  const PATH = [join(PACKAGES, '.bin'), join(INSTALLED, 'python/bin'), process.env.PATH].join(':');
+  const env = { ...process.env, PATH, NODE_ENV: 'production', NO_COLOR: '1' };
+  try {
+    await cp(SOURCES, directory, { recursive: true });
+    for (const [name, line] of Object.entries(GENERATORS)) {
+      const [command = '', ...args] = line.replace('SITE', folder).replace('OUT', join(folder, name)).split(' ');
+      await promisify(execFile)(command, args, { cwd: directory, env });
+    }
+    await cp(join(directory, 'jupyter-book/_build/html'), join(folder, 'jupyter-book'), { recursive: true });
+    await cp(join(folder, 'vue/index.html'), join(folder, '404.html'));
+  } finally {
+    await rm(directory, { recursive: true });
   }
 }

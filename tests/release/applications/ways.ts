@@ -30,7 +30,7 @@ const ISOLATED = { 'Cross-Origin-Embedder-Policy': 'require-corp' };
 
 /** What an application may need, as docs/configuration.md has it. */
 const settingsOf = (source: string): SiteSettings => ({
-  ...{ site: 'applications.example', name: 'Applications', source, public: ['pwa/sw.js'] },
+  ...{ site: 'applications.example', name: 'Applications', source, public: ['pwa/*.js'] },
   ...{ include: ['**/.zarray'], headers: [{ path: '**', set: ISOLATED }] },
 });
 

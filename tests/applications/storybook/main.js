@@ -1,0 +1,5 @@
+export default {
+  stories: ['./*.stories.js'],
+  framework: '@storybook/html-vite',
+  core: { disableTelemetry: true, disableWhatsNewNotifications: true },
+};

@@ -1,0 +1,3 @@
+import { VitePWA } from 'vite-plugin-pwa';
+
+export default ({ mode }) => ({ plugins: mode === 'pwa' ? [VitePWA({ registerType: 'autoUpdate', injectRegister: 'script' })] : [] });

@@ -1,0 +1,1 @@
+addEventListener('message', ({ data }) => postMessage(2 * data));
