@@ -34,9 +34,11 @@ const versions = new Map([
   ...[...requirements].map(([, name = '', version = '']) => [name, version] as const),
 ]);
 
-/** With the version, as far as one is pinned. */
-export const titleOf = ({ name, package: of = name }: Application): string =>
-  [name, versions.get(of)].filter(Boolean).join(' ');
+/** With the version behind the first words, if one is pinned. */
+export function titleOf({ name, package: of = name }: Application): string {
+  const version = versions.get(of);
+  return version === undefined ? name : name.replace(/(?= with | in | \(|$)/, ` ${version}`);
+}
 
 const of = (
   kind: string,
@@ -50,7 +52,7 @@ export const APPLICATIONS: readonly Application[] = [
     ['hls', 'hls.js'],
     ['dash', 'dash.js', 'dashjs'],
     ['shaka', 'shaka-player'],
-    ['media', '`<video>` with `<track>`, WAV'],
+    ['media', '`<video>` with `<track>`, `<audio>`'],
     ['ffmpeg', 'ffmpeg.wasm', '@ffmpeg/ffmpeg'],
   ),
   ...of(
@@ -59,14 +61,14 @@ export const APPLICATIONS: readonly Application[] = [
     ['leaflet', 'Leaflet', 'leaflet'],
     ['maplibre', 'MapLibre with PMTiles', 'maplibre-gl'],
     ['geotiff', 'geotiff.js', 'geotiff'],
-    ['three', 'three.js with glTF and an import map', 'three'],
+    ['three', 'three.js with glTF', 'three'],
   ),
   ...of(
     'data',
     ['httpvfs', 'sql.js-httpvfs'],
     ['sqlite', 'sqlite-wasm', '@sqlite.org/sqlite-wasm'],
     ['duckdb', 'duckdb-wasm', '@duckdb/duckdb-wasm'],
-    ['zarr', 'zarrita, Zarr 2 and 3', 'zarrita'],
+    ['zarr', 'zarrita (Zarr 2, 3)', 'zarrita'],
   ),
   ...of('machines', ['pyodide', 'pyodide'], ['v86', 'v86'], ['js-dos', 'js-dos', 'emulators']),
   ...of(
@@ -92,12 +94,8 @@ export const APPLICATIONS: readonly Application[] = [
     [storybook, 'Storybook', 'storybook'],
   ),
   ...of('search', ['lunr', 'lunr'], ['pagefind', 'Pagefind', 'pagefind']),
-  ...of(
-    'frameworks',
-    ['react', 'React, which hydrates the whole page', 'react'],
-    [history, 'Vite and Vue, with paths of history', 'vue'],
-  ),
-  ...of('other', [download, '`<a download>`']),
+  ...of('frameworks', ['react', 'React (whole page)', 'react'], [history, 'Vite and Vue with paths of history', 'vue']),
+  ...of('links', [download, '`<a download>`']),
   ...of('service workers', [jupyterLite, 'JupyterLite', 'jupyterlite-core'], [progressive, 'vite-plugin-pwa']).map(
     (application) => ({ ...application, apart: true }),
   ),
