@@ -5,3 +5,8 @@ export const RELOADED = 'wispr-reloaded';
 
 /** In the query of a document that a link saves: the name for it. */
 export const SAVED_AS = 'wispr-save';
+
+/** Asks the script in front of a page where the page is: path, query and fragment; empty if it is not to be left. */
+export const PLACE = 'wispr-place';
+/** In the session of a window: `HEIGHT ADDRESS` of a page that is led away, to be shown again as it was. */
+export const SCROLLED = 'wispr-scrolled';

@@ -28,10 +28,10 @@ export interface OriginStore {
     put(publicKey: string, bounce: PendingBounce): Promise<void>;
     consume(publicKey: string): Promise<PendingBounce | undefined>;
   };
-  /** What became of asking for the key of a set, by the id of the set. */
+  /** What became of asking for the key of a set, by the id of the set; by {@link NOBODY}, since when nobody is signed in. */
   readonly asked: {
-    put(set: KeyId, asked: Asked): Promise<void>;
-    find(set: KeyId): Promise<Asked | undefined>;
+    put(set: string, asked: Asked): Promise<void>;
+    find(set: string): Promise<Asked | undefined>;
   };
   /** Trusted metadata, and what {@link STATE} names. Values are what structured cloning takes. */
   readonly state: {
@@ -46,6 +46,8 @@ export interface PendingBounce {
   readonly sets: readonly KeyId[];
   /** When it began: milliseconds since 1970. */
   readonly begun: number;
+  /** It asks the reader for nothing. */
+  readonly isSilent: boolean;
 }
 
 /** Published scripts can write here: it chooses words, and when a key is asked for again. */
@@ -53,9 +55,14 @@ export interface Asked {
   /** Milliseconds since 1970: when the key was asked for, or the answer came. */
   readonly at: number;
   readonly isAnswered: boolean;
+  /** Nobody was asked to sign in. */
+  readonly isSilent?: boolean;
   /** Why there is no key, as in docs/spec/keys.md section 8. */
   readonly reason?: string | undefined;
 }
+
+/** Stands for a set in {@link OriginStore.asked}. */
+export const NOBODY = 'nobody';
 
 /** Names in {@link OriginStore.state}. */
 export const STATE = {

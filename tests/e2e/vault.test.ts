@@ -150,6 +150,24 @@ describe('keys are had by', () => {
     expect(asked).toEqual(['/-/keys?silent=yes']);
   });
 
+  it('an application where it is by now, but not while its reader types', async () => {
+    const page = await vault.newPage();
+    await vault.joinAs(page, 'wanda');
+    await read(page, '/app.html', 'App');
+    await expect.poll(() => shown(page).catch(String)).toEqual(['App started', true]);
+    await clearKeys(page);
+    const asked = keysPages(page);
+    await page.evaluate(`history.pushState(null, '', '/app.html?route#part')`);
+    await page.evaluate(`void fetch('/second.html')`);
+    await expect.poll(() => asked).toHaveLength(1);
+    await expect.poll(() => shown(page).catch(String)).toEqual(['App started', true]);
+    expect(page.url()).toBe(`${CONTENT}/app.html?route#part`);
+    await clearKeys(page);
+    await page.type('input', 'typed');
+    expect(await page.evaluate(`fetch('/second.html').then(({ status }) => status)`)).toBe(403);
+    expect([asked.length, await page.inputValue('input')]).toEqual([1, 'typed']);
+  });
+
   it('nobody who is not signed in, or may not read: the page stays, and the vault is asked once', async () => {
     const [visitor, reader] = [await vault.newPage(), await vault.newPage()];
     await visitor.goto(`${CONTENT}/index.html`);
@@ -167,6 +185,9 @@ describe('keys are had by', () => {
       await page.goto(`${CONTENT}/app.html?again`);
       expect(await shown(page)).toEqual(['App', false]);
       expect(asked).toEqual(['/-/keys?silent=yes']);
+      // Who wants to read an article is asked to sign in, all the same.
+      if (page === visitor)
+        await visitor.goto(`${CONTENT}/letter.html`).then(() => visitor.waitForSelector('#sign-in'));
       expect(new Set(refused.slice(-2))).toEqual(new Set([page === reader ? 'not-entitled' : 'key-missing']));
     }
   });

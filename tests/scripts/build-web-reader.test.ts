@@ -21,7 +21,7 @@ const BUDGETS = {
   'ml-kem': 7 * KIB,
   open: 8 * KIB,
   password: 6 * KIB,
-  page: 1.25 * KIB,
+  page: 1.75 * KIB,
   sheet: 3 * KIB,
   library: 3 * KIB,
 };

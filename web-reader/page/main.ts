@@ -3,13 +3,15 @@
  * none, as on a host that refuses them; and what browsers keep from workers is done here: `<object>`, `<embed>`, and links with `download`.
  */
 import { CONFIRMED_HEADER } from '../../reading/confirmation.ts';
-import { RELOADED, SAVED_AS } from '../names.ts';
+import { PLACE, RELOADED, SAVED_AS, SCROLLED } from '../names.ts';
 
 type View = Window & typeof globalThis;
 type Embedding = HTMLObjectElement | HTMLEmbedElement;
 
 const HERE = `${location.origin}/`;
 const EMBEDDINGS = 'object,embed';
+/** Milliseconds after which a frame that saves something is removed: by then it has begun. */
+const SAVING = 60_000;
 /** Media types that a frame shows; others it would save. */
 const FRAMED = /^(?:text|audio|video)|(?:pdf|xml|json)\b/;
 /** The page may replace it later. */
@@ -82,7 +84,7 @@ async function replace(old: Embedding): Promise<void> {
   if (!address.startsWith(HERE)) return;
   const { ok, headers } = await ask(address, { method: 'HEAD' });
   const type = headers.get('content-type') ?? '';
-  const isPicture = type.startsWith('image');
+  const isPicture = /^image\/(?!svg)/.test(type); // a drawing may have links
   if (!ok || !(isPicture || FRAMED.test(type)) || !old.isConnected) return;
   const shown = old.ownerDocument.createElement(isPicture ? 'img' : 'iframe');
   for (const { name, value } of old.attributes) shown.setAttribute(name, value);
@@ -94,10 +96,47 @@ async function replace(old: Embedding): Promise<void> {
 function save(target: EventTarget): boolean {
   const { href, pathname, download } = target as HTMLAnchorElement;
   if (!(target as Element).matches?.('[download]') || !`${href}`.startsWith(HERE)) return false;
-  location.href = `${pathname}?${new URLSearchParams({ [SAVED_AS]: download })}`;
+  // Of its own, for the page is not left: several can be saved at once.
+  const frame = document.createElement('iframe');
+  frame.hidden = true;
+  frame.referrerPolicy = 'same-origin'; // whatever the page has
+  frame.src = `${pathname}?${new URLSearchParams({ [SAVED_AS]: download })}`;
+  document.body.append(frame);
+  document.addEventListener('securitypolicyviolation', ({ blockedURI }) => {
+    if (blockedURI === frame.src) location.href = blockedURI;
+  });
+  setTimeout(() => frame.remove(), SAVING);
   return true;
 }
 
+/** The reader has typed something here. */
+let isBusy = false;
+
+/** Says where this window is, before the worker leads it to the vault and back; and that it is not to, where its reader would lose what is typed. */
+function answerPlace({ data, ports }: MessageEvent): void {
+  if (data !== PLACE) return;
+  const place = location.href.slice(location.origin.length);
+  if (!isBusy) sessionStorage.setItem(SCROLLED, `${scrollY} ${location.href}`);
+  ports[0]?.postMessage(isBusy ? '' : place);
+}
+
+/** Undoes what leading away did to where its reader was. */
+function scrollBack(): void {
+  const [height, address] = sessionStorage.getItem(SCROLLED)?.split(' ') ?? [];
+  sessionStorage.removeItem(SCROLLED);
+  if (address === location.href) addEventListener('load', () => scrollTo(0, Number(height)));
+}
+
+addEventListener(
+  'input',
+  ({ isTrusted }) => {
+    if (isTrusted) isBusy = true;
+  },
+  true,
+);
+navigator.serviceWorker.addEventListener('message', answerPlace);
+navigator.serviceWorker.startMessages();
+scrollBack();
 prepare(window);
 document.currentScript?.remove();
 sessionStorage.removeItem(RELOADED);

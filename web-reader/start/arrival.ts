@@ -3,7 +3,7 @@ import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { openDocumentKeys } from '../../core/keys/document-keys.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { restorePair } from '../pair.ts';
-import { handleOf, type OriginStore, STATE } from '../store.ts';
+import { handleOf, NOBODY, type OriginStore, STATE } from '../store.ts';
 
 /** What came with the form, both in base64url. */
 export interface Arrival {
@@ -29,10 +29,10 @@ export async function acceptKeys(store: OriginStore, { sealed, key }: Arrival, c
     refused,
   } = await openDocumentKeys(recipient, contentOrigin, fromBase64url(sealed) ?? new Uint8Array());
   await store.keys.put(await Promise.all(keys.map(handleOf)));
-  const at = Date.now();
-  for (const set of bounce.sets) {
-    const reason = refused.find(({ id }) => id === set)?.reason;
-    await store.asked.put(set, { at, isAnswered: true, reason });
-  }
+  const { isSilent, sets } = bounce;
+  const answer = { at: Date.now(), isAnswered: true, isSilent };
+  for (const set of sets)
+    await store.asked.put(set, { ...answer, reason: refused.find(({ id }) => id === set)?.reason });
+  await store.asked.put(NOBODY, { ...answer, isAnswered: keys.length + refused.length === 0 });
   if (newest) await store.state.put(STATE.pair, newest);
 }

@@ -1,12 +1,14 @@
 /** Asks for keys that are missing, for windows and for what their pages load: docs/spec/web-reader.md, "The bounce", step 1, and "Key files". */
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
+import { MAXIMUM_SETS_WANTED } from '../../core/keys/document-keys.ts';
 import { x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
 import { READING_SITE_PAGES } from '../../core/site/path.ts';
 import { addressOfVault } from '../bounce.ts';
 import { fetchKeys, isStoredInvitation, storeKeys } from '../key-file.ts';
+import { PLACE } from '../names.ts';
 import { storablePair } from '../pair.ts';
-import { type OriginStore, STATE } from '../store.ts';
+import { type Asked, NOBODY, type OriginStore, STATE } from '../store.ts';
 import { scope, type WorkerWindow } from './scope.ts';
 import { SITE_FILE } from './site.ts';
 
@@ -16,6 +18,8 @@ const PAGE_COUNTS_FOR = 43_200_000;
 const WAITED_FOR = 300_000;
 /** Milliseconds in which what a page loads is gathered, to be asked for at once. */
 const GATHERING = 50;
+/** The longest wait for a page to say where it is: one without scripts never does. */
+const PAGE_PATIENCE = 500;
 /** The longest wait for the vault, before a page that is on show is led there. */
 const VAULT_PATIENCE = 5_000;
 
@@ -39,7 +43,8 @@ export class MissingKeys {
    * @returns where to lead the window; `undefined` where the key arrived, or was asked for a moment ago
    */
   async forWindow(set: KeyId, to: string): Promise<string | undefined> {
-    if (!(await this.#isDue(set, WINDOW_COUNTS_FOR, 0))) return undefined;
+    const asked = await this.#store.asked.find(set);
+    if (!asked?.isSilent && !isDue(asked, WINDOW_COUNTS_FOR, 0)) return undefined;
     const { keys, reading = '' } = scope.wisprSite;
     if (!keys) return this.#bounceTo(reading, to, [set]);
     return (await this.#fetchFile(set)) ? undefined : `${keys}#${new URLSearchParams({ to, sets: set })}`;
@@ -47,7 +52,8 @@ export class MissingKeys {
 
   /** Asks for the key of what a page loads. Its window is led to the vault and back, in silence, and loads the page again: the vault is in no frame. */
   async forPage(set: KeyId, request: PageRequest): Promise<void> {
-    if (!navigator.onLine || !(await this.#isDue(set, PAGE_COUNTS_FOR, WAITED_FOR))) return;
+    for (const each of [set, NOBODY])
+      if (!isDue(await this.#store.asked.find(each), PAGE_COUNTS_FOR, WAITED_FOR)) return;
     const { keys } = scope.wisprSite;
     if (keys) return void (await this.#fetchFile(set));
     const window = await windowOf(request);
@@ -63,28 +69,24 @@ export class MissingKeys {
     return left;
   }
 
-  async #isDue(set: KeyId, answered: number, waited: number): Promise<boolean> {
-    const asked = await this.#store.asked.find(set);
-    const since = Date.now() - Number(asked?.at ?? 0);
-    return !(since >= 0 && since < (asked?.isAnswered ? answered : waited));
-  }
-
   async #lead(window: WorkerWindow, sets: ReadonlySet<KeyId>): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, GATHERING));
     const { reading = '' } = scope.wisprSite;
     if (!(await isReachable())) return;
-    const { pathname, search, hash } = new URL(window.url);
-    const address = await this.#bounceTo(reading, pathname + search + hash, [...sets], true);
+    const place = await placeOf(window);
+    if (!place) return;
+    const address = await this.#bounceTo(reading, place, [...sets], true);
     const at = Date.now();
     for (const set of sets) await this.#store.asked.put(set, { at, isAnswered: false });
     await window.navigate(address).catch(() => undefined);
   }
 
   /** @throws DOMException `NotSupportedError` where the browser has no X25519 */
-  async #bounceTo(vault: string, to: string, sets: readonly KeyId[], isSilent = false): Promise<string> {
+  async #bounceTo(vault: string, to: string, wanted: readonly KeyId[], isSilent = false): Promise<string> {
     const { pair, stored } = await storablePair();
     const key = await x25519PublicKey(pair);
-    await this.#store.pending.put(toBase64url(key), { pair: stored, sets, begun: Date.now() });
+    const sets = wanted.slice(0, MAXIMUM_SETS_WANTED);
+    await this.#store.pending.put(toBase64url(key), { pair: stored, sets, begun: Date.now(), isSilent });
     return addressOfVault(vault, { key, sets, to }, isSilent);
   }
 
@@ -119,7 +121,29 @@ function isReachable(): Promise<boolean> {
   );
 }
 
-/** The window that shows the page. Of a frame or a worker, browsers do not say: the one that refers to it, or that was looked at last. */
+function isDue(asked: Asked | undefined, answered: number, waited: number): boolean {
+  const since = Date.now() - Number(asked?.at ?? 0);
+  return !(since >= 0 && since < (asked?.isAnswered ? answered : waited));
+}
+
+/**
+ * Path, query and fragment of what a window shows: a page that has changed its address since it was loaded says so itself, by the script in front of it.
+ *
+ * @returns empty where its reader has typed something
+ */
+async function placeOf(window: WorkerWindow): Promise<string> {
+  const { port1, port2 } = new MessageChannel();
+  const answered = new Promise<unknown>((resolve) => {
+    port1.onmessage = ({ data }) => resolve(data);
+    setTimeout(resolve, PAGE_PATIENCE);
+  });
+  window.postMessage(PLACE, [port2]);
+  const said = await answered;
+  const { pathname, search, hash } = new URL(window.url);
+  return typeof said === 'string' ? said : pathname + search + hash;
+}
+
+/** The window that shows the page. Of a frame or a worker, browsers do not say: the one that refers to it, or the only one. */
 async function windowOf({ clientId, referrer }: PageRequest): Promise<WorkerWindow | undefined> {
   const all = await scope.clients.matchAll({ type: 'window' });
   const windows = all.filter(
@@ -127,6 +151,8 @@ async function windowOf({ clientId, referrer }: PageRequest): Promise<WorkerWind
       frameType === 'top-level' && !url.startsWith(`${scope.location.origin}${READING_SITE_PAGES}/`),
   );
   return (
-    windows.find(({ id }) => id === clientId) ?? windows.find(({ url }) => url.split('#')[0] === referrer) ?? windows[0]
+    windows.find(({ id }) => id === clientId) ??
+    windows.find(({ url }) => url.split('#')[0] === referrer) ??
+    (windows.length === 1 ? windows[0] : undefined)
   );
 }

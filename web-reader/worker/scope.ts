@@ -6,6 +6,7 @@ export interface WorkerWindow {
   readonly frameType: string;
   readonly url: string;
   navigate(url: string): Promise<unknown>;
+  postMessage(message: string, ports: MessagePort[]): void;
 }
 
 export interface FetchEvent extends Event {

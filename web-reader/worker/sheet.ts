@@ -19,6 +19,7 @@ export function withSheet(answer: Response, request: Request, { sheet }: SiteSet
   if (name !== null && request.referrer.startsWith(`${origin}/`)) {
     const named = name && `; filename*=UTF-8''${encodeURIComponent(name).replace(/['()]/g, escape)}`;
     headers.set('content-disposition', `attachment${named}`);
+    headers.delete('content-security-policy'); // it is shown in no frame
     return new Response(body, { status, headers });
   }
   if (!PAGE.test(headers.get('content-type') ?? '')) return answer;
@@ -46,6 +47,8 @@ function permitFront(policy: string): string {
 }
 
 /** What stands before the first tag. A script in front of a doctype would have browsers show the page as one of last century. */
+/** Byte order marks of UTF-16. */
+const WIDE = /^(?:\xff\xfe|\xfe\xff)/;
 const BEGINNING = /^(?:\xef\xbb\xbf)?(?:\s|<!--(?:-?>|[\s\S]*?-->)|<[?!][^->][^>]*>)*/;
 
 /** Adds text to a page: in front of its first tag, which is in the first piece, and behind its end. */
@@ -56,6 +59,7 @@ function adding(front: string, behind: string): TransformStream<Uint8Array, Uint
       const text = isBegun ? undefined : new TextDecoder('latin1').decode(piece); // a letter for each byte
       const at = text === undefined ? undefined : BEGINNING.exec(text)?.[0].length;
       isBegun = true;
+      if (text && WIDE.test(text)) [front, behind] = ['', ''];
       controller.enqueue(at === undefined ? piece : concat(piece.subarray(0, at), utf8(front), piece.subarray(at)));
     },
     flush: (controller) => controller.enqueue(utf8(behind)),

@@ -12,7 +12,7 @@ export const KEYS = 'https://keys.news.example';
 export const VAULT = 'https://read.news.example';
 export const CONTENT = 'https://pages.news.example';
 const HTML = 'text/html; charset=utf-8';
-const APP = '<title>App</title><h1>App</h1><img src="app.svg" alt=""><script src="app.js"></script>';
+const APP = '<title>App</title><h1>App</h1><input><img src="app.svg" alt=""><script src="app.js"></script>';
 const LETTER = '<title>Letter</title><h1>Letter</h1><p style="height: 3000px"></p><h2 id="end">End</h2>';
 
 export interface Vault {
