@@ -17,9 +17,10 @@ export async function answerScript(request: Request): Promise<Response> {
   const kept = await (await caches.open(CACHE)).match(request.url);
   const script = Object.values(scope.wisprSite.scripts ?? {}).find(({ src }) => request.url.endsWith(src));
   if (kept === undefined || script === undefined) return fetch(request);
-  const digest = await crypto.subtle.digest('SHA-256', await kept.clone().arrayBuffer());
+  const bytes = await kept.arrayBuffer();
+  const digest = await crypto.subtle.digest('SHA-256', bytes);
   const integrity = `sha256-${btoa(String.fromCharCode(...new Uint8Array(digest)))}`;
-  return integrity === script.integrity ? kept : fetch(request);
+  return integrity === script.integrity ? new Response(bytes, kept) : fetch(request);
 }
 
 /** Keeps the scripts of this version, and no other, so that the pages open without a network. */
