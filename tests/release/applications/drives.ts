@@ -27,13 +27,17 @@ export const history: Drive = async (page, at) => {
   return [...shown, await textOf(page, 'h1')];
 };
 
-/** Twice, as a service worker takes over the second time, and once more where it has no say. */
+/** Twice, as its service worker takes over the second time, and a page beside it. */
 export const progressive: Drive = async (page, at) => {
-  const shown: unknown[] = [];
-  for (const path of ['/pwa/', '/pwa/', '/lunr.html']) {
+  const shown: (string | null)[] = [];
+  for (const [path, place] of [
+    ['/pwa/', '#app'],
+    ['/pwa/', '#app'],
+    ['/lunr.html', 'title'],
+  ] as const) {
     await page.goto(at + path);
     await page.waitForTimeout(2_000);
-    shown.push(await page.title(), await page.evaluate('window.result'));
+    shown.push(await page.textContent(place, { timeout: 5_000 }));
   }
   return shown;
 };
