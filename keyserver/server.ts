@@ -131,7 +131,7 @@ async function serve(
   const { database } = opened;
   const origins = { keyServer: listeners.api.origin, reading: listeners.reading.origin };
   const documents = listeners.documents.origin;
-  const isTrustedProxy = trustedProxies(config.trustedProxies);
+  const isTrustedProxy = trustedProxies(config.trustedProxies, config.proxyHeader);
 
   // Parts that the apps use.
   const { dispatcher } = config;

@@ -34,9 +34,10 @@ export interface ListenerConfig {
 
 /** A configuration whose paths are absolute, or relative to the working directory. */
 export interface KeyServerConfig
-  extends Omit<z.infer<typeof configuration>, 'admin' | 'limits' | 'metrics' | 'trustedProxies'> {
+  extends Omit<z.infer<typeof configuration>, 'admin' | 'limits' | 'metrics' | 'proxyHeader' | 'trustedProxies'> {
   /** Left out: none. */
   readonly trustedProxies?: readonly string[];
+  readonly proxyHeader?: z.infer<typeof configuration>['proxyHeader'];
   /** Plain HTTP on loopback, for trying things out. Not part of the file: `wispr keyserver --dev`. */
   readonly dev?: boolean;
   readonly admin?: ListenerConfig | undefined;

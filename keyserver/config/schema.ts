@@ -149,7 +149,10 @@ export const configuration = z
     tls: tls.optional(),
     trustedProxies: z.array(network).default([]).meta({
       description:
-        'Addresses and networks of proxies in front, which pass `Host` on: their `X-Forwarded-For`, or else `Forwarded`, is believed, and only they may use a listener without `tls`.',
+        'Addresses and networks of proxies in front, which pass `Host` on: their `proxyHeader` is believed, and only they may use a listener without `tls`.',
+    }),
+    proxyHeader: z.enum(['x-forwarded-for', 'forwarded']).default('x-forwarded-for').meta({
+      description: 'The header in which proxies name the client; the other one is never read.',
     }),
     reading: z
       .strictObject({

@@ -6,12 +6,23 @@ import proxyaddr from 'proxy-addr';
 
 const CLIENTS_OF_SHARED = 50;
 
-/** Tells whether an address is in some networks: of proxies whose `X-Forwarded-For` applies, or those that many people share. */
-export type IsTrustedProxy = ReturnType<typeof proxyaddr.compile>;
+/** Tells whether an address is in some networks: of proxies, or those that many people share. */
+export type IsTrustedProxy = ReturnType<typeof proxyaddr.compile> & {
+  /** Header that the proxies write, if it is not `X-Forwarded-For`. */
+  readonly header?: ProxyHeader;
+};
 
-/** @param networks - addresses and networks that the configuration permits */
-export function trustedProxies(networks: readonly string[] = []): IsTrustedProxy {
-  return proxyaddr.compile([...networks]);
+type ProxyHeader = 'forwarded' | 'x-forwarded-for';
+
+/**
+ * @param networks - addresses and networks that the configuration permits
+ * @param header - the only one that is read: a proxy may pass on another one, which a client made up
+ */
+export function trustedProxies(
+  networks: readonly string[] = [],
+  header: ProxyHeader = 'x-forwarded-for',
+): IsTrustedProxy {
+  return Object.assign(proxyaddr.compile([...networks]), { header });
 }
 
 /**
@@ -37,7 +48,7 @@ export function clientsBehind(
 
 function wholeAddress({ socket, headers }: IncomingMessage, isTrustedProxy: IsTrustedProxy): string {
   let address = addressIn(socket.remoteAddress ?? '') ?? 'unknown';
-  for (const named of namedBy(headers).reverse()) {
+  for (const named of namedBy(headers, isTrustedProxy.header).reverse()) {
     const next = isTrustedProxy(address, 0) ? addressIn(named) : undefined;
     if (next === undefined) break;
     address = next;
@@ -45,14 +56,25 @@ function wholeAddress({ socket, headers }: IncomingMessage, isTrustedProxy: IsTr
   return address;
 }
 
-/** Pairs of `Forwarded` (RFC 7239), with whatever stands in quotation marks as one value. */
-const FORWARDED_PAIR = /([\w-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s",;]*))/g;
+/** Pair of `Forwarded` (RFC 7239) and the sign behind it, from where the last one ended. */
+const FORWARDED_PAIR = /[\t ]*([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([\w!#$%&'*+.^`|~-]+))[\t ]*([,;]|$)/gy;
 
-/** Nodes as proxies name them, the nearest one last. `Forwarded` is for those that write no `X-Forwarded-For`: these may pass on what a client made up. */
-function namedBy({ 'x-forwarded-for': nodes, forwarded = '' }: IncomingMessage['headers']): string[] {
-  if (nodes !== undefined) return String(nodes).split(',');
-  const pairs = [...forwarded.matchAll(FORWARDED_PAIR)];
-  return pairs.flatMap(([, name, quoted, plain = '']) => (name?.toLowerCase() === 'for' ? [quoted ?? plain] : []));
+/** Nodes as proxies name them, the nearest one last. */
+function namedBy(headers: IncomingMessage['headers'], header: ProxyHeader = 'x-forwarded-for'): string[] {
+  const text = String(headers[header] ?? '');
+  return header === 'forwarded' ? forwardedFor(text) : text.split(',');
+}
+
+/** Nodes of `Forwarded`: none if any of it is no pair, since a quotation mark of a client could hide what a proxy added. A proxy that names none, or two, is ''. */
+function forwardedFor(text: string): string[] {
+  const proxies: string[][] = [[]];
+  let end: string | undefined = ',';
+  for (const [, name = '', quoted, plain = '', sign] of text.matchAll(FORWARDED_PAIR)) {
+    if (name.toLowerCase() === 'for') proxies.at(-1)?.push(quoted ?? plain);
+    if (sign === ',') proxies.push([]);
+    end = sign;
+  }
+  return end === '' ? proxies.map((nodes) => (nodes.length === 1 ? (nodes[0] ?? '') : '')) : [];
 }
 
 /** The address in the text of a proxy or a socket, without brackets, port and zone: with a port, each connection would be counted apart. */

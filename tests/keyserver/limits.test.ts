@@ -234,6 +234,15 @@ it('has 50 times the limit in a network that many people share, also behind a pr
   expect(await inTurn(49, () => ask('203.0.113.7'))).toEqual([...Array(48).fill(200), 429]);
 });
 
+it('counts by Forwarded where the proxies write that, and by no X-Forwarded-For of a client (attack 135)', async () => {
+  const config = { trustedProxies: ['127.0.0.1'], proxyHeader: 'forwarded' as const };
+  rig = await startRig({ limits: { requestsPerAddress: 2 }, config });
+  const ask = async (address: string, index: number) =>
+    (await browser().get('/-/join', { forwarded: `for=${address}`, 'x-forwarded-for': addressOf(index) })).status;
+  expect(await inTurn(3, (index) => ask('203.0.113.7', index))).toEqual([200, 200, 429]);
+  expect(await ask('203.0.113.8', 0)).toBe(200);
+});
+
 /** Has hashing wait in the queue of the key server until it is let go on: how fast this machine hashes is of no account then. */
 function holdHashing() {
   const gate = Promise.withResolvers<void>();
