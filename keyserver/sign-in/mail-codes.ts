@@ -105,7 +105,7 @@ export async function findMailCode(
 }
 
 /**
- * Takes a code, which is used up if it is right. A wrong one counts for everything that the browser has asked for.
+ * Takes a code, which is used up if it is right. One that is right for nothing counts for everything that the browser has asked for.
  *
  * @param secrets - of the browser, one for each code that it asked for
  * @param use - what the code is for, in the same transaction
@@ -117,38 +117,35 @@ export async function useMailCode<Result>(
   code: string,
   use: (found: OpenMailCode, secret: string) => Promise<Result>,
 ): Promise<Result | 'over' | 'wrong'> {
-  let refused: 'over' | 'wrong' = 'over';
-  for (const secret of secrets) {
-    const taken = await tryMailCode(state, secret, code, (found) => use(found, secret));
-    if (taken === 'wrong') refused = 'wrong';
-    else if (taken !== 'over') return taken;
-  }
-  return refused;
-}
-
-async function tryMailCode<Result>(
-  state: KeyServerState,
-  secret: string,
-  code: string,
-  use: (found: OpenMailCode) => Promise<Result>,
-): Promise<Result | 'over' | 'wrong'> {
   const { database } = state;
-  const bytes = fromBase64url(secret, SECRET_LENGTH);
-  if (!bytes) return 'over';
   return database.transaction(async () => {
-    const found = await findRow(state, bytes);
-    if (!found || (await wrongCodes(state, found.name)) >= WRONG_CODES) return 'over';
-    const typed = codeHash(bytes, code.replace(/\s/g, ''));
-    if (equalSecrets(typed, found.code_hash)) {
-      const result = await use(found);
+    const asked = await findOpen(state, secrets);
+    const typed = code.replace(/\s/g, '');
+    const [right] = asked.filter(({ bytes, found }) => equalSecrets(codeHash(bytes, typed), found.code_hash));
+    if (right) {
+      const { found, bytes, secret } = right;
+      const result = await use(found, secret);
       await database.run('DELETE FROM mail_codes WHERE browser_hash = ?', browserHash(bytes));
       if (found.invitation) await database.run('DELETE FROM invitations WHERE code_hash = ?', found.invitation);
       return result;
     }
-    await database.run('UPDATE mail_codes SET tries = tries - 1 WHERE browser_hash = ?', browserHash(bytes));
-    await countWrong(state, found.name);
-    return found.tries > 1 ? 'wrong' : 'over';
+    for (const { bytes, found } of asked) {
+      await database.run('UPDATE mail_codes SET tries = tries - 1 WHERE browser_hash = ?', browserHash(bytes));
+      await countWrong(state, found.name);
+    }
+    return asked.some(({ found }) => found.tries > 1) ? 'wrong' : 'over';
   });
+}
+
+/** What can be answered by a code. */
+async function findOpen(state: KeyServerState, secrets: readonly string[]) {
+  const open: { readonly secret: string; readonly bytes: Uint8Array; readonly found: Row }[] = [];
+  for (const secret of secrets) {
+    const bytes = fromBase64url(secret, SECRET_LENGTH);
+    const found = bytes && (await findRow(state, bytes));
+    if (found && (await wrongCodes(state, found.name)) < WRONG_CODES) open.push({ secret, bytes, found });
+  }
+  return open;
 }
 
 interface Row extends OpenMailCode {
