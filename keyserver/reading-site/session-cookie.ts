@@ -58,7 +58,7 @@ export interface FlowCookie {
 }
 
 function flowsIn(cookie: ReadingCookie): FlowCookie {
-  const read = (request: Request) => cookie.read(request)?.split('~') ?? [];
+  const read = (request: Request) => cookie.read(request)?.split('~').slice(0, MOST_FLOWS) ?? [];
   const keep = (response: Response, flows: readonly string[]) =>
     flows.length > 0 ? cookie.set(response, flows.join('~')) : cookie.clear(response);
   return {

@@ -1,7 +1,7 @@
 /** What is taken for a cookie of the reading site. */
 import type { Request } from 'express';
 import { expect, it } from 'vitest';
-import { sessionCookie } from '../../keyserver/reading-site/session-cookie.ts';
+import { mailCookie, sessionCookie } from '../../keyserver/reading-site/session-cookie.ts';
 
 const cookie = sessionCookie('https://read.news.example');
 const read = (header: string | undefined) => cookie.read({ headers: { cookie: header } } as Request);
@@ -39,4 +39,9 @@ it('attack 126: takes neither of two sessions of one name, and none that browser
       ['own', 'own'],
     ])
       expect(read(pairs.map((value) => `${before}__Host-wispr${after}=${value}`).join('; '))).toBeUndefined();
+});
+
+it('reads as many flows of a browser as it writes, whatever a cookie holds (attack 142)', () => {
+  const headers = { cookie: `__Host-wispr-mail=${Array.from({ length: 300 }, (_, index) => index).join('~')}` };
+  expect(mailCookie('https://read.news.example').read({ headers } as Request)).toEqual(['0', '1', '2', '3']);
 });
