@@ -121,7 +121,12 @@ export class OpenIdProvider {
       const { trustMail } = this.#options;
       const isTold = claims.email !== undefined && (trustMail || claims.email_verified !== undefined);
       const more = !isTold && configuration.serverMetadata().userinfo_endpoint !== undefined;
-      const told = more ? await client.fetchUserInfo(configuration, tokens.access_token, claims.sub) : undefined;
+      const told =
+        more &&
+        (await client.fetchUserInfo(configuration, tokens.access_token, claims.sub).catch((error: unknown) => {
+          // An address that came with the code is not verified then.
+          if (claims.email === undefined) throw error;
+        }));
       const all: Record<string, unknown> = { ...claims, ...told };
       const { email, email_verified: isVerified = trustMail, preferred_username: nickname } = all;
       return {
@@ -191,7 +196,8 @@ export class OpenIdProvider {
     } catch (error) {
       if (error instanceof KeyServerError) throw error;
       const told = toldIssuer(error);
-      if (told === `${issuer}/` || issuer === `${told}/`) return this.#discover(told);
+      const isFirst = issuer === this.#options.issuer;
+      if (isFirst && (told === `${issuer}/` || issuer === `${told}/`)) return this.#discover(told);
       throw discoveryError(issuer, error);
     }
   }

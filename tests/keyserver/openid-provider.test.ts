@@ -54,6 +54,25 @@ it('takes an issuer that differs by a slash, and no other one', async () => {
   const said = { code: 'openid-unusable', message: expect.stringContaining('calls itself http') };
   await expect(provider().check(BACK)).rejects.toMatchObject(said);
   await expect(provider().begin(BACK)).rejects.toMatchObject(said);
+  const names = [`${issuer}/`, issuer, `${issuer}/`, `${issuer}/`];
+  const turning = { get: () => names.shift(), enumerable: true };
+  described = Object.defineProperty(descriptionOf(issuer), 'issuer', turning);
+  await expect(provider().greet()).rejects.toMatchObject(said);
+});
+
+it('signs a person in where the provider says no more of an address than came with the code, as not verified', async () => {
+  described.userinfo_endpoint = new URL('/gone', issuer).href;
+  const person = async (claims: object) => {
+    const own = provider();
+    const { url, secret } = await own.begin(BACK);
+    const { nonce, state } = Object.fromEntries(url.searchParams);
+    const all = { iss: issuer, aud: 'reader', sub: 'emma', nonce, iat: now(), exp: now() + 60, ...claims };
+    const identity = [{ alg: 'RS256' }, all].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
+    token = () => [200, { access_token: 'a', token_type: 'bearer', id_token: `${identity.join('.')}.AAAA` }];
+    return own.person(secret, new URL(`${BACK}?code=c&state=${state}`));
+  };
+  expect(await person({ email: 'emma@example.org' })).toMatchObject({ subject: 'emma', mail: undefined });
+  await expect(person({})).rejects.toMatchObject({ code: 'openid-refused' });
 });
 
 it('says its secret in the body where the provider takes it there only, by its description or by what it refuses', async () => {
