@@ -40,7 +40,7 @@ import { knownBrowserCookie, mailCookie, openIdCookie, sessionCookie } from './s
 import { DAY } from './sign-in-limits.ts';
 import { isOpened } from './targets.ts';
 import { addUnsubscribePage } from './unsubscribe-page.ts';
-import { addVault } from './vault.ts';
+import { addVault, leavePageOnShow } from './vault.ts';
 
 export interface ReadingSiteOptions extends AppOptions {
   readonly state: KeyServerState;
@@ -97,7 +97,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   app.use(named, readingOnly(pages), refuseForeign(pages, isOpened), documentLimit(limits), (request, response) =>
     leadOn(pages, isInBrowser, request, response),
   );
-  app.use(handleError(options, pages));
+  app.use(handleError(options, pages, leavePageOnShow));
   return app;
 }
 

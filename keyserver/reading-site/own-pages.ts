@@ -101,7 +101,7 @@ export function handleError(
     // A clean end would pass for the whole document.
     if (response.headersSent || response.destroyed) return void response.destroy();
     try {
-      if (refusal && (await handle(refusal, request, response))) return;
+      if (await handle(refusal ?? INTERNAL_REFUSAL, request, response)) return;
       await sendRefusal(pages, request, response, refusal ?? INTERNAL_REFUSAL);
     } catch (failure) {
       log.error({ err: failure }, 'unforeseen error');

@@ -24,6 +24,7 @@ import { sendSignIn } from './account-pages.ts';
 import { type AccountPages, subscriberOf } from './account-session.ts';
 import { openedOnly } from './own-pages.ts';
 import { type VaultPage, vaultPage } from './pages.ts';
+import type { CodedRefusal } from './refusals.ts';
 import { addScript } from './scripts.ts';
 
 /** Codes of refusals and their statuses; the rest of what has a code is 400. */
@@ -106,6 +107,13 @@ async function showVault(pages: VaultPages, scripts: Scripts, request: Request, 
   };
   response.set('Referrer-Policy', 'strict-origin'); // the form that hands keys over has to say where it comes from
   response.type('html').send(vaultPage(masthead, page));
+}
+
+/** Refuses, without content, what a page on show asks for in silence: browsers leave that page in its place. @returns whether it did */
+export async function leavePageOnShow({ code }: CodedRefusal, request: Request, response: Response): Promise<boolean> {
+  if (request.path !== KEYS_PAGE || queryOf(request, 'silent') === '') return false;
+  response.status(204).set({ 'Cache-Control': 'no-store', 'Wispr-Refusal': code }).end();
+  return true;
 }
 
 async function sessionOf(pages: VaultPages, request: Request): Promise<BrowserSession> {

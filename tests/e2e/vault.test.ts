@@ -168,6 +168,22 @@ describe('keys are had by', () => {
     expect([asked.length, await page.inputValue('input')]).toEqual([1, 'typed']);
   });
 
+  it('nobody whom the vault refuses in silence: the page stays', async () => {
+    const page = await vault.newPage();
+    await vault.joinAs(page, 'otto');
+    let asked = 0;
+    await page.route(`${VAULT}/-/keys?silent=yes`, (route) => {
+      asked++;
+      return route.fulfill({ status: 204 });
+    });
+    await page.goto(`${CONTENT}/app.html`);
+    await expect.poll(() => asked).toBe(1);
+    await page.waitForFunction('document.readyState === "complete"');
+    expect(await shown(page)).toEqual(['App', false]);
+    await page.goto(`${CONTENT}/app.html?again`);
+    expect([await shown(page), asked]).toEqual([['App', false], 1]);
+  });
+
   it('nobody who is not signed in, or may not read: the page stays, and the vault is asked once', async () => {
     const [visitor, reader] = [await vault.newPage(), await vault.newPage()];
     await visitor.goto(`${CONTENT}/index.html`);
