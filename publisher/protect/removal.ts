@@ -1,4 +1,5 @@
 /** Documents that vanish from a publication: a build that broke, or has not ended, looks like a site whose publisher has removed most of it. */
+import { canNameSet, mediaTypeOf } from '../site/media-type.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { Plan } from './phases.ts';
@@ -18,7 +19,10 @@ export interface Removal {
 const ALWAYS = 9;
 const PATHS = 10;
 
-/** What a plan takes from the site; `undefined`: nothing. */
+/**
+ * What a plan takes from the site; `undefined`: nothing. New documents make up for other files, whose names may have a hash that each build
+ * changes, and never for pages, whose addresses readers know.
+ */
 export function removalOf(
   { documents: left, changes, removed }: Plan,
   index: PublisherIndex,
@@ -26,6 +30,13 @@ export function removalOf(
 ): Removal | undefined {
   if (removed === 0) return undefined;
   const documents = left - changes.added + removed;
-  const isLarge = removed > Math.max(ALWAYS, (documents * removalPercent) / 100);
+  const least = Math.max(ALWAYS, (documents * removalPercent) / 100);
+  const isLarge = removed > least && Math.max(removed - changes.added, countPages(index)) > least;
   return { documents, removed, paths: [...index.gone(PATHS)], isLarge };
+}
+
+function countPages(index: PublisherIndex): number {
+  let pages = 0;
+  for (const path of index.gone()) if (canNameSet(mediaTypeOf(path))) pages++;
+  return pages;
 }

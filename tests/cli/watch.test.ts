@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { parse } from 'jsonc-parser';
 import { expect, test, vi } from 'vitest';
+import type { Removal } from '../../publisher/protect/removal.ts';
 import { watchSite } from '../../publisher/protect/watch.ts';
 import { publicationAt } from '../support/publishing.ts';
 import { runOnTerminal, runWispr, startInProcess } from '../support/wispr.ts';
@@ -255,6 +256,32 @@ test('documents that vanish in numbers are asked for on a terminal, and refused 
   await remove(31, 39);
   expect(await runWispr(args, { cwd })).toMatchObject({ code: 0 }); // few enough on a site of any size
   expect(await documents()).toBe(1);
+  await workspace.remove();
+});
+
+test('files with new hashes in their names are no removal, pages that go are, and so is a site emptied of files', async () => {
+  const files = (name: string) =>
+    Object.fromEntries(Array.from({ length: 12 }, (_, n) => [name.replace('*', `${n}`), 'x']));
+  const workspace = await createWorkspace({ ...files('*.aaaa.js'), ...files('*.html') });
+  const protect = async () => {
+    let isLarge: boolean | undefined;
+    const onRemoval = async (removal: Removal) => {
+      isLarge = removal.isLarge;
+    };
+    await workspace.protect({ onRemoval });
+    return isLarge;
+  };
+  const replace = async (name: string, by?: string) => {
+    for (const path of Object.keys(files(name))) await rm(join(workspace.source, path));
+    if (by) for (const path of Object.keys(files(by))) await workspace.write(path, 'x');
+  };
+  await protect();
+  await replace('*.aaaa.js', '*.bbbb.js');
+  expect(await protect()).toBe(false);
+  await replace('*.html', '*.js');
+  expect(await protect()).toBe(true);
+  await replace('*.js');
+  expect(await protect()).toBe(true);
   await workspace.remove();
 });
 

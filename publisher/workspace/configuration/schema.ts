@@ -193,7 +193,8 @@ export const configurationSchema = z
       description: 'The file with the publishing token of your key server, relative to this file.',
     }),
     removalPercent: z.number().min(0).max(100).default(10).meta({
-      description: 'Percent of the documents that may go without a question or `--allow-removal`; nine always may.',
+      description:
+        'Percent of the documents that may go without a question or `--allow-removal`; nine always may. New documents make up for files that go, but not for pages.',
     }),
     recipient: z
       .string()
