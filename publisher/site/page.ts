@@ -54,8 +54,9 @@ export const OPEN_GRAPH = [
   ...['twitter:card', 'twitter:title', 'twitter:description', 'twitter:image', 'twitter:image:alt'],
   ...['twitter:site', 'twitter:creator'],
 ];
-/** The properties among them that can hold whole texts. */
-const DESCRIPTIONS = ['og:description', 'og:image:alt', 'twitter:description', 'twitter:image:alt'];
+/** The properties among them, and those of structured data, that can be sentences. All others but addresses are names. */
+const DESCRIPTION_OF = /^(?:description|(?:og|twitter):(?:description|image:alt))$/;
+const ADDRESS = /:(?:url|image)$/;
 
 /** Feeds of one page that count. */
 const MAXIMUM_FEEDS = 8;
@@ -71,6 +72,9 @@ const STRUCTURED = { read: 100_000, kept: 4000 };
 
 /** Names of further `<meta>` for machines that count. */
 const MAXIMUM_METAS = 16;
+
+/** Characters of a name that is shown as it is: it may have dots in it, and stand in the text. */
+const NAME = 80;
 
 /** Characters of a description; of a longer one, the first sentence is left. */
 const DESCRIPTION = 200;
@@ -180,22 +184,29 @@ class PageHandler {
   page(): Page {
     const teaser = {
       ...this.#facts,
+      author: this.#shown(this.#facts.author, 'author'),
       title: collapse(this.#title),
       description: this.#opening(this.#facts.description),
-      openGraph: this.#openGraphShown(),
+      openGraph: this.#allShown(this.#openGraph),
       excerpt: this.#excerpt.map(collapse).filter((paragraph) => paragraph !== ''),
       feeds: this.#feeds,
       robots: this.#robots,
-      meta: this.#metas,
+      meta: this.#allShown(this.#metas),
       links: this.#links,
       structured: this.#describingData(),
     };
     return { teaser, set: this.#sets[0], problem: this.#problem() };
   }
 
-  #openGraphShown(): Map<string, string> {
-    const shown = (name: string, text: string) => (DESCRIPTIONS.includes(name) ? this.#opening(text) : text);
-    return new Map(Array.from(this.#openGraph, ([name, text]) => [name, shown(name, text)]));
+  #allShown(texts: ReadonlyMap<string, string>): Map<string, string> {
+    return new Map(Array.from(texts, ([name, text]) => [name, this.#shown(text, name)]));
+  }
+
+  /** What everybody may see of a text that describes the page: of the page's own, at most a name, the title, or a sentence. */
+  #shown(given: string, name: string): string {
+    const text = collapse(given);
+    const isName = text.length <= NAME || collapse(this.#title).includes(text);
+    return ADDRESS.test(name) || (isName && !DESCRIPTION_OF.test(name)) ? text : this.#opening(text);
   }
 
   #addStructured(text: string): void {
@@ -207,7 +218,7 @@ class PageHandler {
   /** The first block that describes the page. */
   #describingData(): StructuredData {
     const found = this.#structured.map((text) =>
-      describingData(parseStructured(text), (each) => this.#opening(collapse(each))),
+      describingData(parseStructured(text), (each, name) => this.#shown(each, name)),
     );
     return found.find((data) => '@type' in data && JSON.stringify(data).length <= STRUCTURED.kept) ?? {};
   }

@@ -28,45 +28,53 @@ const OF_NAMED = ['@type', 'name', 'url'];
 const LENGTH = 200;
 const MAXIMUM_LIST = 16;
 
+/** What everybody may see of a text, by the property that it is the value of. */
+export type Shown = (text: string, property: string) => string;
+
 /**
  * What JSON-LD says that describes its page; empty where nothing does. What it returns stays the same when it is looked at again.
  *
  * @param parsed - a block of JSON-LD
- * @param describe - shortens a description
  */
-export function describingData(parsed: unknown, describe = (description: string) => description): StructuredData {
+export function describingData(parsed: unknown, shown: Shown = (text) => text): StructuredData {
   const nodes = [parsed].flat().flatMap((node) => (isObject(node) ? [node, ...[node['@graph'] ?? []].flat()] : []));
   const pages = nodes.filter((node) => isObject(node) && typeOf(node) !== undefined) as Record<string, unknown>[];
   const page = pages.find((node) => 'headline' in node) ?? pages[0];
   if (page === undefined) return {};
-  const description = typeof page.description === 'string' ? describe(page.description) : undefined;
-  return pick({ ...page, description, '@type': typeOf(page) }, DESCRIBING, true);
+  const description = typeof page.description === 'string' ? page.description : undefined;
+  return pick({ ...page, description, '@type': typeOf(page) }, DESCRIBING, shown, true);
 }
 
 function typeOf(node: Record<string, unknown>): string | undefined {
   return [node['@type']].flat().find((type): type is string => typeof type === 'string' && TYPE.test(type));
 }
 
-function pick(node: Record<string, unknown>, names: readonly string[], isPage: boolean): Record<string, unknown> {
+function pick(
+  node: Record<string, unknown>,
+  names: readonly string[],
+  shown: Shown,
+  isPage: boolean,
+): Record<string, unknown> {
   const entries = names.flatMap((name) => {
-    const value = Object.hasOwn(node, name) ? describingValue(node[name], name, isPage) : undefined;
+    const value = Object.hasOwn(node, name) ? describingValue(node[name], name, shown, isPage) : undefined;
     return value === undefined ? [] : [[name, value]];
   });
   return Object.fromEntries(entries);
 }
 
 /** A text or number, something with a name, or a short list of such; `undefined` if it is anything else. */
-function describingValue(value: unknown, name: string, mayNest: boolean): unknown {
+function describingValue(value: unknown, name: string, shown: Shown, mayNest: boolean): unknown {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
-  if (typeof value === 'string') return name === 'url' ? webAddress(value) : shorten(value.trim(), LENGTH) || undefined;
+  if (typeof value === 'string')
+    return name === 'url' ? webAddress(value) : shorten(shown(value, name).trim(), LENGTH) || undefined;
   if (!mayNest) return undefined;
   if (Array.isArray(value)) {
     const list = value
       .slice(0, MAXIMUM_LIST)
-      .flatMap((each) => (Array.isArray(each) ? [] : (describingValue(each, name, true) ?? [])));
+      .flatMap((each) => (Array.isArray(each) ? [] : (describingValue(each, name, shown, true) ?? [])));
     return list.length > 0 ? list : undefined;
   }
-  const named = isObject(value) ? pick(value, OF_NAMED, false) : {};
+  const named = isObject(value) ? pick(value, OF_NAMED, shown, false) : {};
   return named.name === undefined ? undefined : named;
 }
 

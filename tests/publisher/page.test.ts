@@ -122,6 +122,21 @@ describe('the teaser of a page', () => {
       expect(copied(description, body)).toBe(first);
     });
 
+    it('into a headline, a name, a genre or keywords', () => {
+      const text = `${first} She gave no reason at all. Her deputy takes over until the election in May.`;
+      const metas = ['og:title', 'twitter:title', 'og:site_name', 'article:section', 'keywords', 'author'];
+      const data = { '@type': 'Article', headline: text, alternativeHeadline: text, name: text, genre: text };
+      const structured = { ...data, about: { name: text }, keywords: [text, 'a'], author: [{ name: 'J. F. Doe' }] };
+      const { teaser } = read(
+        `<title>T</title>${metas.map((name) => `<meta name="${name}" content="${text}">`).join('')}
+        <script type="application/ld+json">${JSON.stringify(structured)}</script><body><p>J. F. Doe</p><p>${text}`,
+      );
+      expect([...teaser.openGraph.values(), ...teaser.meta.values(), teaser.author]).toEqual(metas.map(() => first));
+      expect(teaser.structured).toEqual(JSON.parse(JSON.stringify(structured).replaceAll(text, first)));
+      const title = `<title>${text} | News</title><meta property="og:title" content="${text}"><body>${text}`;
+      expect(read(title).teaser.openGraph.get('og:title')).toBe(text);
+    });
+
     it('in Japanese', () => {
       expect(copied('市長が辞任した。理由は不明だ。', '<p>市長が辞任した。理由は不明だ。続報を待つ。')).toBe(
         '市長が辞任した。',
