@@ -63,11 +63,8 @@ export class ContentCheck {
     const lines = new Lines(text);
     const lineAt = (offset: number) => lines.at(offset);
     const { path } = source;
-    if (mediaType === STYLE) {
-      this.#links.check(referencesOfStyle(text), { path, isPublic, lineAt });
-      return {};
-    }
-    if (data) this.#data(text, path, lineAt);
+    if (mediaType === STYLE) this.#links.check(referencesOfStyle(text), { path, isPublic, lineAt });
+    else if (data) this.#data(text, path, lineAt);
     else if (SCRIPT.test(mediaType)) {
       this.#links.check(importsOf(text), { path, isPublic, lineAt });
       this.#script(text, { path, isPublic, lineAt });

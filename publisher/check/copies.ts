@@ -21,6 +21,8 @@ const COPY = 12;
 const LEAST = 3;
 /** Text of more pages than this is navigation, or the like, and so is text of more than half of the pages. */
 const COMMON = 10;
+/** Text of as many encrypted pages may be a note about their author: it makes a copy only with half of one of them. */
+const SHARED = 3;
 /** Pages that are compared; a fingerprint and the number of its page are one exact number. */
 const PAGES = 2 ** 21;
 
@@ -64,19 +66,26 @@ export class CopyCheck {
     const pages = this.#documents.filter(({ own }) => own !== undefined).slice(0, PAGES);
     const sets = pages.map(({ path }) => setOf(path));
     const encrypted = new Set(sets.filter((set) => set !== undefined));
-    const owners = new Owners(pages);
+    const owners = new Owners(pages, (page) => sets[page] !== undefined);
     for (const document of this.#documents) {
       const set = setOf(document.path);
       if (encrypted.size === 0 || (encrypted.size === 1 && set !== undefined && encrypted.has(set))) continue; // whoever reads it may read all pages
-      const found = [...owners.sharedWith(document)].filter(([page, shared]) => {
-        const enough = Math.max(LEAST, Math.min(COPY / 2 ** this.#level, (pages[page]?.own?.length ?? 0) / 2));
-        return sets[page] !== undefined && sets[page] !== set && shared >= enough;
-      });
       const message = set === undefined ? 'public' : `in the set ${set}`;
-      for (const [page] of found.sort(([, a], [, b]) => b - a))
-        findings.add('copy', document.path, { path: pages[page]?.path ?? '' }, message);
+      for (const [page, { all, alone }] of [...owners.sharedWith(document)].sort(([, a], [, b]) => b.all - a.all)) {
+        const half = (pages[page]?.own?.length ?? 0) / 2;
+        const enough = Math.max(LEAST, Math.min(COPY / 2 ** this.#level, half));
+        if (sets[page] === undefined || sets[page] === set || all < enough) continue;
+        const kind = alone >= enough || all >= half ? 'copy' : 'copy-shared';
+        findings.add(kind, document.path, { path: pages[page]?.path ?? '' }, message);
+      }
     }
   }
+}
+
+/** How many fingerprints of a page a document has, and how many of them no {@link SHARED} encrypted pages have. */
+interface Shared {
+  readonly all: number;
+  readonly alone: number;
 }
 
 /** Tells whose fingerprints are whose. */
@@ -84,8 +93,10 @@ class Owners {
   /** A fingerprint times {@link PAGES} and the number of a page that has it, in order. */
   readonly #pairs: Float64Array;
   readonly #common: number;
+  readonly #isEncrypted: (page: number) => boolean;
 
-  constructor(pages: readonly Prints[]) {
+  constructor(pages: readonly Prints[], isEncrypted: (page: number) => boolean) {
+    this.#isEncrypted = isEncrypted;
     this.#common = Math.min(COMMON, Math.max(2, pages.length / 2));
     this.#pairs = new Float64Array(pages.reduce((sum, { own }) => sum + (own?.length ?? 0), 0));
     let at = 0;
@@ -94,9 +105,8 @@ class Owners {
     this.#pairs.sort();
   }
 
-  /** How many fingerprints of which page are in a document. */
-  sharedWith({ own = new Uint32Array(), rest = new Uint32Array() }: Prints): Map<number, number> {
-    const shared = new Map<number, number>();
+  sharedWith({ own = new Uint32Array(), rest = new Uint32Array() }: Prints): Map<number, Shared> {
+    const shared = new Map<number, Shared>();
     for (const print of new Set([...own, ...rest])) {
       const from = this.#firstOf(print);
       if ((this.#pairs[from] ?? Infinity) >= (print + 1) * PAGES) continue;
@@ -106,7 +116,11 @@ class Owners {
         pages.set(page, (pages.get(page) ?? 0) + 1);
       }
       if (pages.size > this.#common) continue;
-      for (const [page, count] of pages) shared.set(page, (shared.get(page) ?? 0) + count);
+      const isShared = [...pages.keys()].filter(this.#isEncrypted).length >= SHARED;
+      for (const [page, count] of pages) {
+        const { all, alone } = shared.get(page) ?? { all: 0, alone: 0 };
+        shared.set(page, { all: all + count, alone: alone + (isShared ? 0 : count) });
+      }
     }
     return shared;
   }
@@ -132,7 +146,7 @@ function countOf({ own, rest }: Prints): number {
 }
 
 /** Written in JSON and scripts, also inside of other strings. */
-const ESCAPE = /\\+(?:u([\da-f]{4})|u\{([\da-f]{1,5})\}|x([\da-f]{2})|[bfnrtv])/gi;
+const ESCAPE = /\\{1,8}(?:u([\da-f]{4})|u\{([\da-f]{1,5})\}|x([\da-f]{2})|[bfnrtv])/gi;
 const ENTITY = /&#?\w{1,31};/g;
 /** A tag as pages have it: scripts compare by the same signs. */
 const TAG = /<(?:\/?[a-z][a-z\d:-]*(?:\s[^<>]{0,2000})?\/?|!--[^>]{0,200}--)>/gi;

@@ -2,14 +2,14 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { systemReason } from '../../node-support/system-error.ts';
-import { isText } from '../site/media-type.ts';
+import { isCompressible, isText } from '../site/media-type.ts';
 import type { SourceFile } from '../site/walk.ts';
 
 /** Bytes of a text that are looked at. */
 const TEXT_LENGTH = 8 * 1024 * 1024;
 /** Bytes that show whether a file of an unknown type is text. */
 const START = 4096;
-/** Types of compressed files, and of files with names that say nothing, as search indexes have. */
+/** Types of compressed files, and of files with names that say nothing, as search indexes have. Others may be text that is compressible. */
 const UNSURE = /^application\/(?:octet-stream|(?:x-)?gzip|zstd)$/;
 
 /** The beginning of a text. */
@@ -21,7 +21,7 @@ export interface Start {
 
 /** @returns `undefined` for what is no text; or why it cannot be read */
 export function readText({ path, file, size }: SourceFile, mediaType: string): Start | string | undefined {
-  if (!isText(mediaType) && !UNSURE.test(mediaType)) return undefined;
+  if (!isCompressible(mediaType) && !UNSURE.test(mediaType)) return undefined;
   try {
     const descriptor = openSync(file, 'r');
     try {

@@ -63,6 +63,11 @@ const BREAKS = {
 
 /** What is worth knowing. */
 const NOTES = {
+  'copy-shared': {
+    one: 'file with a passage that three or more encrypted pages share, and that people can read who may not read these pages',
+    many: 'files with a passage that three or more encrypted pages share, and that people can read who may not read these pages',
+    advice: 'nothing to do for a note about an author, or the like',
+  },
   'public-loads-protected': {
     one: 'encrypted file that public pages load: without it they look broken to visitors who are not signed in',
     many: 'encrypted files that public pages load: without them they look broken to visitors who are not signed in',

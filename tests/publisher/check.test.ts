@@ -338,6 +338,9 @@ describe('copies of the text of encrypted pages', () => {
     ['shop.html', page(`<img alt="${paragraphs.join(' ')}">`)],
     ['state.html', page(`<script type="application/json">${json}</script>`)],
     ['list.html', page(`<div>${html}</div>`)],
+    ['style.css', `/* ${paragraphs.join(' ')} */`],
+    ['page.tex', paragraphs.join('\n')],
+    ['dump.sql', json],
     ['part.txt', paragraphs.slice(2, 11).join(' ').toUpperCase()],
   ])('are found in %s, which is public or in another set', async (name, content) => {
     const files = { 'article.html': article, [name]: content };
@@ -365,6 +368,24 @@ describe('copies of the text of encrypted pages', () => {
       'index.json': JSON.stringify([paragraphs, sentences(40, 60), sentence(300), shown]),
     };
     expect((await check(files, { public: ['front.html', 'index.json'] })).groups).toEqual([]);
+  });
+
+  it('are only noted where three encrypted pages share a passage, which is less than half of each', async () => {
+    const note = paragraphs.join(' ');
+    const own = (number: number) => sentences(100 * number, 100 * number + 20).join(' ');
+    const files = Object.fromEntries(
+      Array.from({ length: 8 }, (_, n) => [`${n}.html`, page(`${n < 3 ? note : ''}${own(n + 1)}`)]),
+    );
+    const kindsWith = async (text: string) => {
+      const { groups } = await check({ ...files, 'author.html': page(text) }, { public: ['author.html'] });
+      return groups.filter(({ kind }) => kind.startsWith('copy')).map(({ kind, breaks }) => ({ kind, breaks }));
+    };
+    expect(await kindsWith(note)).toEqual([{ kind: 'copy-shared', breaks: false }]);
+    expect(await kindsWith(note + own(1))).toContainEqual({ kind: 'copy', breaks: true });
+  });
+
+  it('are looked for in linear time in a text of backslashes', () => {
+    expect(new PrintMaker().printsOf({ rest: '\\'.repeat(100_000) })).toBeUndefined();
   });
 
   it('are found where memory is bounded, in longer texts', () => {
