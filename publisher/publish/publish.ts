@@ -65,6 +65,8 @@ export interface PublishSummary extends Delivery {
 
 /** Seconds after which no upload is still under way: what it left is removed. */
 const LEFTOVER_AGE = 86_400;
+/** Replaced publications that are noted for targets which could not be reached, or not be listed to the end. */
+const NOTED = 1000;
 /** Milliseconds for removing old files: the next run goes on. */
 const PRUNING = 1_800_000;
 
@@ -240,6 +242,7 @@ async function prune(
   await eachTarget([...plans.keys()], work, { signal: ending }).catch((error: unknown) => {
     if (!ending.aborted) throw error;
   });
-  index.setFact('replaced', JSON.stringify([...seen]));
+  const elsewhere = [...known].filter(([version]) => !seen.has(version)).slice(-NOTED);
+  index.setFact('replaced', JSON.stringify([...elsewhere, ...seen]));
   return done;
 }

@@ -133,6 +133,25 @@ it.each([
   expect(await gone()).toEqual([]);
 });
 
+it('removes old files at a target that was away for as long as readers may ask for them', async () => {
+  const shown = place;
+  place = join(place, 'other');
+  await workspace.configure(targetsOf(join(shown, 'one'), place));
+  const the = new Publishing(workspace);
+  await the.publish();
+  await removeDocuments();
+  await the.publish();
+  expect(await gone()).toHaveLength(3);
+  for (const text of ['one', 'two']) {
+    pass(30);
+    await workspace.write('stays.html', `${PAGE}<p>${text}`);
+    await the.publish({}, join(shown, 'one'));
+  }
+  await the.publish();
+  expect(await gone()).toEqual([]);
+  place = shown;
+});
+
 it('a clock that is wrong, of the publisher or of the authority, keeps files longer', () => {
   const at = (now: number, signedAt: number) => replacedTimes({ now, signedAt, freshFor: 0, grace: 0 });
   const right = at(1e9, 1e9);
