@@ -3,7 +3,7 @@
  * everything that cannot be published is collected and refused by name, before anything is written.
  */
 import { type BigIntStats, type Dirent, lstatSync, opendirSync, realpathSync, statSync } from 'node:fs';
-import { join, sep } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
@@ -116,8 +116,11 @@ export class SourceWalk {
 
   #isLeftOut(path: string): boolean {
     const inside = path.slice(1);
-    if (isNeverMeant(path) || this.#ignore.fits(inside)) return true;
-    const isLeftOut = isHidden(path) && !this.#include.fits(inside);
+    return isNeverMeant(path) || this.#ignore.fits(inside) || this.#isHidden(path);
+  }
+
+  #isHidden(path: string): boolean {
+    const isLeftOut = isHidden(path) && !this.#include.fits(path.slice(1));
     if (isLeftOut && !this.hidden.has(nameOf(path))) this.hidden.set(nameOf(path), path);
     return isLeftOut;
   }
@@ -132,7 +135,13 @@ export class SourceWalk {
     if (target === undefined) this.#refuse(path, 'a link that leads nowhere');
     else if (!isInside(target, this.root)) this.#refuse(path, `a link that leaves the source, to ${target}`);
     else if (ancestors.includes(target)) this.#refuse(path, 'a link to a directory that it lies in itself');
-    else return this.#add(target, path, ancestors);
+    else {
+      const names = relative(this.root, target).split(sep);
+      const above = names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`);
+      if (above.some(isNeverMeant)) this.#refuse(path, `a link to ${above.at(-1)}, which is never published`);
+      else if (above.some((each) => this.#isHidden(each))) this.ignored++;
+      else return this.#add(target, path, ancestors);
+    }
     return undefined;
   }
 

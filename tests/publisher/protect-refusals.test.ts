@@ -66,7 +66,10 @@ describe('a site is refused, by name and before anything is written, for', () =>
     ['nowhere', 'a link that leads nowhere'],
     ['link', 'a link that leads nowhere'],
     ['.', 'a link to a directory that it lies in itself'],
+    ['.npmrc', 'a link to /.npmrc, which is never published'],
+    ['.git/a', 'a link to /.git/a, which is never published'],
   ])('a link to %s', async (target, reason) => {
+    for (const path of ['.npmrc', '.git/a']) await workspace.write(path, 'secret');
     await symlink(target, join(workspace.source, 'link'));
     await expectRefusal('source-refused', `/link: ${reason}`);
   });
