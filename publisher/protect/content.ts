@@ -7,7 +7,7 @@ import { streamOf } from '../../core/encoding/byte-reader.ts';
 import type { Metadata } from '../../core/object/metadata.ts';
 import { isCompressible, isInGzip, isText, isUtf8Text, withCharset } from '../site/media-type.ts';
 import type { SourceFile } from '../site/walk.ts';
-import { readPieces, readWhole } from './source-reader.ts';
+import { readPieces, readStart, readWhole } from './source-reader.ts';
 
 /** What the content is made from, and how. */
 export interface ContentOptions {
@@ -35,6 +35,8 @@ export interface Content {
 export const SMALL_FILE = 4 * 1024 * 1024;
 
 const LEAST_COMPRESSED = 512;
+
+const GZIP_START = Buffer.of(0x1f, 0x8b);
 
 /**
  * How gzip works on bytes. Level 4 takes half the time of 6 for plain prose and four fifths for pages, and 1 to 5 % more bytes: for a small document that is less than
@@ -80,7 +82,7 @@ export function plainMetadata(options: ContentOptions): Metadata {
 }
 
 function isCoded({ source, compress }: ContentOptions): boolean {
-  return compress && isInGzip(source.path);
+  return compress && isInGzip(source.path) && readStart(source, 2).equals(GZIP_START);
 }
 
 /** The length after compression has to be known before the first block is made: so a large text is compressed twice, and not kept. */

@@ -71,6 +71,14 @@ export function readWhole(source: SourceFile, memory: Uint8Array): Uint8Array {
   return bytes;
 }
 
+/** The first bytes of a file; fewer, if it has no more. @throws PublishError `source-refused` */
+export function readStart(source: SourceFile, length: number): Buffer {
+  using reader = new SourceReader(source);
+  const start = Buffer.alloc(Math.min(length, source.size));
+  reader.readAt(0, start);
+  return start;
+}
+
 /** A file of any size, in pieces. The last one comes only after the file was found unchanged. */
 export function* readPieces(source: SourceFile): Generator<Uint8Array> {
   using reader = new SourceReader(source);

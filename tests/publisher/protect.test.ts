@@ -121,12 +121,15 @@ describe('protecting a site', () => {
       'type.ttf': Buffer.alloc(5000),
       'rows.csv': TEXT,
       'drawing.svgz': gzipSync(TEXT),
+      'plain.svgz': '<svg/>',
     });
     await workspace.protect();
     const coding = async (path: string) => (await workspace.open(path)).metadata.contentCoding;
     expect(await coding('/long.txt')).toBe('gzip');
     expect(await coding('/type.ttf')).toBe('gzip');
     expect(await coding('/short.txt')).toBeUndefined();
+    expect((await workspace.read('/plain.svgz')).toString()).toBe('<svg/>');
+    expect(await coding('/plain.svgz')).toBeUndefined();
     expect(await coding('/noise.svg')).toBeUndefined();
     expect(await coding('/zeros.png')).toBeUndefined();
     expect((await workspace.read('/dense.txt')).length).toBeGreaterThan(2600);
@@ -322,8 +325,9 @@ describe('protecting a site', () => {
     );
     await workspace.configure({ include: ['.data/**', '.env'] });
     await symlink('/etc/passwd', join(workspace.source, 'drafts.md'));
+    await symlink('sub/.well-known/x', join(workspace.source, 'linked'));
     const { documents, ignored, hidden } = await workspace.protect();
-    expect([documents, ignored, hidden]).toEqual([3, 8, ['.well-known']]);
+    expect([documents, ignored, hidden]).toEqual([3, 9, ['.well-known']]);
   });
 
   it('takes another output directory', async () => {
