@@ -181,7 +181,7 @@ export class PageScanner {
     if (PREVIEWS.test(property ?? name)) this.references.push({ url: content, use: 'preview', offset });
     if (DESCRIPTIONS.test(property ?? name)) this.shown += content.slice(0, SHOWN);
     if (attributes['http-equiv']?.toLowerCase() !== 'refresh') return;
-    const url = /^\s*[\d.]*\s*[;,]\s*(?:url\s*=\s*)?["']?([^"']+)/i.exec(content)?.[1];
+    const url = /^\s*(?:[\d.]+\s*)?[;,]\s*(?:url\s*=\s*)?["']?([^"']+)/i.exec(content)?.[1];
     if (url !== undefined) this.references.push({ url: url.trim(), use: 'link', offset });
   }
 

@@ -135,6 +135,7 @@ class PageHandler {
   readonly #links: MachineLink[] = [];
   /** Texts of blocks of JSON-LD in the head. */
   readonly #structured: string[] = [];
+  #structuredLength = 0;
   #inStructured = false;
   readonly #excerpt: string[] = [''];
   readonly #feeds: string[] = [];
@@ -210,9 +211,8 @@ class PageHandler {
   }
 
   #addStructured(text: string): void {
-    const last = this.#structured.length - 1;
-    const length = this.#structured.reduce((sum, each) => sum + each.length, text.length);
-    if (length <= STRUCTURED.read) this.#structured[last] += text;
+    this.#structuredLength += text.length;
+    if (this.#structuredLength <= STRUCTURED.read) this.#structured[this.#structured.length - 1] += text;
   }
 
   /** The first block that describes the page. */

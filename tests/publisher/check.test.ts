@@ -10,7 +10,7 @@ import { checkSite } from '../../publisher/check/check-site.ts';
 import type { OwnWord } from '../../publisher/check/content-check.ts';
 import { CopyCheck, PrintMaker } from '../../publisher/check/copies.ts';
 import { type CheckReport, Findings } from '../../publisher/check/report.ts';
-import { referencesOfStyle } from '../../publisher/check/scan.ts';
+import { referencesOfStyle, scanPage } from '../../publisher/check/scan.ts';
 import { SourceWalk } from '../../publisher/site/walk.ts';
 import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import type { ConfigurationInput } from '../../publisher/workspace/configuration/schema.ts';
@@ -384,10 +384,6 @@ describe('copies of the text of encrypted pages', () => {
     expect(await kindsWith(note + own(1))).toContainEqual({ kind: 'copy', breaks: true });
   });
 
-  it('are looked for in linear time in a text of backslashes', () => {
-    expect(new PrintMaker().printsOf({ rest: '\\'.repeat(100_000) })).toBeUndefined();
-  });
-
   it('are found where memory is bounded, in longer texts', () => {
     const copies = new CopyCheck(1000);
     const maker = new PrintMaker();
@@ -410,6 +406,13 @@ it('a report says what is public: feeds, and pictures of previews', async () => 
     { public: ['index.html', 'b.png'] },
   );
   expect(report.public.flatMap(({ paths }) => paths).sort()).toEqual(['/a.png', '/b.png', '/feed.xml', '/index.html']);
+});
+
+it.each<[string, () => unknown]>([
+  ['backslashes', () => new PrintMaker().printsOf({ rest: '\\'.repeat(100_000) })],
+  ['spaces in a refresh', () => scanPage(`<meta http-equiv="refresh" content="${' '.repeat(300_000)}">`, false)],
+])('no text takes more than linear time: %s', (_, read) => {
+  read();
 });
 
 describe('addresses of a style', () => {
