@@ -55,7 +55,7 @@ export function problemOfDirectory(path: string): string | undefined {
 export function problemOfFile(path: string): string | undefined {
   const seen = withoutUnseen(path);
   if (LIKE_OBJECT.test(seen)) return `names that end in ${OBJECT_SUFFIX} are those of protected objects`;
-  if (KEYS.test(nameOf(seen))) return 'it holds your keys: have your site generator leave it out';
+  if (isKeyFile(seen)) return 'it holds your keys: have your site generator leave it out';
   const name = nameOf(path);
   if (3 * name.length > MAXIMUM_NAME_BYTES && utf8(name).length > MAXIMUM_NAME_BYTES) {
     return `its name is longer than ${MAXIMUM_NAME_BYTES} bytes, and published files have longer ones than their documents`;
@@ -70,6 +70,11 @@ const NEVER_MEANT =
 /** Whether a file or directory is left out whatever the configuration includes. */
 export function isNeverMeant(path: string): boolean {
   return NEVER_MEANT.test(nameOf(path));
+}
+
+/** Whether a file is, by its name, one of keys. */
+export function isKeyFile(path: string): boolean {
+  return KEYS.test(nameOf(path));
 }
 
 /** Whether a file or directory is left out unless the configuration includes it: hidden ones, but for `.well-known` at the top. */

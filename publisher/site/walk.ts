@@ -9,7 +9,7 @@ import { describeUnreadable } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { count, Problems, someOf } from '../text.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
-import { decodeName, isHidden, isNeverMeant, nameOf, problemOfDirectory, problemOfFile } from './names.ts';
+import { decodeName, isHidden, isKeyFile, isNeverMeant, nameOf, problemOfDirectory, problemOfFile } from './names.ts';
 import { PathPatterns } from './patterns.ts';
 
 /** One file of the source. */
@@ -138,7 +138,8 @@ export class SourceWalk {
     else {
       const names = relative(this.root, target).split(sep);
       const above = names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`);
-      if (above.some(isNeverMeant)) this.#refuse(path, `a link to ${above.at(-1)}, which is never published`);
+      if (above.some((each) => isNeverMeant(each) || isKeyFile(each)))
+        this.#refuse(path, `a link to ${above.at(-1)}, which is never published`);
       else if (above.some((each) => this.#isHidden(each))) this.ignored++;
       else return this.#add(target, path, ancestors);
     }

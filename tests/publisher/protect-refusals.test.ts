@@ -68,8 +68,9 @@ describe('a site is refused, by name and before anything is written, for', () =>
     ['.', 'a link to a directory that it lies in itself'],
     ['.npmrc', 'a link to /.npmrc, which is never published'],
     ['.git/a', 'a link to /.git/a, which is never published'],
+    ['publisher.keys', 'a link to /publisher.keys, which is never published'],
   ])('a link to %s', async (target, reason) => {
-    for (const path of ['.npmrc', '.git/a']) await workspace.write(path, 'secret');
+    for (const path of ['.npmrc', '.git/a', 'publisher.keys']) await workspace.write(path, 'secret');
     await symlink(target, join(workspace.source, 'link'));
     await expectRefusal('source-refused', `/link: ${reason}`);
   });
