@@ -58,7 +58,7 @@ export function addPublishCommand(program: Command): void {
     .option('--watch', 'go on, and publish again whenever the site changes')
     .option('--key <file>', 'sign with this key file too; repeatable', collect)
     .option('--key-passphrase-file <file>', 'the passphrase of --key (once, or once for each)', collect)
-    .option('-y, --yes', 'answer every question with yes: make target directories that are not there')
+    .option('-y, --yes', 'make target directories that are not there; --allow-removal is another question')
     .action((target: string | undefined, flags: Flags) => publish(target, flags));
 }
 

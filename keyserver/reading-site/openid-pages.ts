@@ -64,7 +64,12 @@ async function acceptReturn(pages: OpenIdPages, request: Request, response: Resp
   way.remove(request, response, flow);
   try {
     const person = await openid.provider.person(secret, current);
-    await beginSession(pages, request, response, await signInPerson(state, person, openid.plan));
+    const session = await signInPerson(state, person, openid.plan).catch((error: unknown) => {
+      throw error instanceof KeyServerError && error.code === 'no-such-plan'
+        ? new KeyServerError('openid-unusable', error.message, { cause: error })
+        : error;
+    });
+    await beginSession(pages, request, response, session);
     response.redirect(303, to);
   } catch (error) {
     await refuse(pages, response, to, error);

@@ -16,7 +16,8 @@ export function discoveryError(issuer: string, error: unknown): KeyServerError {
     return unusable(`the OpenID provider calls itself ${printable(told)}, and "openid.issuer" is ${issuer}`, error);
   if (status !== undefined && status < 500)
     return unusable(`"openid.issuer" ${issuer} does not describe itself: it answers ${status}`, error);
-  return new KeyServerError('openid-unreachable', `the OpenID provider ${issuer} does not answer: ${wordsOf(error)}`, {
+  const reason = status === undefined ? `does not answer: ${wordsOf(error)}` : `answers ${status}`;
+  return new KeyServerError('openid-unreachable', `the OpenID provider ${issuer} ${reason}`, {
     cause: error,
   });
 }

@@ -21,7 +21,7 @@ const BREAKS = {
     one: 'file with the text of encrypted pages, which people can read who may not read these pages',
     many: 'files with the text of encrypted pages, which people can read who may not read these pages',
     advice:
-      'name each under "sets" with the set of its pages, take it out of "public", or have your site generator leave the text out',
+      'name each under "sets" with the set of its pages, take it out of "public", or have your site generator leave the text out; feeds are public: switch them off, or name them under "ignore"',
   },
   'own-host': {
     one: "address with the site's own host in it, which leads out of the reading site",

@@ -26,7 +26,7 @@ const LOOKED_BACK = 2000;
 
 /** What a script does that readers refuse or the in-browser reader never sees: a word of it, and where it stands. */
 const USES = [
-  ['service-worker', 'serviceWorker', /\bserviceWorker\s*\.\s*register\b/g],
+  ['service-worker', 'serviceWorker', /\bserviceWorker\s*['"`]?\]?\s*(?:\?\.|\.)\s*register\b/g],
   [
     'request-synchronous',
     '.open',

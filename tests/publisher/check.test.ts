@@ -166,7 +166,7 @@ const MORE: Case[] = [
     'service workers of public pages and scripts, where no server can refuse them',
     {
       'index.html': page("<script>navigator.serviceWorker.register('sw.js')</script>"),
-      'app.js': "navigator.serviceWorker.register('sw.js')",
+      'app.js': "navigator['serviceWorker']?.register('sw.js')",
       'encrypted.js': "navigator.serviceWorker.register('sw.js')",
       'sw.js': 'onfetch = () => {}',
     },

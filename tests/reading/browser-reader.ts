@@ -77,7 +77,9 @@ async function profileOf(rig: WebReaderRig, kept = '/'): Promise<Profile> {
     return { page, window: page };
   }
   const page = await readerWith(rig, 'day-1');
-  await putState(page, 'refused', [{ id: setOf(rig.publisher, 'day-2').id, reason: 'not-entitled' }]);
+  const answered = { at: Date.now(), isAnswered: true };
+  await putState(page, 'asked nobody', answered); // no page that asks is led away
+  await putState(page, `asked ${setOf(rig.publisher, 'day-2').id}`, { ...answered, reason: 'not-entitled' });
   await fetchIn(page, kept, {});
   return { page, window: await page.context().newPage() };
 }

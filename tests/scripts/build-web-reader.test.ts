@@ -17,7 +17,7 @@ import { writeWebReader } from '../../scripts/build-web-reader.ts';
 /** Bytes by gzip: of what every reader loads, and of what comes beside the reading or for a few. */
 const KIB = 1024;
 const BUDGETS = {
-  readers: 49 * KIB,
+  readers: 50 * KIB,
   'ml-kem': 7 * KIB,
   open: 8 * KIB,
   password: 6 * KIB,
@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 
 describe('the in-browser reader', () => {
-  it('takes at most 49 KiB, and a few more where they are needed', () => {
+  it('takes at most 50 KiB, and a few more where they are needed', () => {
     const lengthOf = (name: WebReaderScript) => built?.[name].gzip.length ?? Number.NaN;
     expect(lengthOf('worker') + lengthOf('start') + lengthOf('vault')).toBeLessThanOrEqual(BUDGETS.readers);
     for (const name of ['ml-kem', 'open', 'password', 'page', 'sheet', 'library'] as const)

@@ -14,7 +14,7 @@ import { SITE_FILE } from './site.ts';
 
 /** Milliseconds: for which an answer counts for windows, and for what pages load; and for which one that never came is waited for. */
 const WINDOW_COUNTS_FOR = 30_000;
-const PAGE_COUNTS_FOR = 43_200_000;
+const PAGE_COUNTS_FOR = 3_600_000;
 const WAITED_FOR = 300_000;
 /** Milliseconds in which what a page loads is gathered, to be asked for at once. */
 const GATHERING = 50;
@@ -52,8 +52,9 @@ export class MissingKeys {
 
   /** Asks for the key of what a page loads. Its window is led to the vault and back, in silence, and loads the page again: the vault is in no frame. */
   async forPage(set: KeyId, request: PageRequest): Promise<void> {
-    for (const each of [set, NOBODY])
-      if (!isDue(await this.#store.asked.find(each), PAGE_COUNTS_FOR, WAITED_FOR)) return;
+    const { asked } = this.#store;
+    if (!isDue(await asked.find(set), PAGE_COUNTS_FOR, WAITED_FOR)) return;
+    if (!isDue(await asked.find(NOBODY), WAITED_FOR, 0)) return;
     const { keys } = scope.wisprSite;
     if (keys) return void (await this.#fetchFile(set));
     const window = await windowOf(request);
