@@ -56,8 +56,9 @@ function wholeAddress({ socket, headers }: IncomingMessage, isTrustedProxy: IsTr
   return address;
 }
 
-/** Pair of `Forwarded` (RFC 7239) and the sign behind it, from where the last one ended. */
-const FORWARDED_PAIR = /[\t ]*([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([\w!#$%&'*+.^`|~-]+))[\t ]*([,;]|$)/gy;
+/** Pair of `Forwarded` (RFC 7239), or none, and the sign behind it, from where the last one ended. Some proxies leave out quotation marks. */
+const FORWARDED_PAIR =
+  /[\t ]*(?:([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([\w!#$%&'*+.^`|~:[\]-]+))[\t ]*)?([,;]|$)/gy;
 
 /** Nodes as proxies name them, the nearest one last. */
 function namedBy(headers: IncomingMessage['headers'], header: ProxyHeader = 'x-forwarded-for'): string[] {

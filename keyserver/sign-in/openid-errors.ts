@@ -57,8 +57,10 @@ export function toldIssuer(error: unknown): string | undefined {
   return typeof body?.issuer === 'string' ? body.issuer : undefined;
 }
 
-function statusOf(error: unknown): number | undefined {
-  return error instanceof Error && error.cause instanceof Response ? error.cause.status : undefined;
+/** The status that the provider answered with, if it did. */
+export function statusOf(error: unknown): number | undefined {
+  const { status, cause } = error as { readonly status?: unknown; readonly cause?: unknown };
+  return typeof status === 'number' ? status : cause instanceof Response ? cause.status : undefined;
 }
 
 /** Words of the provider, or of the library, without those that may be an address or a code. */

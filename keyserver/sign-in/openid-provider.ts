@@ -10,7 +10,7 @@ import { isLoopback } from '../../core/site/site.ts';
 import { printable } from '../../node-support/printable.ts';
 import { KeyServerError } from '../errors.ts';
 import { digest } from '../storage/digest.ts';
-import { answerError, discoveryError, refusesClient, toldIssuer, unusable } from './openid-errors.ts';
+import { answerError, discoveryError, refusesClient, statusOf, toldIssuer, unusable } from './openid-errors.ts';
 
 const SECRET_LENGTH = 32;
 /** Seconds for which a request to the provider may last. */
@@ -124,8 +124,9 @@ export class OpenIdProvider {
       const told =
         more &&
         (await client.fetchUserInfo(configuration, tokens.access_token, claims.sub).catch((error: unknown) => {
-          // An address that came with the code is not verified then.
-          if (claims.email === undefined) throw error;
+          // Where it says no more, an address that came with the code is not verified. Where it is out of order, that is not known yet.
+          const status = statusOf(error) ?? 500;
+          if (claims.email === undefined || status >= 500) throw error;
         }));
       const all: Record<string, unknown> = { ...claims, ...told };
       const { email, email_verified: isVerified = trustMail, preferred_username: nickname } = all;
@@ -155,10 +156,11 @@ export class OpenIdProvider {
 
   /** Says the secret in the other way, where the provider does not take the client by the first one. */
   async #asClient<Result>(work: () => Promise<Result>): Promise<Result> {
+    const posted = this.#posts;
     try {
       return await work();
     } catch (error) {
-      if (this.#posts || !refusesClient(error)) throw error;
+      if (posted || !refusesClient(error)) throw error;
       this.#posts = true;
     }
     return work().catch((error) => {

@@ -75,7 +75,8 @@ export class CopyCheck {
         const half = (pages[page]?.own?.length ?? 0) / 2;
         const enough = Math.max(LEAST, Math.min(COPY / 2 ** this.#level, half));
         if (sets[page] === undefined || sets[page] === set || all < enough) continue;
-        const kind = alone >= enough || all >= half ? 'copy' : 'copy-shared';
+        // What several pages have may be a note about their author; a text that long is none.
+        const kind = alone >= enough || all >= Math.min(half, 2 * enough) ? 'copy' : 'copy-shared';
         findings.add(kind, document.path, { path: pages[page]?.path ?? '' }, message);
       }
     }

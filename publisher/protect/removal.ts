@@ -31,12 +31,17 @@ export function removalOf(
   if (removed === 0) return undefined;
   const documents = left - changes.added + removed;
   const least = Math.max(ALWAYS, (documents * removalPercent) / 100);
-  const isLarge = removed > least && Math.max(removed - changes.added, countPages(index)) > least;
+  const isLarge = removed - changes.added > least || arePagesGone(index, removalPercent);
   return { documents, removed, paths: [...index.gone(PATHS)], isLarge };
 }
 
-function countPages(index: PublisherIndex): number {
+function arePagesGone(index: PublisherIndex, percent: number): boolean {
+  const gone = countPages(index.gone());
+  return gone > ALWAYS && gone > (countPages(index.paths()) * percent) / 100;
+}
+
+function countPages(paths: Iterable<string>): number {
   let pages = 0;
-  for (const path of index.gone()) if (canNameSet(mediaTypeOf(path))) pages++;
+  for (const path of paths) if (canNameSet(mediaTypeOf(path))) pages++;
   return pages;
 }

@@ -206,8 +206,9 @@ class PageHandler {
   /** What everybody may see of a text that describes the page: of the page's own, at most a name, the title, or a sentence. */
   #shown(given: string, name: string): string {
     const text = collapse(given);
-    const isName = text.length <= NAME || collapse(this.#title).includes(text);
-    return ADDRESS.test(name) || (isName && !DESCRIPTION_OF.test(name)) ? text : this.#opening(text);
+    if (DESCRIPTION_OF.test(name)) return this.#opening(text);
+    const isName = ADDRESS.test(name) || text.length <= NAME || collapse(this.#title).includes(text);
+    return isName || (text.length <= DESCRIPTION && !this.#says(text)) ? text : shorten(text, NAME);
   }
 
   #addStructured(text: string): void {

@@ -69,9 +69,12 @@ function describingValue(value: unknown, name: string, shown: Shown, mayNest: bo
     return name === 'url' ? webAddress(value) : shorten(shown(value, name).trim(), LENGTH) || undefined;
   if (!mayNest) return undefined;
   if (Array.isArray(value)) {
-    const list = value
-      .slice(0, MAXIMUM_LIST)
-      .flatMap((each) => (Array.isArray(each) ? [] : (describingValue(each, name, shown, true) ?? [])));
+    let room = LENGTH; // a text in pieces would be shown whole
+    const list = value.slice(0, MAXIMUM_LIST).flatMap((each) => {
+      const item = Array.isArray(each) ? undefined : describingValue(each, name, shown, true);
+      room -= typeof item === 'string' ? item.length : 0;
+      return room < 0 ? [] : (item ?? []);
+    });
     return list.length > 0 ? list : undefined;
   }
   const named = isObject(value) ? pick(value, OF_NAMED, shown, false) : {};

@@ -140,7 +140,7 @@ export class SourceWalk {
       const above = names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`);
       if (above.some((each) => isNeverMeant(each) || isKeyFile(each)))
         this.#refuse(path, `a link to ${above.at(-1)}, which is never published`);
-      else if (above.some((each) => this.#isHidden(each))) this.ignored++;
+      else if (above.some((each) => this.#ignore.fits(each.slice(1)) || this.#isHidden(each))) this.ignored++;
       else return this.#add(target, path, ancestors);
     }
     return undefined;

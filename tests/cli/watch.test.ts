@@ -278,9 +278,11 @@ test('files with new hashes in their names are no removal, pages that go are, an
   await protect();
   await replace('*.aaaa.js', '*.bbbb.js');
   expect(await protect()).toBe(false);
+  for (let n = 0; n < 300; n++) await workspace.write(`photographs/${n}.js`, 'x');
+  expect(await protect()).toBeUndefined();
   await replace('*.html', '*.js');
   expect(await protect()).toBe(true);
-  await replace('*.js');
+  await rm(join(workspace.source, 'photographs'), { recursive: true });
   expect(await protect()).toBe(true);
   await workspace.remove();
 });

@@ -38,6 +38,7 @@ it.each([
   ['for=203.0.113.1;proto=https;by=_proxy', '203.0.113.1', 'an address'],
   ['for=198.51.100.9, For="[2001:db8:2::1]:4711";host="a;for=198.51.100.7"', '2001:db8:2::/56', 'IPv6 with a port'],
   ['for="[2001:db8:3::1]", for="203.0.113.1:80", for=192.0.2.200', '203.0.113.1', 'a chain of proxies'],
+  ['for=203.0.113.1;;host=a:8443;', '203.0.113.1', 'empty pairs, and no quotation marks'],
   ['for=_hidden', '127.0.0.1', 'a name'],
   ['for="x, for=203.0.113.1', '127.0.0.1', 'a quotation mark that a client left open'],
   ['for=1.2.3.4;x=", for="[2001:db8::1]"', '127.0.0.1', 'one that ends in the quotation mark of the proxy'],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readPage } from '../../publisher/site/page.ts';
+import { shorten } from '../../publisher/site/shorten.ts';
 
 const read = (html: string) => readPage(Buffer.from(html));
 
@@ -131,8 +132,13 @@ describe('the teaser of a page', () => {
         `<title>T</title>${metas.map((name) => `<meta name="${name}" content="${text}">`).join('')}
         <script type="application/ld+json">${JSON.stringify(structured)}</script><body><p>J. F. Doe</p><p>${text}`,
       );
-      expect([...teaser.openGraph.values(), ...teaser.meta.values(), teaser.author]).toEqual(metas.map(() => first));
-      expect(teaser.structured).toEqual(JSON.parse(JSON.stringify(structured).replaceAll(text, first)));
+      const short = shorten(text, 80);
+      expect(short.length).toBeLessThanOrEqual(80);
+      expect([...teaser.openGraph.values(), ...teaser.meta.values(), teaser.author]).toEqual(metas.map(() => short));
+      expect(teaser.structured).toEqual(JSON.parse(JSON.stringify(structured).replaceAll(text, short)));
+      const pieces = text.match(/.{1,40}/g) ?? [];
+      const listed = `<script type="application/ld+json">${JSON.stringify({ '@type': 'Article', keywords: [...pieces, ...pieces, ...pieces] })}</script>`;
+      expect(JSON.stringify(read(listed).teaser.structured.keywords).length).toBeLessThan(250);
       const title = `<title>${text} | News</title><meta property="og:title" content="${text}"><body>${text}`;
       expect(read(title).teaser.openGraph.get('og:title')).toBe(text);
     });

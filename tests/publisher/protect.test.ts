@@ -326,8 +326,9 @@ describe('protecting a site', () => {
     await workspace.configure({ include: ['.data/**', '.env'] });
     await symlink('/etc/passwd', join(workspace.source, 'drafts.md'));
     await symlink('sub/.well-known/x', join(workspace.source, 'linked'));
+    await symlink('drafts', join(workspace.source, 'all'));
     const { documents, ignored, hidden } = await workspace.protect();
-    expect([documents, ignored, hidden]).toEqual([3, 9, ['.well-known']]);
+    expect([documents, ignored, hidden]).toEqual([3, 10, ['.well-known']]);
   });
 
   it('takes another output directory', async () => {

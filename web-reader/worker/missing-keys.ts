@@ -4,6 +4,7 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { MAXIMUM_SETS_WANTED } from '../../core/keys/document-keys.ts';
 import { x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
 import { READING_SITE_PAGES } from '../../core/site/path.ts';
+import { atMost } from '../../reading/at-most.ts';
 import { addressOfVault } from '../bounce.ts';
 import { fetchKeys, isStoredInvitation, storeKeys } from '../key-file.ts';
 import { PLACE } from '../names.ts';
@@ -79,7 +80,7 @@ export class MissingKeys {
     const address = await this.#bounceTo(reading, place, [...sets], true);
     const at = Date.now();
     for (const set of sets) await this.#store.asked.put(set, { at, isAnswered: false });
-    await window.navigate(address).catch(() => undefined);
+    await atMost(VAULT_PATIENCE, window.navigate(address));
   }
 
   /** @throws DOMException `NotSupportedError` where the browser has no X25519 */

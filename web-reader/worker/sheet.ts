@@ -33,7 +33,7 @@ export function withSheet(answer: Response, request: Request, { sheet }: SiteSet
 
 /** Rules for scripts, the first of which counts. */
 const RULES = ['script-src-elem', 'script-src', 'default-src'].map((name) =>
-  RegExp(`(?:^|;)\\s*${name}\\s([^;]*)`, 'i'),
+  RegExp(`(?:^|;)\\s*${name}(?=[\\s;]|$)([^;]*)`, 'i'),
 );
 
 /** A signed policy under which the script in front runs, and no other that did not. The first of two rules with one name counts. */
@@ -46,9 +46,9 @@ function permitFront(policy: string): string {
   return `script-src-elem ${sources.replace(/'none'/i, '')} ${own};${policy}`;
 }
 
-/** What stands before the first tag. A script in front of a doctype would have browsers show the page as one of last century. */
 /** Byte order marks of UTF-16. */
 const WIDE = /^(?:\xff\xfe|\xfe\xff)/;
+/** What stands before the first tag. A script in front of a doctype would have browsers show the page as one of last century. */
 const BEGINNING = /^(?:\xef\xbb\xbf)?(?:\s|<!--(?:-?>|[\s\S]*?-->)|<[?!][^->][^>]*>)*/;
 
 /** Adds text to a page: in front of its first tag, which is in the first piece, and behind its end. */

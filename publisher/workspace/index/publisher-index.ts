@@ -259,6 +259,11 @@ export class PublisherIndex extends Statements {
     this.run('INSERT OR IGNORE INTO gone (id, path) VALUES (?, ?)', id, path);
   }
 
+  /** Paths of all documents of the last run. */
+  *paths(): Generator<string> {
+    for (const { path } of this.each<Task>('SELECT path FROM document')) yield path;
+  }
+
   /** Paths of documents whose sources are gone, in their order. */
   *gone(limit = -1): Generator<string> {
     for (const { path } of this.each<Task>('SELECT path FROM gone ORDER BY path LIMIT ?', limit)) yield path;
