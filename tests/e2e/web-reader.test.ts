@@ -115,7 +115,9 @@ describe('a reader', () => {
 
 describe('a page with scripts of its own', () => {
   it('removes and registers no worker, empties its storage, shows what it embeds, and saves files', async () => {
-    const headers = { 'content-security-policy': "default-src 'self' 'unsafe-inline'; script-src; connect-src 'self'; img-src 'self'" };
+    const headers = {
+      'content-security-policy': "default-src 'self' 'unsafe-inline'; script-src; connect-src 'self'; img-src 'self'",
+    };
     const loose = { 'content-security-policy': "script-src 'unsafe-inline'" };
     const framed = `<iframe srcdoc="<object data='/20/boat.png'></object>"></iframe>`;
     const embedding = '<object data="20/boat.png"><p>Missing</p></object>';
