@@ -10,7 +10,7 @@ export type WebReaderScript = (typeof SCRIPTS)[number];
 
 const SCRIPTS = ['worker', 'start', 'vault', 'ml-kem', 'page', 'sheet', 'library', 'open', 'password'] as const;
 
-/** Those that the worker puts into pages: it has their addresses in front. */
+/** Scripts that the worker puts into pages: it has their addresses in front. */
 export const SCRIPTS_OF_WORKER = ['library', 'page', 'sheet'] as const;
 
 /** Those at the origin of the documents; the others are at the reading site's own. */

@@ -9,7 +9,7 @@ export const NO_PASSKEYS = 'publickey-credentials-get=(), publickey-credentials-
 /** A member of the structured dictionary that `Permissions-Policy` is (RFC 8941), as publishers write it. */
 const FEATURE = /^[a-z][a-z0-9-]*=(?:\*|\((?:(?:\*|self|src|"[^"\\]*")(?: (?!\))|(?=\))))*\))$/;
 
-/** Whether browsers read the whole of a `Permissions-Policy`: where anything is malformed, they drop all of it. */
+/** Tells whether browsers read the whole of a `Permissions-Policy`: where anything is malformed, they drop all of it. */
 export function isSoundPolicy(policy: string): boolean {
   return policy.split(',').every((member) => FEATURE.test(member.trim()));
 }

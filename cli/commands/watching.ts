@@ -1,4 +1,4 @@
-/** What `wispr protect` and `wispr publish` share: going on with `--watch`, and documents that are gone. */
+/** Parts that `wispr protect` and `wispr publish` share: going on with `--watch`, and documents that are gone. */
 import { printable } from '../../node-support/printable.ts';
 import { PublishError } from '../../publisher/errors.ts';
 import type { ProtectOptions } from '../../publisher/protect/protect.ts';

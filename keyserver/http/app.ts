@@ -55,7 +55,7 @@ export function createApp(
   return app;
 }
 
-/** One line a request: what was asked for by its pattern, how it ended, and how long it took; the host too, where it is another one. */
+/** Writes a line for each request: what was asked for by its pattern, how it ended, and how long it took; the host too, where it is another one. */
 function logRequest({ log, count }: AppOptions) {
   return (request: Request, response: Response, next: NextFunction) => {
     const start = performance.now();

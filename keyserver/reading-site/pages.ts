@@ -138,7 +138,7 @@ export interface VaultPage {
   readonly documents: string;
   /** Root id. */
   readonly publisher: string;
-  /** Nobody is signed in. */
+  /** True where nobody is signed in. */
   readonly isVisitor: boolean;
   readonly sets: readonly string[];
   /** As JSON: by set id, what it is called. */

@@ -48,7 +48,7 @@ export function openIdCookie(origin: string): FlowCookie {
   return flowsIn(cookieOf(origin, '-openid', { maxAge: OPENID_LIFETIME * 1000 }));
 }
 
-/** What several windows of a browser have begun side by side; each flow has its own secret. */
+/** Flows that windows of a browser have begun side by side; each flow has its own secret. */
 export interface FlowCookie {
   /** Newest first. */
   readonly read: (request: Request) => readonly string[];

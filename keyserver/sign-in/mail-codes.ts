@@ -91,7 +91,7 @@ export async function createMailLink(state: KeyServerState, secret: string, subs
   });
 }
 
-/** What a browser has asked for last, while that can be answered. @param secrets - of the browser, newest first */
+/** Finds what a browser has asked for last, while that can be answered. @param secrets - of the browser, newest first */
 export async function findMailCode(
   state: KeyServerState,
   secrets: readonly string[],
@@ -137,7 +137,7 @@ export async function useMailCode<Result>(
   });
 }
 
-/** What can be answered by a code. */
+/** Request that a code can answer. */
 async function findOpen(state: KeyServerState, secrets: readonly string[]) {
   const open: { readonly secret: string; readonly bytes: Uint8Array; readonly found: Row }[] = [];
   for (const secret of secrets) {

@@ -13,7 +13,7 @@ import type { OpenIdPerson } from './openid-provider.ts';
 /** As OpenID Connect bounds `sub`. */
 const MAXIMUM_SUBJECT_LENGTH = 255;
 const MAXIMUM_NICKNAME_LENGTH = 40;
-/** Other characters before the @ have look-alikes that a name of another person could be made of; those of a domain are compared in ASCII. */
+/** Characters before the @: others have look-alikes that a name of another person could be made of; those of a domain are compared in ASCII. */
 const MAIL = /^[\x21-\x7e]+@[^\s@]+$/;
 
 /**

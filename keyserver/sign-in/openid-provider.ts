@@ -97,7 +97,7 @@ export class OpenIdProvider {
     return { url, secret };
   }
 
-  /** Whether an address that the provider leads back to belongs to the flow of a secret. */
+  /** Tells whether an address that the provider leads back to belongs to the flow of a secret. */
   isFlowOf(secret: string, current: URL): boolean {
     return flowOf(secret).state === current.searchParams.get('state');
   }
@@ -124,7 +124,7 @@ export class OpenIdProvider {
       const told =
         more &&
         (await client.fetchUserInfo(configuration, tokens.access_token, claims.sub).catch((error: unknown) => {
-          // Where it says no more, an address that came with the code is not verified. Where it is out of order, that is not known yet.
+          // Takes an address that came with the code as not verified, unless the provider is out of order: then that is not known yet.
           const status = statusOf(error) ?? 500;
           if (claims.email === undefined || status >= 500) throw error;
         }));

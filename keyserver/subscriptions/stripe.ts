@@ -18,7 +18,7 @@ const OVERLAP = 86_400;
 const STANDING: readonly string[] = ['active', 'trialing', 'past_due'];
 const NEVER_PAID: readonly string[] = ['incomplete', 'incomplete_expired'];
 
-/** What an event says of a subscription. */
+/** Statement of an event about a subscription. */
 export interface SubscriptionEvent extends Omit<Telling, 'plans'> {
   /** Of the subscription, at Stripe. */
   readonly id: string;

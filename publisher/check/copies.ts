@@ -28,9 +28,9 @@ const PAGES = 2 ** 21;
 
 /** Fingerprints of one document. */
 export interface Prints {
-  /** Of a page: of its text, without navigation and what its teaser shows. */
+  /** Prints of a page's text, without navigation and what its teaser shows. */
   readonly own?: Uint32Array;
-  /** Of what else can hold copies. */
+  /** Prints of what else can hold copies. */
   readonly rest?: Uint32Array;
 }
 
@@ -42,7 +42,7 @@ export class CopyCheck {
   #documents: Document[] = [];
   #kept = 0;
   readonly #most: number;
-  /** How often fingerprints were halved. */
+  /** Number of times that fingerprints were halved. */
   #level = 0;
 
   /** @param most - fingerprints in memory; of more, every other is dropped, as often as needed, and copies have to be longer to be found */
@@ -75,7 +75,7 @@ export class CopyCheck {
         const half = (pages[page]?.own?.length ?? 0) / 2;
         const enough = Math.max(LEAST, Math.min(COPY / 2 ** this.#level, half));
         if (sets[page] === undefined || sets[page] === set || all < enough) continue;
-        // What several pages have may be a note about their author; a text that long is none.
+        // Passages of several pages may be a note about their author; a text that long is none.
         const kind = alone >= enough || all >= Math.min(half, 2 * enough) ? 'copy' : 'copy-shared';
         findings.add(kind, document.path, { path: pages[page]?.path ?? '' }, message);
       }
@@ -83,7 +83,7 @@ export class CopyCheck {
   }
 }
 
-/** How many fingerprints of a page a document has, and how many of them no {@link SHARED} encrypted pages have. */
+/** Number of a page's fingerprints that a document has, and how many of them no {@link SHARED} encrypted pages have. */
 interface Shared {
   readonly all: number;
   readonly alone: number;
@@ -179,7 +179,7 @@ function decodeEntities(text: string): string {
 }
 
 const BASE = 0x9e3779b1;
-/** What a letter that leaves a run had become. */
+/** Factor of a letter that leaves a run. */
 const LEAVING = Array.from({ length: RUN }).reduce<number>((power) => Math.imul(power, BASE), 1);
 
 /** Makes fingerprints, one text after the other in the same memory. */

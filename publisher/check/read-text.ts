@@ -15,7 +15,7 @@ const UNSURE = /^application\/(?:octet-stream|(?:x-)?gzip|zstd)$/;
 /** The beginning of a text. */
 export interface Start {
   readonly bytes: Buffer;
-  /** Whether there is more of it. */
+  /** True where there is more of it. */
   readonly cut: boolean;
 }
 
@@ -42,7 +42,7 @@ export function readText({ path, file, size }: SourceFile, mediaType: string): S
 
 type Unpack = (bytes: Buffer, options: { maxOutputLength: number }) => Buffer;
 
-/** What makes a text of a file of an unsure type, if it is none itself. */
+/** Finds what makes a text of a file of an unsure type, if it is none itself. */
 function unpackerOf(path: string, start: Buffer): Unpack | 'binary' | undefined {
   const magic = start.toString('hex', 0, 4);
   if (magic.startsWith('1f8b')) return gunzipSync;
@@ -51,7 +51,7 @@ function unpackerOf(path: string, start: Buffer): Unpack | 'binary' | undefined 
   return start.includes(0) ? 'binary' : undefined;
 }
 
-/** What cannot be unpacked, or is too long then, is not looked at. */
+/** Unpacks a text; one that cannot be, or is too long then, is not looked at. */
 function unpacked(unpack: () => Buffer): Start {
   try {
     return { bytes: unpack(), cut: false };

@@ -1,6 +1,6 @@
 /** References, and other parts of texts. */
 
-/** How a reference is used. */
+/** Use of a reference. */
 export type Use =
   /** Followed by a click. */
   | 'link'
@@ -14,10 +14,10 @@ export type Use =
   | 'data';
 
 export interface Reference {
-  /** As written. */
+  /** Address, as written. */
   readonly url: string;
   readonly use: Use;
-  /** Where it stands in the text. */
+  /** Place in the text. */
   readonly offset: number;
 }
 

@@ -24,7 +24,7 @@ const IMPORTED_ADDRESS = /^(?:\.{0,2}\/|https?:)/i;
 /** Characters before a match that are looked at: a text may name its host a million times. */
 const LOOKED_BACK = 2000;
 
-/** What a script does that readers refuse or the in-browser reader never sees: a word of it, and where it stands. */
+/** Uses that readers refuse or the in-browser reader never sees: a word of it, and where it stands. */
 const USES = [
   ['service-worker', 'serviceWorker', /\bserviceWorker\s*['"`]?\]?\s*(?:\?\.|\.)\s*register\b/g],
   [
@@ -50,7 +50,7 @@ export class HostFinder {
     this.#expression = new RegExp(`(?:https?:)?(?:\\\\?/){2}(?:${names})(?::\\d+)?${end}[^\\s"'\`<>()]*`, 'gi');
   }
 
-  /** Where the hosts are written out in a script, or in data, but for comments. */
+  /** Finds the hosts that are written out in a script, or in data, but for comments. */
   inScript(text: string): Match[] {
     if (!this.#hosts.some((host) => text.includes(host))) return [];
     return Array.from(text.matchAll(this.#expression), (match) => ({ text: match[0], offset: match.index })).filter(
@@ -59,7 +59,7 @@ export class HostFinder {
   }
 }
 
-/** Where a script registers service workers, waits for requests, or fills frames. */
+/** Finds where a script registers service workers, waits for requests, or fills frames. */
 export function usesIn(text: string): { readonly kind: (typeof USES)[number][0]; readonly offset: number }[] {
   return USES.filter(([, word]) => text.includes(word)).flatMap(([kind, , expression]) =>
     Array.from(text.matchAll(expression), ({ index: offset }) => ({ kind, offset })).filter(
@@ -68,7 +68,7 @@ export function usesIn(text: string): { readonly kind: (typeof USES)[number][0];
   );
 }
 
-/** Whether a comment stands around `offset`, as far as one can tell without reading the whole program. */
+/** Tells whether a comment stands around `offset`, as far as one can tell without reading the whole program. */
 function isInComment(text: string, offset: number): boolean {
   const near = text.slice(Math.max(0, offset - LOOKED_BACK), offset);
   if (/^\s*(?:\*|\/\/)|\s\/\/\s/.test(near.slice(near.lastIndexOf('\n') + 1))) return true;

@@ -91,7 +91,7 @@ export class PageScanner {
   readonly feeds: string[] = [];
   /** The text, but for navigation and what {@link shown} has. */
   prose = '';
-  /** What teasers show of it: title, description and excerpt. */
+  /** Text that teasers show of it: title, description and excerpt. */
   shown = '';
   /** Scripts, data in them, and text of attributes. */
   rest = '';
@@ -100,7 +100,7 @@ export class PageScanner {
   #inside: 'script' | 'style' | undefined;
   /** Whether browsers run the script. */
   #isProgram = false;
-  /** How many elements are open, and at which of them navigation or what teasers show began. */
+  /** Number of open elements, and at which of them navigation or what teasers show began. */
   #depth = 0;
   #asideFrom = 0;
   #isScript = false;

@@ -14,7 +14,7 @@ export interface ContentOptions {
   readonly source: SourceFile;
   /** Without parameters. */
   readonly mediaType: string;
-  /** Whether there may be a content coding; not for public documents, whose content lies as it is at its own URL. */
+  /** True where there may be a content coding; not for public documents, whose content lies as it is at its own URL. */
   readonly compress: boolean;
   /** Memory for the source, if it is large enough; the content may lie in it. */
   readonly memory?: Uint8Array | undefined;

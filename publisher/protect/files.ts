@@ -142,13 +142,13 @@ export function readProof(out: string): string {
 /** Clocks differ, and uploads take time. */
 const MARGIN = 86_400;
 
-/** What clean-up goes by: when a publication was confirmed, and for how long readers may hold the one before. All in seconds. */
+/** Times that clean-up goes by: when a publication was confirmed, and for how long readers may hold the one before. All in seconds. */
 export interface Replacing {
-  /** By our clock. */
+  /** Time by our clock. */
   readonly now: number;
-  /** By that of the authority: the version of its timestamp. */
+  /** Time by that of the authority: the version of its timestamp. */
   readonly signedAt: number;
-  /** For which a timestamp is good, and its grace after that. */
+  /** Time for which a timestamp is good, and its grace after that. */
   readonly freshFor: number;
   readonly grace: number;
 }

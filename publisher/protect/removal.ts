@@ -7,20 +7,20 @@ import type { Plan } from './phases.ts';
 export interface Removal {
   /** Documents of the last publication. */
   readonly documents: number;
-  /** How many of them are gone. */
+  /** Number of those that are gone. */
   readonly removed: number;
   /** Paths of the first of these, in their order. */
   readonly paths: readonly string[];
-  /** Whether a person has to say that it is meant. */
+  /** True where a person has to say that it is meant. */
   readonly isLarge: boolean;
 }
 
-/** As many may go from a site of any size. */
+/** Documents that may go from a site of any size. */
 const ALWAYS = 9;
 const PATHS = 10;
 
 /**
- * What a plan takes from the site; `undefined`: nothing. New documents make up for other files, whose names may have a hash that each build
+ * Finds what a plan takes from the site; `undefined`: nothing. New documents make up for other files, whose names may have a hash that each build
  * changes, and never for pages, whose addresses readers know.
  */
 export function removalOf(

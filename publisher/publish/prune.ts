@@ -34,7 +34,7 @@ export interface PruneOptions {
   readonly named: PathSet;
   /** Since when a confirmed publication has been in the place of one, seconds since 1970. */
   readonly replacedAt: (version: number) => number;
-  /** What was replaced later is still in use. */
+  /** Time since when a replaced publication is still in use. */
   readonly before: number;
   /** Bytes for names that are kept; what this process has if left out. */
   readonly room?: number;

@@ -1,5 +1,5 @@
 /**
- * What a page says to machines: crawlers, search engines, and programs that show previews. The fallback page that stands for it repeats what is
+ * Words of a page to machines: crawlers, search engines, and programs that show previews. The fallback page that stands for it repeats what is
  * on the lists here, and nothing else.
  */
 import { isFeed } from './media-type.ts';
@@ -7,7 +7,7 @@ import { isFeed } from './media-type.ts';
 /** Names of `<meta>` that tell machines what they may do, most of them names of crawlers. */
 const CRAWLER =
   /^(?:robots|google|google-extended|pinterest|rating|slurp|tdm-reservation|teoma|yandex|[a-z0-9-]{1,30}(?:bot(?:-[a-z]{1,20})?|spider|crawler))$/;
-/** Other names: keywords, and words by which services know whose site it is. */
+/** Names besides those: keywords, and words by which services know whose site it is. */
 const OTHER = /^(?:(?:news_)?keywords|msvalidate\.01|[a-z0-9:_-]{0,40}verif(?:ication|y))$/;
 /** Relations that lead to other pages for machines; browsers load none of them. */
 const RELATIONS = ['alternate', 'license', 'me', 'next', 'prev'];
@@ -25,7 +25,7 @@ const MAXIMUM_LINKS = 64;
 const MAXIMUM_ADDRESS = 2000;
 
 export interface MachineLink {
-  /** One of `alternate`, `license`, `me`, `next` and `prev`. */
+  /** Relation: `alternate`, `license`, `me`, `next` or `prev`. */
   readonly rel: string;
   readonly href: string;
   /** BCP 47 or `x-default`; empty where there is none. */
@@ -49,7 +49,7 @@ export function isMachineLink({ rel, href, hreflang, type }: MachineLink): boole
   return LANGUAGE.test(hreflang) && (type === '' || isFeed(type));
 }
 
-/** Whether directives keep a page out of indexes. */
+/** Tells whether directives keep a page out of indexes. */
 export function saysNoindex(directives: string): boolean {
   return directives.split(',').some((each) => /^(?:noindex|none)$/i.test(each.trim()));
 }
@@ -93,7 +93,7 @@ export function addMachineLink(
   const media = type.trim().toLowerCase();
   const feed = isFeed(media) ? media : '';
   const language = LANGUAGE.test(hreflang) ? hreflang : '';
-  // Other alternates are for other devices, or hold the page's text.
+  // Alternates besides these are for other devices, or hold the page's text.
   const isOther = relation === 'alternate' && language === '' && feed === '';
   if (isOther || links.length >= MAXIMUM_LINKS) return;
   links.push({ rel: relation, href: address, hreflang: language, type: feed });

@@ -6,7 +6,7 @@ const UNKNOWN = 'application/octet-stream';
 const TEXT =
   /^(?:text\/.+|application\/(?:json|javascript|xml|manifest\+json|.+\+(?:json|xml)|.*xml)|image\/svg\+xml)$/;
 /**
- * Not text by its type, read from beginning to end, and smaller in gzip. Pictures, sound, films, models, archives and databases are stored as they
+ * Types that are not text, read from beginning to end, and smaller in gzip. Pictures, sound, films, models, archives and databases are stored as they
  * are, however well they compress: programs ask for parts of them.
  */
 const COMPRESSIBLE = new RegExp(
@@ -62,7 +62,7 @@ export function isCompressible(mediaType: string): boolean {
   return TEXT.test(mediaType) || COMPRESSIBLE.test(mediaType);
 }
 
-/** Whether the name says that the file is in gzip already, and of another type without it. */
+/** Tells whether the name says that the file is in gzip already, and of another type without it. */
 export function isInGzip(path: string): boolean {
   return /\.svgz$/i.test(path);
 }

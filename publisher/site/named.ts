@@ -37,7 +37,7 @@ export function namedBy(
   ];
 }
 
-/** What addresses on a page are relative to. @param base - from `<base href>`; empty where there is none @param own - URL of the page */
+/** Finds what addresses on a page are relative to. @param base - from `<base href>`; empty where there is none @param own - URL of the page */
 export function baseOf(base: string, own: string): string {
   return base !== '' && URL.canParse(base, own) ? new URL(base, own).href : own;
 }

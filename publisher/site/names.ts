@@ -63,21 +63,21 @@ export function problemOfFile(path: string): string | undefined {
   return OWN_PLACES.test(seen) ? 'wispr itself puts a file there' : problemOfDirectory(path);
 }
 
-/** What version control, desktops, generators and web servers keep for themselves, and where secrets usually lie. */
+/** Names that version control, desktops, generators and web servers keep for themselves, and where secrets usually lie. */
 const NEVER_MEANT =
   /^(?:\.(?:git.*|hg.*|svn|DS_Store|AppleDouble|directory|_.*|env.*|ht(?:access|passwd)|npmrc|netrc|pgpass|ssh|aws|gnupg|nojekyll|buildinfo|doctrees)|Thumbs\.db|desktop\.ini)$/i;
 
-/** Whether a file or directory is left out whatever the configuration includes. */
+/** Tells whether a file or directory is left out whatever the configuration includes. */
 export function isNeverMeant(path: string): boolean {
   return NEVER_MEANT.test(nameOf(path));
 }
 
-/** Whether a file is, by its name, one of keys. */
+/** Tells whether a file is, by its name, one of keys. */
 export function isKeyFile(path: string): boolean {
   return KEYS.test(nameOf(path));
 }
 
-/** Whether a file or directory is left out unless the configuration includes it: hidden ones, but for `.well-known` at the top. */
+/** Tells whether a file or directory is left out unless the configuration includes it: hidden ones, but for `.well-known` at the top. */
 export function isHidden(path: string): boolean {
   return path !== '/.well-known' && nameOf(path).startsWith('.');
 }

@@ -27,7 +27,7 @@ export interface Teaser {
   readonly published: string;
   /** Addresses of feeds out of `<link rel="alternate">`, as written. */
   readonly feeds: readonly string[];
-  /** From `<base href>`, as written. */
+  /** Value of `<base href>`, as written. */
   readonly base: string;
   /** Directives by crawler, wherever on the page: `robots` for all. */
   readonly robots: ReadonlyMap<string, string>;
@@ -203,7 +203,7 @@ class PageHandler {
     return new Map(Array.from(texts, ([name, text]) => [name, this.#shown(text, name)]));
   }
 
-  /** What everybody may see of a text that describes the page: of the page's own, at most a name, the title, or a sentence. */
+  /** Shortens a text that describes the page to what everybody may see: of the page's own, at most a name, the title, or a sentence. */
   #shown(given: string, name: string): string {
     const text = collapse(given);
     if (DESCRIPTION_OF.test(name)) return this.#opening(text);

@@ -21,18 +21,18 @@ const DESCRIBING =
   '@type headline alternativeHeadline name description datePublished dateModified dateCreated author contributor editor inLanguage keywords genre articleSection about isPartOf position wordCount timeRequired educationalLevel learningResourceType courseCode isbn issn issueNumber volumeNumber pageStart pageEnd copyrightHolder copyrightYear license'.split(
     ' ',
   );
-/** Of a person, an organization, or a thing that is written about. */
+/** Properties of a person, an organization, or a thing that is written about. */
 const OF_NAMED = ['@type', 'name', 'url'];
 
 /** Characters of one value. */
 const LENGTH = 200;
 const MAXIMUM_LIST = 16;
 
-/** What everybody may see of a text, by the property that it is the value of. */
+/** Gives what everybody may see of a text, by the property that it is the value of. */
 export type Shown = (text: string, property: string) => string;
 
 /**
- * What JSON-LD says that describes its page; empty where nothing does. What it returns stays the same when it is looked at again.
+ * Picks what JSON-LD says that describes its page; empty where nothing does. What it returns stays the same when it is looked at again.
  *
  * @param parsed - a block of JSON-LD
  */

@@ -9,7 +9,7 @@ export interface VaultData {
   readonly documents: string;
   /** Root id of the publisher. */
   readonly publisher: KeyId;
-  /** Nobody is signed in. */
+  /** True where nobody is signed in. */
   readonly isVisitor: boolean;
   /** Sets that the reader may read, newest first. */
   readonly sets: readonly KeyId[];

@@ -23,7 +23,7 @@ export interface FallbackPage {
   readonly description: string;
   readonly canonical: string;
   readonly openGraph: ReadonlyMap<string, string>;
-  /** As {@link Teaser} has them, with absolute addresses. */
+  /** Links as {@link Teaser} has them, with absolute addresses. */
   readonly robots: ReadonlyMap<string, string>;
   readonly meta: ReadonlyMap<string, string>;
   readonly links: readonly MachineLink[];
@@ -148,7 +148,7 @@ const MAXIMUM_ADDRESS = 2000;
 const LINKS = 8000;
 
 /**
- * What programs that show previews are told, and the picture of the page itself: that one only where it is the site's own, because a page loads
+ * Facts for programs that show previews, and the picture of the page itself: that one only where it is the site's own, because a page loads
  * nothing from others. Only `og:image` makes a picture of the site public, so that other cards have that one or none.
  */
 function previewOf(teaser: Teaser, base: string, { site, content, previews }: FallbackSettings) {
