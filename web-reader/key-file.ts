@@ -13,13 +13,13 @@ const PATIENCE = 45_000;
 
 /** Stored part of an invitation, without its secret. */
 export interface StoredInvitation {
-  /** Of its key file. */
+  /** Name of its key file. */
   readonly name: string;
   /** HMAC with SHA-512, not extractable: a handle of what opens the file. */
   readonly key: CryptoKey;
 }
 
-/** Whether what was stored is an invitation: published scripts can write there. */
+/** Tells whether what was stored is an invitation: published scripts can write there. */
 export function isStoredInvitation(value: unknown): value is StoredInvitation {
   const { name, key } = (value ?? {}) as Partial<StoredInvitation>;
   return fromBase64url(name, 16) !== undefined && key instanceof CryptoKey;

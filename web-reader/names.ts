@@ -1,12 +1,12 @@
 /** Names that the scripts of this origin share. */
 
-/** In the session of a window: when it was loaded again for the worker to answer, in milliseconds since 1970. Pages that the worker shows remove it. */
+/** Name in the session of a window: when it was loaded again for the worker to answer, in milliseconds since 1970. Pages that the worker shows remove it. */
 export const RELOADED = 'wispr-reloaded';
 
-/** In the query of a document that a link saves: the name for it. */
+/** Member of the query of a document that a link saves: the name for it. */
 export const SAVED_AS = 'wispr-save';
 
 /** Asks the script in front of a page where the page is: path, query and fragment; empty if it is not to be left. */
 export const PLACE = 'wispr-place';
-/** In the session of a window: `HEIGHT ADDRESS` of a page that is led away, to be shown again as it was. */
+/** Name in the session of a window: `HEIGHT ADDRESS` of a page that is led away, to be shown again as it was. */
 export const SCROLLED = 'wispr-scrolled';

@@ -28,7 +28,7 @@ export interface OriginStore {
     put(publicKey: string, bounce: PendingBounce): Promise<void>;
     consume(publicKey: string): Promise<PendingBounce | undefined>;
   };
-  /** What became of asking for the key of a set, by the id of the set; by {@link NOBODY}, since when nobody is signed in. */
+  /** Outcomes of asking for the key of a set, by the id of the set; by {@link NOBODY}, since when nobody is signed in. */
   readonly asked: {
     put(set: string, asked: Asked): Promise<void>;
     find(set: string): Promise<Asked | undefined>;
@@ -44,9 +44,9 @@ export interface PendingBounce {
   readonly pair: StoredPair;
   /** Sets that are wanted. */
   readonly sets: readonly KeyId[];
-  /** When it began: milliseconds since 1970. */
+  /** Time when it began: milliseconds since 1970. */
   readonly begun: number;
-  /** It asks the reader for nothing. */
+  /** True where it asks the reader for nothing. */
   readonly isSilent: boolean;
 }
 
@@ -55,9 +55,9 @@ export interface Asked {
   /** Milliseconds since 1970: when the key was asked for, or the answer came. */
   readonly at: number;
   readonly isAnswered: boolean;
-  /** Nobody was asked to sign in. */
+  /** True where nobody was asked to sign in. */
   readonly isSilent?: boolean;
-  /** Why there is no key, as in docs/spec/keys.md section 8. */
+  /** Reason why there is no key, as in docs/spec/keys.md section 8. */
   readonly reason?: string | undefined;
 }
 

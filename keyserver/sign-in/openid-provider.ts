@@ -211,7 +211,7 @@ function flowOf(secret: string): { state: string; nonce: string; verifier: strin
   return { state: part('state'), nonce: part('nonce'), verifier: part('code verifier') };
 }
 
-/** No answer takes more memory than it may. @param ending - breaks requests off */
+/** Bounds the memory that an answer takes. @param ending - breaks requests off */
 const boundedFetch =
   (ending: AbortSignal | undefined): client.CustomFetch =>
   async (url, options) => {

@@ -13,7 +13,7 @@ export interface Telling {
   readonly at: number;
   /** `deleted`: whatever else is told of it was so before. */
   readonly step: (typeof STEPS)[number];
-  /** All that it is for; others that it was for before end. Of `ended here`, those that end. */
+  /** Plans that it is for; others that it was for before end. Of `ended here`, plans that end. */
   readonly plans: readonly string[];
   readonly from: number;
   /** Time from which it stands again, where it had ended. */

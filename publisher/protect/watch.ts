@@ -12,7 +12,7 @@ import { readConfiguration } from '../workspace/configuration/read.ts';
  * change of a build that work has not done yet.
  */
 const QUIET = { least: 300, most: 3000 };
-/** The same before documents go: a generator may have emptied its folder, and fill it slowly. */
+/** Waits the same before documents go: a generator may have emptied its folder, and fill it slowly. */
 const QUIET_BEFORE_REMOVAL = { least: 3000, most: 60_000 };
 /** Milliseconds without a change that part one build from the next. */
 const PAUSE = 10_000;

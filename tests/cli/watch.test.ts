@@ -35,7 +35,7 @@ class Rig {
 
   readonly hasSaid = (text: string) => vi.waitFor(() => expect(this.#running?.stderr()).toContain(text), PATIENCE);
 
-  /** How many documents were protected, each time. */
+  /** Number of documents that were protected, each time. */
   readonly documents = (): number[] => {
     const lines = this.#running?.stdout().trim().split('\n') ?? [];
     return lines.map((line) => JSON.parse(line).documents);

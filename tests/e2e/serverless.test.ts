@@ -252,7 +252,7 @@ inRelease(() => {
     await expectReading(page);
     await page.goto(site.originOf() + ARTICLE);
     await expectReading(page);
-    // What a page loads has its key fetched, too, and the page stays.
+    // Keys of what a page loads are fetched, too, and the page stays.
     await page.goto(`${site.originOf()}/about.html`);
     await clearKeys(page);
     expect(await page.evaluate(`fetch('${ARTICLE}').then(({ status }) => status)`)).toBe(200);

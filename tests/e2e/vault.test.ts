@@ -201,7 +201,7 @@ describe('keys are had by', () => {
       await page.goto(`${CONTENT}/app.html?again`);
       expect(await shown(page)).toEqual(['App', false]);
       expect(asked).toEqual(['/-/keys?silent=yes']);
-      // Who wants to read an article is asked to sign in, all the same.
+      // Visitors who want to read an article are asked to sign in, all the same.
       if (page === visitor)
         await visitor.goto(`${CONTENT}/letter.html`).then(() => visitor.waitForSelector('#sign-in'));
       expect(new Set(refused.slice(-2))).toEqual(new Set([page === reader ? 'not-entitled' : 'key-missing']));

@@ -13,7 +13,7 @@ import { visit } from '../support/web-reader-rig.ts';
 
 const HTML = 'text/html; charset=utf-8';
 
-/** As scripts do that take away workers of earlier days; and an embedded page that comes later, and a link. */
+/** Acts as scripts that take away workers of earlier days; has an embedded page that comes later, and a link. */
 const APP = `<script>
   const { serviceWorker: workers } = navigator;
   workers.ready.then((registration) => registration.unregister());

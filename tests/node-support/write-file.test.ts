@@ -76,7 +76,7 @@ it('what another user reads has its mode set, whatever the umask', () => {
     expect(new Set(shared.filter((line) => line.endsWith(last)).map((line) => line.slice(0, 3)))).toEqual(
       new Set(umasks),
     );
-  // Only an umask that says so lets the group add to a directory.
+  // Groups add to a directory only where the umask says so.
   expect(shared.filter((line) => !/^... (?:d755|-644) |^000 d775 /.test(line))).toEqual([]);
   expect(lines.filter((line) => /\.(?:keys|db)$/.test(line) && !line.includes(' -600 '))).toEqual([]);
 });

@@ -11,7 +11,7 @@ export const ISOLATED = [
   { path: '/isolated.js', content: 'postMessage(crossOriginIsolated)', mediaType: 'text/javascript', headers },
 ] satisfies TestDocument[];
 
-/** What isolation there is, and whether frames show documents and refusals. */
+/** Tells what isolation there is, and whether frames show documents and refusals. */
 export function isolationOf(page: Page) {
   return page.evaluate(async () => {
     const titleOf = (src: string) =>

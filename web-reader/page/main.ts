@@ -96,7 +96,7 @@ async function replace(old: Embedding): Promise<void> {
 function save(target: EventTarget): boolean {
   const { href, pathname, download } = target as HTMLAnchorElement;
   if (!(target as Element).matches?.('[download]') || !`${href}`.startsWith(HERE)) return false;
-  // Of its own, for the page is not left: several can be saved at once.
+  // Frame of its own, for the page is not left: several can be saved at once.
   const frame = document.createElement('iframe');
   frame.hidden = true;
   frame.referrerPolicy = 'same-origin'; // whatever the page has

@@ -5,7 +5,7 @@ import { KeyError } from '../../core/keys/errors.ts';
 import { restorePair } from '../pair.ts';
 import { handleOf, NOBODY, type OriginStore, STATE } from '../store.ts';
 
-/** What came with the form, both in base64url. */
+/** Fields that came with the form, both in base64url. */
 export interface Arrival {
   readonly sealed: string;
   /** Public key that the bounce began with. */

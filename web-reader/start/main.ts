@@ -12,7 +12,7 @@ import { type Arrival, acceptKeys } from './arrival.ts';
 import { removeEverything } from './leave.ts';
 
 const WORKER = '/-/worker.js';
-/** In the session of a window: when keys arrived that did not open, and for how long that counts. */
+/** Name in the session of a window: when keys arrived that did not open, and for how long that counts. */
 const REFUSED = 'wispr-refused';
 const REFUSED_COUNTS_FOR = 60_000;
 /** A window that comes back here so often in that time, with no page of the worker's between, has one that does not answer. */
@@ -101,7 +101,7 @@ function giveUp(): void {
   lead('#other', readHere());
 }
 
-/** Without the worker, the next attempt begins again, and the server's decrypted pages can be reached. */
+/** Leads on without the worker: the next attempt begins again, and the server's decrypted pages can be reached. */
 function lead(selector: string, to: string): void {
   const link = document.querySelector<HTMLAnchorElement>(selector);
   if (!link) return;

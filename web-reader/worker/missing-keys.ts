@@ -24,12 +24,12 @@ const PAGE_PATIENCE = 500;
 /** The longest wait for the vault, before a page that is on show is led there. */
 const VAULT_PATIENCE = 5_000;
 
-/** What a request of a page says of the window that it is for. */
+/** Facts of a page's request about the window that it is for. */
 export type PageRequest = Pick<Request, 'referrer'> & { readonly clientId: string };
 
 export class MissingKeys {
   readonly #store: OriginStore;
-  /** By window, what its page waits for. */
+  /** Sets that a page waits for, by its window. */
   readonly #leading = new Map<string, { readonly sets: Set<KeyId>; readonly left: Promise<void> }>();
   #fetching: Promise<boolean> | undefined;
 

@@ -19,7 +19,7 @@ const OFFLINE: Refusal = { title: 'You are offline', lead: 'This page is not sav
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/** What is shown instead of a document. What pages load gets no body: a script that looks at no status would take it for data. @param target - path and query of what was asked for */
+/** Makes what is shown instead of a document. What pages load gets no body: a script that looks at no status would take it for data. @param target - path and query of what was asked for */
 export function refusalFor(error: CodedError, request: Request, target: string, look: RefusalLook): Response {
   const known = refusalOf(error) ?? TEXTS[error.code] ?? DAMAGED;
   const refusal = known === NOT_LOADED && !navigator.onLine ? OFFLINE : known;

@@ -10,7 +10,7 @@ export interface WorkerWindow {
 }
 
 export interface FetchEvent extends Event {
-  /** Of the page, frame or worker that asks; empty for a window that is opened. */
+  /** Id of the page, frame or worker that asks; empty for a window that is opened. */
   readonly clientId: string;
   readonly request: Request;
   respondWith(response: Promise<Response>): void;

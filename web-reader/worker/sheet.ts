@@ -48,7 +48,7 @@ function permitFront(policy: string): string {
 
 /** Byte order marks of UTF-16. */
 const WIDE = /^(?:\xff\xfe|\xfe\xff)/;
-/** What stands before the first tag. A script in front of a doctype would have browsers show the page as one of last century. */
+/** Text before the first tag. A script in front of a doctype would have browsers show the page as one of last century. */
 const BEGINNING = /^(?:\xef\xbb\xbf)?(?:\s|<!--(?:-?>|[\s\S]*?-->)|<[?!][^->][^>]*>)*/;
 
 /** Adds text to a page: in front of its first tag, which is in the first piece, and behind its end. */

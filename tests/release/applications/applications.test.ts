@@ -14,7 +14,7 @@ const cleanUp = new CleanUp();
 const seen: Seen[] = [];
 let browser: Browser;
 let ways: Awaited<ReturnType<typeof openWays>>;
-/** One for each way, for all applications that leave it as it was. */
+/** Pages, one for each way, for all applications that leave it as it was. */
 let shared: BrowserContext[];
 beforeAll(async () => {
   browser = await launchChromium('--use-angle=swiftshader', '--enable-unsafe-swiftshader');

@@ -15,14 +15,14 @@ import {
 } from './drives.ts';
 
 export interface Application {
-  /** Its page, which leaves a result by itself; or what is done with it. */
+  /** Page, which leaves a result by itself; or what is done with it. */
   readonly page: string | Drive;
   /** The row of the table. */
   readonly kind: string;
-  /** Its name, and the package whose version stands beside it. */
+  /** Name, and the package whose version stands beside it. */
   readonly name: string;
   readonly package?: string;
-  /** In a browser of its own, which it may leave unfit for others. */
+  /** Runs in a browser of its own, which it may leave unfit for others. */
   readonly apart?: boolean;
 }
 
@@ -34,7 +34,7 @@ const versions = new Map([
   ...[...requirements].map(([, name = '', version = '']) => [name, version] as const),
 ]);
 
-/** With the version behind the first words, if one is pinned. */
+/** Puts the version behind the first words, if one is pinned. */
 export function titleOf({ name, package: of = name }: Application): string {
   const version = versions.get(of);
   return version === undefined ? name : name.replace(/(?= with | in | \(|$)/, ` ${version}`);

@@ -1,4 +1,4 @@
-/** What a reader does with applications whose pages are not ours, and what they show then. Each begins with an empty page. */
+/** Acts of a reader with applications whose pages are not ours, and what they show then. Each begins with an empty page. */
 import { stat } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 
@@ -72,7 +72,7 @@ export const jupyterBook: Drive = async (page, at) => {
   return [title, await textOf(page, '#search-results li a')];
 };
 
-/** It ends service workers of other versions of itself. */
+/** Ends service workers of other versions of itself. */
 export const jupyterLite: Drive = async (page, at) => {
   await page.goto(`${at}/jupyterlite/lab/index.html`);
   await page.waitForSelector('.jp-Launcher');

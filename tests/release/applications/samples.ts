@@ -1,4 +1,4 @@
-/** What the applications work on: films, sound, pictures, maps, tables, a book, a disk; all made here. */
+/** Samples that the applications work on: films, sound, pictures, maps, tables, a book, a disk; all made here. */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { cp, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -145,7 +145,7 @@ function bookOf(pages: number): Buffer {
   return Buffer.concat([...parts, Buffer.from(head + lines.join('') + trailer)]);
 }
 
-/** Of 64 MiB. Its boot sector reads the last one by the BIOS, and writes to the serial line what is in it. */
+/** Makes a disk of 64 MiB. Its boot sector reads the last one by the BIOS, and writes to the serial line what is in it. */
 function disk(): Buffer {
   const bytes = Buffer.alloc(64 * 1024 * 1024);
   const read = [0x31, 0xc0, 0x8e, 0xd8, 0x8e, 0xc0, 0xbe, 0x20, 0x7c, 0xb4, 0x42, 0xcd, 0x13, 0xbe, 0x00, 0x80];
@@ -192,7 +192,7 @@ function searchIndex(): string {
   );
 }
 
-/** The same four numbers in both versions of Zarr; the older one has its heads in hidden files. */
+/** Holds the same four numbers in both versions of Zarr; the older one has its heads in hidden files. */
 async function writeArrays(data: string): Promise<void> {
   const numbers = Buffer.from(new Int32Array([3, 1, 4, 1]).buffer);
   const [v2, v3] = [join(data, 'height.v2'), join(data, 'height.v3')];

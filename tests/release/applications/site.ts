@@ -1,4 +1,4 @@
-/** One site with every application: their pages, of `tests/applications`, beside the packages as their makers publish them, and samples to work on. */
+/** Site with every application: their pages, of `tests/applications`, beside the packages as their makers publish them, and samples to work on. */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -11,7 +11,7 @@ const SOURCES = join(ROOT, 'tests/applications');
 const INSTALLED = join(ROOT, '.cache/applications');
 const PACKAGES = join(INSTALLED, 'node_modules');
 
-/** What pages load beside their scripts: a folder below `/vendor`, and files that go there. */
+/** Files that pages load beside their scripts: a folder below `/vendor`, and files that go there. */
 const VENDOR: Readonly<Record<string, readonly string[]>> = {
   duckdb: ['duckdb-browser-eh.worker.js', 'duckdb-eh.wasm'].map((name) => `@duckdb/duckdb-wasm/dist/${name}`),
   emulators: ['emulators.js', 'wdosbox.js', 'wdosbox.wasm', 'wlibzip.js', 'wlibzip.wasm'].map(

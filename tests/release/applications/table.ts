@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { ROOT } from '../../support/programs.ts';
 
 export interface Seen {
-  /** Of the row. */
+  /** Name of the row. */
   readonly kind: string;
   readonly name: string;
-  /** What each way but the first showed: `yes`, or why not. */
+  /** Results of each way but the first: `yes`, or why not. */
   readonly cells: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** One site in four ways: as plain files, in the Reader's gateway, in the in-browser reader, and without a key server. */
+/** Site in four ways: as plain files, in the Reader's gateway, in the in-browser reader, and without a key server. */
 
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -28,7 +28,7 @@ interface OpenWay {
 const PASSPHRASE = 'correct horse battery staple';
 const ISOLATED = { 'Cross-Origin-Embedder-Policy': 'require-corp' };
 
-/** What an application may need, as docs/configuration.md has it. */
+/** Settings that an application may need, as docs/configuration.md has it. */
 const settingsOf = (source: string): SiteSettings => ({
   ...{ site: 'applications.example', name: 'Applications', source, public: ['pwa/*.js'] },
   ...{ include: ['**/.zarray'], headers: [{ path: '**', set: ISOLATED }] },

@@ -17,7 +17,7 @@ import { runWispr } from '../../support/wispr.ts';
 export interface Generator {
   /** The folder of its source below `tests/generators`, and of what is installed for it below `.cache/generators`. */
   readonly folder: string;
-  /** What builds the site: programs of the folder, or of the system. */
+  /** Programs that build the site: of the folder, or of the system. */
   readonly build: string;
   /** Where it writes, as `wispr init` is to find out. */
   readonly source: string;
