@@ -133,22 +133,22 @@ export async function openStore(): Promise<OriginStore> {
       find: (id) => within<StoredKey | undefined>('keys', 'readonly', (rows) => rows.get(id)),
     },
     pending: {
+      // By names that begin with the time: browsers are slow to read keys that they keep, or cannot.
       put: (publicKey, bounce) =>
         within<undefined>('pending', 'readwrite', (rows) => {
-          rows.put(bounce, publicKey);
-          const cursor = rows.openCursor();
-          cursor.onsuccess = () => {
-            const at = cursor.result;
-            if (!(Date.now() - at?.value?.begun < BOUNCE_LIFETIME)) at?.delete();
-            at?.continue();
-          };
+          rows.delete(IDBKeyRange.upperBound(String(bounce.begun - BOUNCE_LIFETIME)));
+          rows.put(bounce, `${bounce.begun} ${publicKey}`);
         }),
-      consume: (publicKey) =>
-        within<PendingBounce | undefined>('pending', 'readwrite', (rows) => {
-          const request = rows.get(publicKey);
-          rows.delete(publicKey);
+      consume: async (publicKey) => {
+        const names = (await within('pending', 'readonly', (rows) => rows.getAllKeys())) ?? [];
+        const name = names.find((each) => String(each).endsWith(` ${publicKey}`));
+        if (name === undefined) return undefined;
+        return within<PendingBounce | undefined>('pending', 'readwrite', (rows) => {
+          const request = rows.get(name);
+          rows.delete(name);
           return request;
-        }),
+        });
+      },
     },
     asked: {
       put: (set, asked) => within<undefined>('state', 'readwrite', (rows) => void rows.put(asked, ASKED + set)),

@@ -19,6 +19,8 @@ const PAGE_COUNTS_FOR = 3_600_000;
 const WAITED_FOR = 300_000;
 /** Milliseconds in which what a page loads is gathered, to be asked for at once. */
 const GATHERING = 50;
+/** Times that the window of a page is looked for. */
+const LOOKS = 10;
 /** The longest wait for a page to say where it is: one without scripts never does. */
 const PAGE_PATIENCE = 500;
 /** The longest wait for the vault, before a page that is on show is led there. */
@@ -58,7 +60,12 @@ export class MissingKeys {
     if (!isDue(await asked.find(NOBODY), WAITED_FOR, 0)) return;
     const { keys } = scope.wisprSite;
     if (keys) return void (await this.#fetchFile(set));
-    const window = await windowOf(request);
+    let window: WorkerWindow | undefined;
+    // WebKit lists a window late, and that which it was before.
+    for (let times = 0; !window && times < LOOKS; times++) {
+      await new Promise((resolve) => setTimeout(resolve, GATHERING));
+      window = await windowOf(request);
+    }
     if (!window) return;
     const waiting = this.#leading.get(window.id);
     if (waiting) {
@@ -72,7 +79,6 @@ export class MissingKeys {
   }
 
   async #lead(window: WorkerWindow, sets: ReadonlySet<KeyId>): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, GATHERING));
     const { reading = '' } = scope.wisprSite;
     if (!(await isReachable())) return;
     const place = await placeOf(window);
