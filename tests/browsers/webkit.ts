@@ -12,6 +12,7 @@ import type { BrowserSettings, BrowserUnderTest } from './driver.ts';
 const [DISPLAY, DRIVER, BROWSER] = ['Xvfb', 'WebKitWebDriver', '/usr/lib/*/webkit2gtk-4.1/MiniBrowser'];
 
 const PATIENCE = 10_000;
+const SCRIPT_PATIENCE = 5_000;
 
 /** A MiniBrowser as WebDriver starts it: its storage is in memory, and goes with it. */
 export async function startWebkit({ proxy, downloads, withoutWorkers }: BrowserSettings): Promise<BrowserUnderTest> {
@@ -35,7 +36,8 @@ function capabilities(args: readonly string[]): Capabilities {
     browserName: 'MiniBrowser',
     // Its own waiting for pages does not end where one is left before it is there, as on the way to the vault and back.
     pageLoadStrategy: 'none',
-    timeouts: { script: PATIENCE },
+    // A script that is sent while a page is left may never be answered: what polls has to ask again.
+    timeouts: { script: SCRIPT_PATIENCE },
     acceptInsecureCerts: true,
     'webkitgtk:browserOptions': { binary: globSync(BROWSER)[0], args: ['--automation', ...args] },
   });
