@@ -28,10 +28,10 @@ export interface OriginStore {
     put(publicKey: string, bounce: PendingBounce): Promise<void>;
     consume(publicKey: string): Promise<PendingBounce | undefined>;
   };
-  /** Outcomes of asking for the key of a set, by the id of the set; by {@link NOBODY}, since when nobody is signed in. */
+  /** Outcomes of asking for the key of a set, by the id of the set. */
   readonly asked: {
-    put(set: string, asked: Asked): Promise<void>;
-    find(set: string): Promise<Asked | undefined>;
+    put(set: KeyId, asked: Asked): Promise<void>;
+    find(set: KeyId): Promise<Asked | undefined>;
   };
   /** Trusted metadata, and what {@link STATE} names. Values are what structured cloning takes. */
   readonly state: {
@@ -61,9 +61,6 @@ export interface Asked {
   readonly reason?: string | undefined;
 }
 
-/** Stands for a set in {@link OriginStore.asked}. */
-export const NOBODY = 'nobody';
-
 /** Names in {@link OriginStore.state}. */
 export const STATE = {
   /** Origins of the content hosts, as `/-/site.json` said last. */
@@ -77,6 +74,8 @@ export const STATE = {
   /** When a newer publication was last looked for, and when a page last said that there was none; in milliseconds since 1970. */
   checked: 'checked',
   noticed: 'noticed',
+  /** When a bounce found that nobody is signed in; in milliseconds since 1970, 0 if the last one found somebody. */
+  nobody: 'nobody',
   /** Issues that are kept on purpose: worker/issues.ts. */
   issues: 'issues',
 } as const;
@@ -133,7 +132,7 @@ export async function openStore(): Promise<OriginStore> {
       find: (id) => within<StoredKey | undefined>('keys', 'readonly', (rows) => rows.get(id)),
     },
     pending: {
-      // By names that begin with the time: browsers are slow to read keys that they keep, or cannot.
+      // Names begin with the time, so that no row has to be read: browsers are slow to read keys that they keep.
       put: (publicKey, bounce) =>
         within<undefined>('pending', 'readwrite', (rows) => {
           rows.delete(IDBKeyRange.upperBound(String(bounce.begun - BOUNCE_LIFETIME)));

@@ -44,14 +44,23 @@ export function removeTemporaryFiles(directory: string): void {
 export function openNew(file: string, mode: number): number {
   const descriptor = openSync(file, 'wx', mode);
   try {
-    if ((fstatSync(descriptor).mode & 0o777) !== mode) fchmodSync(descriptor, mode);
+    setMode(descriptor, mode);
   } catch (error) {
-    if (systemCode(error) === 'EPERM') return descriptor; // a file system that has no permissions
     closeSync(descriptor);
     rmSync(file, { force: true });
     throw error;
   }
   return descriptor;
+}
+
+/** Undoes what the umask took. */
+function setMode(descriptor: number, mode: number): void {
+  if ((fstatSync(descriptor).mode & 0o777) === mode) return;
+  try {
+    fchmodSync(descriptor, mode);
+  } catch (error) {
+    if (systemCode(error) !== 'EPERM') throw error; // a file system that has no permissions
+  }
 }
 
 /**
@@ -66,8 +75,8 @@ export async function writeFileAtomic(
   { mode = 0o600, durable = true }: { readonly mode?: number; readonly durable?: boolean } = {},
 ): Promise<void> {
   const write = async (temporary: string) => {
-    closeSync(openNew(temporary, mode));
-    await using handle = await open(temporary, 'r+');
+    await using handle = await open(temporary, 'wx', mode);
+    setMode(handle.fd, mode);
     await handle.writeFile(content);
     if (durable) await handle.sync();
   };

@@ -22,8 +22,9 @@ import { linkedSite, readDocuments, type SiteData } from './batches.ts';
 import { checkFallbackPage, type OwnWord } from './content-check.ts';
 import { CopyCheck } from './copies.ts';
 import { oddityOf, SectionsCount, SetsCount } from './counts.ts';
+import type { CheckKind } from './kinds.ts';
 import { LinkCheck } from './links.ts';
-import { type CheckKind, type CheckReport, type FindingGroups, Findings } from './report.ts';
+import { type CheckReport, type FindingGroups, Findings } from './report.ts';
 
 /** What is checked: the site of a `wispr.json`, or a site that has none yet, with the defaults. */
 export type CheckedSite = { readonly configurationFile: string } | { readonly directory: string };

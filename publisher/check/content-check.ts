@@ -1,8 +1,10 @@
 /** Looks into pages, style sheets and scripts. */
+
+import { decodePage, encodingOf } from '../site/encoding.ts';
 import { saysNoindex } from '../site/machine-words.ts';
 import { isPage, isXmlPage } from '../site/media-type.ts';
 import { namedBy } from '../site/named.ts';
-import { decodePage, encodingOf, readPage } from '../site/page.ts';
+import { readPage } from '../site/page.ts';
 import { problemOfPageSet } from '../site/sets.ts';
 import type { SourceFile } from '../site/walk.ts';
 import { PUBLIC } from '../workspace/configuration/names.ts';

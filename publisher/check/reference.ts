@@ -10,7 +10,7 @@ export type Use =
   | 'preview'
   /** Followed by programs, which take it with the site's own host as well. */
   | 'related'
-  /** Whatever scripts do with it. */
+  /** Read by scripts, whatever they do with it. */
   | 'data';
 
 export interface Reference {

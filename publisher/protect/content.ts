@@ -82,7 +82,7 @@ export function plainMetadata(options: ContentOptions): Metadata {
 }
 
 function isCoded({ source, compress }: ContentOptions): boolean {
-  return compress && isInGzip(source.path) && readStart(source, 2).equals(GZIP_START);
+  return compress && isInGzip(source.path) && Buffer.compare(readStart(source, 2), GZIP_START) === 0;
 }
 
 /** The length after compression has to be known before the first block is made: so a large text is compressed twice, and not kept. */

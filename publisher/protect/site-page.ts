@@ -5,7 +5,7 @@ import { problemOfPageSet } from '../site/sets.ts';
 import type { SourceFile } from '../site/walk.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import type { Task } from '../workspace/index/schema.ts';
-import { SourceReader } from './source-reader.ts';
+import { readStart } from './source-reader.ts';
 
 /** Bytes of a page that are looked at for its set and teaser. */
 const PAGE_LENGTH = 8 * 1024 * 1024;
@@ -25,18 +25,11 @@ export interface PageFacts extends Pick<Task, 'pageSet' | 'teaser'> {
 export function readPageFacts(source: SourceFile, configuration: Configuration): PageFacts {
   const mediaType = mediaTypeOf(source.path);
   if (!canNameSet(mediaType)) return { pageSet: undefined, teaser: undefined, named: [] };
-  const page = readPage(readStart(source), { xml: isXmlPage(mediaType), cut: source.size > PAGE_LENGTH });
+  const page = readPage(readStart(source, PAGE_LENGTH), { xml: isXmlPage(mediaType), cut: source.size > PAGE_LENGTH });
   const problem = page.problem ?? problemOfPageSet(page.set);
   if (!isPage(mediaType)) return { problem, pageSet: page.set, teaser: undefined, named: [] };
   const named = namedBy(source.path, page.teaser, configuration);
   return { problem, pageSet: page.set, teaser: encodeTeaser(page.teaser, named), named };
-}
-
-function readStart(source: SourceFile): Uint8Array {
-  using reader = new SourceReader(source);
-  const start = reader.readAt(0, Buffer.allocUnsafe(Math.min(source.size, PAGE_LENGTH)));
-  reader.checkUnchanged();
-  return start;
 }
 
 /**

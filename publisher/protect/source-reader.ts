@@ -71,11 +71,11 @@ export function readWhole(source: SourceFile, memory: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** The first bytes of a file; fewer, if it has no more. @throws PublishError `source-refused` */
-export function readStart(source: SourceFile, length: number): Buffer {
+/** Reads the first bytes of a file; fewer, if it has no more. @throws PublishError `source-refused` */
+export function readStart(source: SourceFile, length: number): Uint8Array {
   using reader = new SourceReader(source);
-  const start = Buffer.alloc(Math.min(length, source.size));
-  reader.readAt(0, start);
+  const start = reader.readAt(0, Buffer.allocUnsafe(Math.min(length, source.size)));
+  reader.checkUnchanged();
   return start;
 }
 

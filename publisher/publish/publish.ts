@@ -232,7 +232,11 @@ async function prune(
   const { since, before } = replacedTimes(replacing);
   const known = new Map<number, number>(JSON.parse(index.fact('replaced') ?? '[]'));
   const seen = new Map<number, number>();
-  const replacedAt = (version: number) => seen.set(version, known.get(version) ?? since).get(version) ?? since;
+  const replacedAt = (version: number) => {
+    const at = known.get(version) ?? since;
+    seen.set(version, at);
+    return at;
+  };
   const done = new Map<Target, Pruned>();
   const work = async (target: Target) => {
     const { named } = plans.get(target) as Uploaded;

@@ -1,9 +1,9 @@
 /** What a page says about itself: its set, and what its author shows to people who cannot read it yet. */
-import { isUtf8 } from 'node:buffer';
 import { Parser } from 'htmlparser2';
+import { decodePage } from './encoding.ts';
 import { addDirectives, addMachineLink, isCrawler, isRepeatedMeta, type MachineLink } from './machine-words.ts';
 import { isFeed } from './media-type.ts';
-import { firstSentence, shorten } from './shorten.ts';
+import { collapse, RepeatedText } from './repeated-text.ts';
 import { describingData, parseStructured, type StructuredData } from './structured-data.ts';
 
 /** The part of a page that its fallback page shows. */
@@ -54,10 +54,6 @@ export const OPEN_GRAPH = [
   ...['twitter:card', 'twitter:title', 'twitter:description', 'twitter:image', 'twitter:image:alt'],
   ...['twitter:site', 'twitter:creator'],
 ];
-/** The properties among them, and those of structured data, that can be sentences. All others but addresses are names. */
-const DESCRIPTION_OF = /^(?:description|(?:og|twitter):(?:description|image:alt))$/;
-const ADDRESS = /:(?:url|image)$/;
-
 /** Feeds of one page that count. */
 const MAXIMUM_FEEDS = 8;
 
@@ -73,13 +69,7 @@ const STRUCTURED = { read: 100_000, kept: 4000 };
 /** Names of further `<meta>` for machines that count. */
 const MAXIMUM_METAS = 16;
 
-/** Characters of a name that is shown as it is: it may have dots in it, and stand in the text. */
-const NAME = 80;
-
-/** Characters of a description; of a longer one, the first sentence is left. */
-const DESCRIPTION = 200;
-
-/** Characters of the body in which a description is looked for. */
+/** Characters of the body in which descriptions are looked for. */
 const SEARCHED = 20_000;
 
 // Where one of these begins or ends inside an excerpt, a paragraph ends.
@@ -183,32 +173,21 @@ class PageHandler {
   }
 
   page(): Page {
+    const repeated = new RepeatedText(this.#title, this.#text);
     const teaser = {
       ...this.#facts,
-      author: this.#shown(this.#facts.author, 'author'),
+      author: repeated.shown(this.#facts.author, 'author'),
       title: collapse(this.#title),
-      description: this.#opening(this.#facts.description),
-      openGraph: this.#allShown(this.#openGraph),
+      description: repeated.shown(this.#facts.description, 'description'),
+      openGraph: repeated.allShown(this.#openGraph),
       excerpt: this.#excerpt.map(collapse).filter((paragraph) => paragraph !== ''),
       feeds: this.#feeds,
       robots: this.#robots,
-      meta: this.#allShown(this.#metas),
+      meta: repeated.allShown(this.#metas),
       links: this.#links,
-      structured: this.#describingData(),
+      structured: this.#describingData(repeated),
     };
     return { teaser, set: this.#sets[0], problem: this.#problem() };
-  }
-
-  #allShown(texts: ReadonlyMap<string, string>): Map<string, string> {
-    return new Map(Array.from(texts, ([name, text]) => [name, this.#shown(text, name)]));
-  }
-
-  /** Shortens a text that describes the page to what everybody may see: of the page's own, at most a name, the title, or a sentence. */
-  #shown(given: string, name: string): string {
-    const text = collapse(given);
-    if (DESCRIPTION_OF.test(name)) return this.#opening(text);
-    const isName = ADDRESS.test(name) || text.length <= NAME || collapse(this.#title).includes(text);
-    return isName || (text.length <= DESCRIPTION && !this.#says(text)) ? text : shorten(text, NAME);
   }
 
   #addStructured(text: string): void {
@@ -217,25 +196,11 @@ class PageHandler {
   }
 
   /** The first block that describes the page. */
-  #describingData(): StructuredData {
+  #describingData(repeated: RepeatedText): StructuredData {
     const found = this.#structured.map((text) =>
-      describingData(parseStructured(text), (each, name) => this.#shown(each, name)),
+      describingData(parseStructured(text), (each, name) => repeated.shown(each, name)),
     );
     return found.find((data) => '@type' in data && JSON.stringify(data).length <= STRUCTURED.kept) ?? {};
-  }
-
-  /** What everybody may see of a description: where it is long, or the page's own text, only the first sentence. */
-  #opening(description: string): string {
-    const first = firstSentence(description);
-    const isLong = description.length > DESCRIPTION;
-    if (!isLong && (first === description || !this.#says(description))) return description;
-    return shorten(first, DESCRIPTION);
-  }
-
-  /** Whether the body has this text, however it is spaced and divided; an ellipsis may end it. */
-  #says(description: string): boolean {
-    const bare = withoutSpace(description.replace(/\s*(?:\[?(?:…|\.{3})\]?)$/, ''));
-    return withoutSpace(this.#text).includes(bare);
   }
 
   #problem(): string | undefined {
@@ -287,27 +252,6 @@ class PageHandler {
   }
 }
 
-/** The text of a page: by its byte order mark, as UTF-8 where it is, else by what its first kilobyte says, else windows-1252. */
-export function decodePage(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder(encodingOf(bytes) ?? GUESSED).decode(bytes);
-  } catch {
-    return new TextDecoder(GUESSED).decode(bytes);
-  }
-}
-
-/** What browsers take a page for that neither says nor shows its encoding. */
-const GUESSED = 'windows-1252';
-
-/** The encoding of a page, as far as its bytes say it. */
-export function encodingOf(bytes: Uint8Array): string | undefined {
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
-  if (isUtf8(bytes)) return 'utf-8';
-  const start = Buffer.from(bytes.subarray(0, 1024)).toString('latin1');
-  return /<meta[^>]+charset\s*=\s*["']?([A-Za-z0-9_:.-]+)/i.exec(start)?.[1];
-}
-
 /** In XML, elements can have a prefix; in HTML, no element that is known here has one. */
 function localNameOf(name: string): string {
   return name.slice(name.indexOf(':') + 1);
@@ -315,12 +259,4 @@ function localNameOf(name: string): string {
 
 function keep(text: string): string {
   return text.length > KEPT ? text.slice(0, KEPT).toWellFormed() : text;
-}
-
-function collapse(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
-}
-
-function withoutSpace(text: string): string {
-  return text.replace(/\s+/g, '');
 }

@@ -112,7 +112,7 @@ describe('a subscriber', () => {
     expect(await readableBy('dora')).toEqual(['photos']);
   });
 
-  it('of another system has what it told last, in whichever order it comes', async () => {
+  it('a subscription of another system has what it told last, in whichever order it comes', async () => {
     const { database } = rig.server.state;
     await rig.invite({ name: 'emil', sets: ['none'] });
     const id = await rig.idOf('emil');
@@ -130,7 +130,7 @@ describe('a subscriber', () => {
     expect(await readableBy('emil')).toEqual([TODAYS, TOMORROWS]);
   });
 
-  it('of another system stays without what was ended here, whatever is told of it later', async () => {
+  it('a subscription of another system stays without what was ended here, whatever is told of it later', async () => {
     const { database } = rig.server.state;
     await rig.invite({ name: 'gina', sets: ['none'] });
     const id = await rig.idOf('gina');
@@ -146,7 +146,7 @@ describe('a subscriber', () => {
     ]);
   });
 
-  it('of another system has the same rights in whichever order events come, and none for no time (attack 130)', () => {
+  it('a subscription of another system has the same rights in whichever order events come, and none for no time (attack 130)', () => {
     const small = fc.integer({ min: 0, max: 4 });
     const telling: fc.Arbitrary<Telling> = fc.record({
       at: small,

@@ -43,7 +43,7 @@ describe('the key server confirms its publication every hour', () => {
     expect(the.pushed()).toEqual(await the.served());
   });
 
-  it('and says where other users, a web server among them, are kept from it', async () => {
+  it('tells where other users, a web server among them, are kept from a pushed timestamp', async () => {
     chmodSync(the.site, 0o755);
     await the.publish(7);
     expect(the.rig.log()).not.toContain(`"closedAt":"${the.site}`);

@@ -65,7 +65,7 @@ it('temporary files are known by their names, and removed', () => {
   expect(readdirSync(directory)).toEqual(['file']);
 });
 
-it('what another user reads has its mode set, whatever the umask', () => {
+it('sets the modes of what another user reads, whatever the umask', () => {
   const program = join(import.meta.dirname, '../support/under-umask.ts');
   const umasks = ['000', '022', '027', '077'];
   const lines = execFileSync(process.execPath, [program, ...umasks], { encoding: 'utf8' })

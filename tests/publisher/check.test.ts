@@ -248,7 +248,7 @@ describe('a finding', () => {
     ]);
   });
 
-  it('of what is hidden or packed names it, unless nobody means it or the configuration includes it', async () => {
+  it('names what is hidden or packed, unless nobody means it or the configuration includes it', async () => {
     const report = await check(
       {
         'a.zarr/.zarray': '{}',

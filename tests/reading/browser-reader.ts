@@ -78,7 +78,7 @@ async function profileOf(rig: WebReaderRig, kept = '/'): Promise<Profile> {
   }
   const page = await readerWith(rig, 'day-1');
   const answered = { at: Date.now(), isAnswered: true };
-  await putState(page, 'asked nobody', answered); // no page that asks is led away
+  await putState(page, 'nobody', answered.at); // no page that asks is led away
   await putState(page, `asked ${setOf(rig.publisher, 'day-2').id}`, { ...answered, reason: 'not-entitled' });
   await fetchIn(page, kept, {});
   return { page, window: await page.context().newPage() };

@@ -6,6 +6,7 @@ import type { DocumentKeys } from '../../core/keys/document-keys.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { ROOT_WORKER } from '../../core/site/path.ts';
 import { atMost } from '../../reading/at-most.ts';
+import { installWorker } from '../install-worker.ts';
 import { fetchKeys, isStoredInvitation, type StoredInvitation, storeKeys } from '../key-file.ts';
 import { loadScript } from '../load-script.ts';
 import { type OriginStore, openStore, STATE } from '../store.ts';
@@ -44,7 +45,9 @@ async function open(store: OriginStore, { invitation, askAgain }: InvitationAtte
     if (keys === undefined) return open(store, await askAgain());
     if (await isToKeep(store, invitation, keys)) await store.state.put(STATE.invitation, invitation);
     await storeKeys(store, keys, fragment.sets);
-    await installWorker();
+    const installing = installWorker(ROOT_WORKER);
+    if (await atMost(PATIENCE, installing)) throw new TypeError('the worker does not start');
+    await installing; // which may have failed
     location.replace(fragment.to);
   } catch (error) {
     console.error(error);
@@ -102,19 +105,6 @@ async function isToKeep(store: OriginStore, { name }: StoredInvitation, { keys }
   if (!isStoredInvitation(kept) || kept.name === name) return true;
   const known = await Promise.all(keys.map(({ id }) => store.keys.find(id)));
   return known.includes(undefined) || (await fetchKeys(kept, context).catch(() => undefined)) === undefined;
-}
-
-/** Workers that the site had before go: they would answer in this one's place. @throws TypeError, DOMException, where it cannot be */
-async function installWorker(): Promise<void> {
-  const { serviceWorker: workers } = navigator;
-  for (const each of await workers.getRegistrations()) if (each.scope !== `${origin}/`) await each.unregister();
-  const registration = await workers.register(ROOT_WORKER, { scope: '/', updateViaCache: 'none' });
-  const starting = new Promise<void>((resolve) => {
-    const look = () => registration.active?.scriptURL.endsWith(ROOT_WORKER) && resolve();
-    (registration.installing ?? registration.waiting)?.addEventListener('statechange', look);
-    look();
-  });
-  if (await atMost(PATIENCE, starting)) throw new TypeError('the worker does not start');
 }
 
 /** Windows inside other programs often have no workers either. */

@@ -3,7 +3,7 @@ import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { openDocumentKeys } from '../../core/keys/document-keys.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { restorePair } from '../pair.ts';
-import { handleOf, NOBODY, type OriginStore, STATE } from '../store.ts';
+import { handleOf, type OriginStore, STATE } from '../store.ts';
 
 /** Fields that came with the form, both in base64url. */
 export interface Arrival {
@@ -33,6 +33,6 @@ export async function acceptKeys(store: OriginStore, { sealed, key }: Arrival, c
   const answer = { at: Date.now(), isAnswered: true, isSilent };
   for (const set of sets)
     await store.asked.put(set, { ...answer, reason: refused.find(({ id }) => id === set)?.reason });
-  await store.asked.put(NOBODY, { ...answer, isAnswered: keys.length + refused.length === 0 });
+  await store.state.put(STATE.nobody, keys.length + refused.length === 0 ? answer.at : 0);
   if (newest) await store.state.put(STATE.pair, newest);
 }

@@ -6,6 +6,7 @@
 import { KeyError } from '../../core/keys/errors.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
+import { installWorker } from '../install-worker.ts';
 import { RELOADED } from '../names.ts';
 import { openStore } from '../store.ts';
 import { type Arrival, acceptKeys } from './arrival.ts';
@@ -41,8 +42,7 @@ async function start(): Promise<void> {
   }
   const isInstalled = (await navigator.serviceWorker?.getRegistration('/')) !== undefined;
   if (!(await isSupported()) || !(isInstalled || (await canAskHosts()))) return location.replace(readHere());
-  await navigator.serviceWorker.register(WORKER, { scope: '/', updateViaCache: 'none' });
-  await navigator.serviceWorker.ready;
+  await installWorker(WORKER);
   if (pathname !== KEYS_PAGE) return loadAgain();
   if (sealed !== undefined) await takeKeys({ sealed, key });
   location.replace(wanted);

@@ -9,7 +9,7 @@ import { addressOfVault } from '../bounce.ts';
 import { fetchKeys, isStoredInvitation, storeKeys } from '../key-file.ts';
 import { PLACE } from '../names.ts';
 import { storablePair } from '../pair.ts';
-import { type Asked, NOBODY, type OriginStore, STATE } from '../store.ts';
+import { type Asked, type OriginStore, STATE } from '../store.ts';
 import { scope, type WorkerWindow } from './scope.ts';
 import { SITE_FILE } from './site.ts';
 
@@ -55,9 +55,9 @@ export class MissingKeys {
 
   /** Asks for the key of what a page loads. Its window is led to the vault and back, in silence, and loads the page again: the vault is in no frame. */
   async forPage(set: KeyId, request: PageRequest): Promise<void> {
-    const { asked } = this.#store;
+    const { asked, state } = this.#store;
     if (!isDue(await asked.find(set), PAGE_COUNTS_FOR, WAITED_FOR)) return;
-    if (!isDue(await asked.find(NOBODY), WAITED_FOR, 0)) return;
+    if (isWithin(WAITED_FOR, await state.get(STATE.nobody))) return;
     const { keys } = scope.wisprSite;
     if (keys) return void (await this.#fetchFile(set));
     let window: WorkerWindow | undefined;
@@ -130,8 +130,12 @@ function isReachable(): Promise<boolean> {
 }
 
 function isDue(asked: Asked | undefined, answered: number, waited: number): boolean {
-  const since = Date.now() - Number(asked?.at ?? 0);
-  return !(since >= 0 && since < (asked?.isAnswered ? answered : waited));
+  return !isWithin(asked?.isAnswered ? answered : waited, asked?.at);
+}
+
+function isWithin(milliseconds: number, at: unknown): boolean {
+  const since = Date.now() - Number(at ?? 0);
+  return since >= 0 && since < milliseconds;
 }
 
 /**

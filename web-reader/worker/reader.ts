@@ -11,14 +11,14 @@ import { answer, type FoundDocument } from '../../reading/answer.ts';
 import { CONFIRMED_HEADER, confirmedAt } from '../../reading/confirmation.ts';
 import { noticePage, type RefusalLook } from '../../reading/refusal-page.ts';
 import { WebReaderError } from '../errors.ts';
-import { macOf, type OriginStore, openStore, STATE } from '../store.ts';
+import { macOf, type OriginStore, openStore, STATE, type StoredKey } from '../store.ts';
 import { answerDocument } from './answer.ts';
 import { MissingKeys } from './missing-keys.ts';
 import { isOpened } from './opened.ts';
+import { withScripts } from './page-scripts.ts';
 import { pageFor, refusalFor } from './pages.ts';
 import { BrowserPublication, nowInSeconds } from './publication.ts';
 import { scope } from './scope.ts';
-import { withSheet } from './sheet.ts';
 import { type ReadSite, StoredSite } from './site.ts';
 
 /** Milliseconds between two notices. */
@@ -115,7 +115,7 @@ export class WebReader {
       isNoticeDue: () => isNoticeDue(store),
     };
     return answer<Response>(asked, read, {
-      document: async (found) => withSheet(await show(visit, found), request, publication.publication.settings),
+      document: async (found) => withScripts(await show(visit, found), request, publication.publication.settings),
       redirect: (status, location) => redirect(status, location, 'private, no-cache'),
       notice: async (notice) => {
         const page = noticePage(notice, freshness, { site: site.site, target, now: nowInSeconds() });
@@ -158,13 +158,14 @@ async function show(visit: Visit, { path, entry, status }: FoundDocument): Promi
   const { set } = entry;
   const now = past?.time ?? nowInSeconds();
   if (set !== undefined) {
-    if (!past && !(await hasKey(store, set, now))) {
+    let key = await store.keys.find(set);
+    if (!past && !isUsable(key, now)) {
       const asking = await askForKey(set);
       if (asking) return asking;
-      if (!(await hasKey(store, set, now))) await sayWhy(store, set);
+      key = await store.keys.find(set);
+      if (!isUsable(key, now)) await sayWhy(store, set);
     }
-    if (!(await store.keys.find(set)))
-      throw new ObjectError('key-missing', 'there is no key for the set of this document');
+    if (!key) throw new ObjectError('key-missing', 'there is no key for the set of this document');
   }
   const { key: publisherKey } = await publication.publisher();
   const context = { now, findKey: (id: string) => findKey(store, id) };
@@ -180,8 +181,7 @@ async function show(visit: Visit, { path, entry, status }: FoundDocument): Promi
   });
 }
 
-async function hasKey(store: OriginStore, set: KeyId, now: number): Promise<boolean> {
-  const key = await store.keys.find(set);
+function isUsable(key: StoredKey | undefined, now: number): boolean {
   return key !== undefined && key.notBefore <= now && now <= key.notAfter;
 }
 

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { checkSite } from '../../../publisher/check/check-site.ts';
-import type { CheckKind, CheckReport } from '../../../publisher/check/report.ts';
+import type { CheckKind } from '../../../publisher/check/kinds.ts';
+import type { CheckReport } from '../../../publisher/check/report.ts';
 
 const MINUTE = 60_000;
 const folder = await mkdtemp(join(tmpdir(), 'wispr-check-'));

@@ -10,7 +10,7 @@ import { scope } from './scope.ts';
 const PAGE = /^text\/html(?!.*(?:utf-16|2022))/i;
 
 /** @param answer - a document, as it is shown */
-export function withSheet(answer: Response, request: Request, { sheet }: SiteSettings): Response {
+export function withScripts(answer: Response, request: Request, { sheet }: SiteSettings): Response {
   const { status, body } = answer;
   const { origin } = scope.location;
   if (request.mode !== 'navigate' || !body) return answer;

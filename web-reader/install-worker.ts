@@ -1,0 +1,19 @@
+/** Installs the worker of an origin. */
+
+/**
+ * Resolves when the worker is active. Those that the site had before go: they would answer in its place.
+ *
+ * @param script - path, with a file name that no other worker has
+ * @throws TypeError, DOMException, where it cannot be
+ */
+export async function installWorker(script: string): Promise<void> {
+  const { serviceWorker: workers } = navigator;
+  for (const each of await workers.getRegistrations())
+    if (new URL(each.scope).pathname !== '/') await each.unregister();
+  const registration = await workers.register(script, { scope: '/', updateViaCache: 'none' });
+  await new Promise<void>((resolve) => {
+    const look = () => registration.active?.scriptURL.endsWith(script) && resolve();
+    (registration.installing ?? registration.waiting)?.addEventListener('statechange', look);
+    look();
+  });
+}
