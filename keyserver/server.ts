@@ -173,6 +173,7 @@ async function serve(
   });
 
   // Apps.
+  const { firstPage = 'server' } = config.reading.documents;
   const common = (listener: keyof Listeners) => ({
     state,
     log,
@@ -201,6 +202,7 @@ async function serve(
       openid,
       mail: mailer && { mailer, signUp: config.signUp },
       webReader,
+      firstPage,
     }),
     documents: createDocumentsSite({
       ...common('documents'),
@@ -209,6 +211,7 @@ async function serve(
       hosts,
       publications,
       webReader,
+      firstPage,
     }),
   };
   const adminUrl = config.admin && listeners.admin && (await adminOrigin(opened, config.admin, listeners.admin.port));

@@ -8,13 +8,24 @@ import { readProgramFile } from './program-files.ts';
 
 export type WebReaderScript = (typeof SCRIPTS)[number];
 
-const SCRIPTS = ['worker', 'start', 'vault', 'ml-kem', 'page', 'sheet', 'library', 'open', 'password'] as const;
+const SCRIPTS = [
+  'worker',
+  'start',
+  'first',
+  'vault',
+  'ml-kem',
+  'page',
+  'sheet',
+  'library',
+  'open',
+  'password',
+] as const;
 
 /** Scripts that the worker puts into pages: it has their addresses in front. */
 export const SCRIPTS_OF_WORKER = ['library', 'page', 'sheet'] as const;
 
 /** Those at the origin of the documents; the others are at the reading site's own. */
-export const SCRIPTS_WITH_DOCUMENTS: readonly string[] = ['worker', 'start', ...SCRIPTS_OF_WORKER];
+export const SCRIPTS_WITH_DOCUMENTS: readonly string[] = ['worker', 'start', 'first', ...SCRIPTS_OF_WORKER];
 
 /** Those of sites that have no key server. */
 const WITHOUT_KEY_SERVER: readonly string[] = ['open', 'password'];

@@ -10,3 +10,10 @@ export const SAVED_AS = 'wispr-save';
 export const PLACE = 'wispr-place';
 /** Name in the session of a window: `HEIGHT ADDRESS` of a page that is led away, to be shown again as it was. */
 export const SCROLLED = 'wispr-scrolled';
+
+/** Page of a frame behind the first page. */
+export const BEHIND_PAGE = '/-/behind';
+/** Cookie of a browser in which a page has no such frame: the next page is opened by the worker. */
+export const STRICTLY = 'wispr-strictly=yes; path=/; samesite=lax';
+/** Asks the worker for the address at which the vault hands over keys, for a frame. */
+export const KEYS_ADDRESS = 'wispr-keys';

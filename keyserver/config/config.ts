@@ -81,8 +81,9 @@ export function readConfig(file: string): KeyServerConfig {
 
 /** What `--dev` makes of a configuration: loopback without certificates, whatever stands in the file for the public. */
 export function forDevelopment(config: KeyServerConfig): KeyServerConfig {
-  const { inBrowser } = config.reading.documents;
-  const documents = { ...devListener(config.reading.documents), ...(inBrowser !== undefined && { inBrowser }) };
+  const { inBrowser, firstPage } = config.reading.documents;
+  const kept = { ...(inBrowser !== undefined && { inBrowser }), ...(firstPage && { firstPage }) };
+  const documents = { ...devListener(config.reading.documents), ...kept };
   const reading = { ...devListener(config.reading), documents };
   const { httpcrypt } = config;
   const encrypted = httpcrypt && { httpcrypt: { ...httpcrypt, listen: devListen(httpcrypt.listen) } };

@@ -104,8 +104,15 @@ const documents = z
       description:
         'Browsers fetch, check and decrypt documents by themselves. On unless `false`, where all content hosts are `https:`; otherwise the reading site does it for them.',
     }),
+    firstPage: z.enum(['server', 'browser']).optional().meta({
+      description:
+        'Who opens the first page of a browser that reads by itself: `server` (the default), at once, while the in-browser reader is installed; or `browser`, when that is done.',
+    }),
   })
   .meta({ description: 'Where documents are shown.' });
+
+/** Opener of a browser's first page, where documents are read in the browser. */
+export type FirstPage = NonNullable<z.output<typeof documents>['firstPage']>;
 
 const httpcrypt = z.strictObject({
   url: z

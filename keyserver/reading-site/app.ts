@@ -7,6 +7,7 @@ import { READER_INVITATION_URL } from '../../core/site/open-in-reader.ts';
 import { READING_SITE_PAGES } from '../../core/site/path.ts';
 import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import type { SignUpConfig } from '../config/mail.ts';
+import type { FirstPage } from '../config/schema.ts';
 import type { AppOptions } from '../http/app.ts';
 import { FailureCounts } from '../http/failure-counts.ts';
 import type { Mailer } from '../mail/mailer.ts';
@@ -56,11 +57,12 @@ export interface ReadingSiteOptions extends AppOptions {
   readonly openid: OpenIdSignIn | undefined;
   /** The in-browser reader; `undefined`: documents are decrypted by the server. */
   readonly webReader: WebReaderFiles | undefined;
+  readonly firstPage: FirstPage;
 }
 
 /** The reading site's own pages as an Express app, not listening. */
 export function createReadingSite(options: ReadingSiteOptions): Express {
-  const { provider, publications, origin, documents, limits, webReader, openid, log } = options;
+  const { provider, publications, origin, documents, limits, webReader, firstPage, openid, log } = options;
   const isInBrowser = () => isReadInBrowser({ webReader, provider, account: origin });
   const pages: AccountPages = {
     ...options,
@@ -95,7 +97,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   );
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
   app.use(named, readingOnly(pages), refuseForeign(pages, isOpened), documentLimit(limits), (request, response) =>
-    leadOn(pages, isInBrowser, request, response),
+    leadOn(pages, async () => firstPage === 'browser' && (await isInBrowser()), request, response),
   );
   app.use(handleError(options, pages, leavePageOnShow));
   return app;
@@ -107,13 +109,13 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
  */
 async function leadOn(
   pages: AccountPages,
-  isInBrowser: () => Promise<boolean>,
+  isStrict: () => Promise<boolean>,
   request: Request,
   response: Response,
 ): Promise<void> {
   const { originalUrl } = request;
   if (!originalUrl.startsWith('/')) return sendRefusal(pages, request, response, refusalFor('path-refused'));
-  const begins = (await pages.isSignedIn(request)) && !(await isInBrowser());
+  const begins = (await pages.isSignedIn(request)) && !(await isStrict());
   const target = begins ? `/-/begin?${new URLSearchParams({ to: originalUrl })}` : originalUrl;
   response.set('Cache-Control', 'no-store').redirect(303, pages.documents + target);
 }

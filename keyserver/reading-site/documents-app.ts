@@ -8,6 +8,7 @@ import { READING_SITE_PAGES } from '../../core/site/path.ts';
 import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import { NO_PASSKEYS } from '../../reading/document-headers.ts';
 import { noticePage } from '../../reading/refusal-page.ts';
+import type { FirstPage } from '../config/schema.ts';
 import type { AppOptions } from '../http/app.ts';
 import type { ProviderReader } from '../publication/provider.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -16,6 +17,7 @@ import { takeTurns } from './deliveries.ts';
 import { addEntrance, begin, type Entrance, hasBegun, readerOf } from './entrance.ts';
 import {
   addInBrowser,
+  frontFor,
   type InBrowser,
   isReadInBrowser,
   onlyOwnWorker,
@@ -50,6 +52,7 @@ export interface DocumentsSiteOptions extends AppOptions {
   readonly account: string;
   /** The in-browser reader; `undefined`: documents are decrypted here for all browsers. */
   readonly webReader: WebReaderFiles | undefined;
+  readonly firstPage: FirstPage;
 }
 
 /** The documents as an Express app, not listening. */
@@ -59,7 +62,7 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     state,
     origin,
     account,
-    isInBrowser: () => isReadInBrowser(inBrowser),
+    isInBrowser: async () => inBrowser.isStrict && (await isReadInBrowser(inBrowser)),
     sendLeaving: (response) => sendLeaving(inBrowser, response),
     session: sessionCookie(origin),
     secret: entryCookie(origin),
@@ -71,7 +74,12 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     isSignedIn: async (request) => (await readerOf(entrance, request)) !== undefined,
   };
   const site: SiteService = { ...options, sendNotice: (...visit) => sendNotice(state, pages, ...visit) };
-  const inBrowser: InBrowser = { ...options, pages, readsHere: (request) => hasBegun(entrance, request) };
+  const inBrowser: InBrowser = {
+    ...options,
+    pages,
+    isStrict: options.firstPage === 'browser',
+    readsHere: (request) => hasBegun(entrance, request),
+  };
   const app = createReadingApp(options, pages, [], onlyOwnWorker, noPasskeys);
   addInBrowser(app, inBrowser);
   addEntrance(app, entrance, documentLimit(limits));
@@ -86,7 +94,8 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     turns,
     async (request, response) => {
       const subscriber = await readerOf(entrance, request);
-      await answerForSite(site, { provider: await provider.read(), subscriber }, request, response);
+      const front = await frontFor(inBrowser, request);
+      await answerForSite(site, { provider: await provider.read(), subscriber, front }, request, response);
     },
   );
   app.use(handleError(options, pages, ({ code }, request, response) => signInFirst(entrance, code, request, response)));

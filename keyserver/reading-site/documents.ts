@@ -2,18 +2,21 @@
  * Shows documents: fetched from the content host, verified and decrypted here, with the signed headers and no others. Nothing of a document
  * leaves before its head, its key and its first block have passed; a check that fails later cuts the connection.
  */
-import { Readable } from 'node:stream';
+import type { IncomingHttpHeaders } from 'node:http';
+import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { constants, createBrotliCompress, createGzip } from 'node:zlib';
 import type { Request, Response } from 'express';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';
-import type { ContentCoding } from '../../core/object/metadata.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { createDecoder } from '../../node-support/content-coding.ts';
 import { onceClosed } from '../../node-support/once-closed.ts';
 import { cutConnection } from '../../node-support/plain-sockets.ts';
+import { prefersCoding } from '../../reading/accept-encoding.ts';
 import type { Adapted } from '../../reading/content.ts';
 import { documentHeaders } from '../../reading/document-headers.ts';
+import { PageEnds, takesScripts } from '../../reading/page-scripts.ts';
 import { type DocumentAnswer, serveDocument } from '../../reading/serve-document.ts';
 import { KeyServerError } from '../errors.ts';
 import type { Provider } from '../publication/provider.ts';
@@ -21,6 +24,7 @@ import { findKeyForReading } from '../readers/entitlement.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import type { ContentHosts } from './content-host.ts';
+import type { PageFront } from './first-page.ts';
 
 /** Milliseconds until head, key and first block must be there. */
 const OPENING_TIMEOUT = 60_000;
@@ -41,6 +45,8 @@ export interface DocumentRequest {
   readonly status: 200 | 404;
   /** `undefined` where no subscriber is signed in. */
   readonly subscriber: Subscriber | undefined;
+  /** What is added, if it is a page; it is sent as a whole then. */
+  readonly front: PageFront | undefined;
 }
 
 /**
@@ -50,7 +56,7 @@ export interface DocumentRequest {
  */
 export async function sendDocument(
   service: DocumentService,
-  { provider, site, path, entry, status, subscriber }: DocumentRequest,
+  { provider, site, path, entry, status, subscriber, front }: DocumentRequest,
   request: Request,
   response: Response,
 ): Promise<void> {
@@ -62,12 +68,12 @@ export async function sendDocument(
       supply: service.hosts.supplyOf(site, path, entry, transfer.signal),
       wanted: { site: site.site, path, publisherKey: provider.descriptor.publisherKeyBytes, entry },
       context: { findKey: keyFinder(service.state, subscriber, site), now: service.state.now() },
-      request,
+      request: front ? { method: request.method, headers: plainly(request.headers) } : request,
       status,
       adapt: (carried) => ({ ...carried, headers: documentHeaders(carried.headers) }),
       opened: () => clearTimeout(timer),
     });
-    await send(answer, response);
+    await send(answer, front, request, response);
   } catch (error) {
     goOn(); // another attempt may follow
     transfer.abort();
@@ -86,8 +92,15 @@ function keyFinder(state: KeyServerState, subscriber: Subscriber | undefined, { 
   };
 }
 
+/** A request for the whole, in no coding: what is sent is made of it, and has no tag. */
+function plainly({ host, accept }: IncomingHttpHeaders): IncomingHttpHeaders {
+  return { host, accept };
+}
+
 async function send(
   { status, headers, part, chosen, begin }: DocumentAnswer<Adapted>,
+  front: PageFront | undefined,
+  request: Request,
   response: Response,
 ): Promise<void> {
   const content = part === 'nothing' ? undefined : await begin();
@@ -95,18 +108,43 @@ async function send(
   // Not `set`, which adds a charset to what the publisher signed.
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   response.status(status);
-  if (content) return stream(content.pieces, part === 'whole' ? chosen.undo : undefined, response);
-  response.end();
+  if (!content) return void response.end();
+  const undo = part === 'whole' ? chosen.undo : undefined;
+  const isPage = front && takesScripts(String(headers['content-type']));
+  if (!isPage) return stream(content.pieces, undo ? [createDecoder(undo)] : [], response);
+  for (const name of ['Content-Length', 'ETag', 'Last-Modified', 'Accept-Ranges']) response.removeHeader(name);
+  const policies = [headers['content-security-policy'] ?? []].flat();
+  response.setHeader('Content-Security-Policy', policies.map(front.permit));
+  const coding = ['br', 'gzip'].find((name) => prefersCoding(request.headers['accept-encoding'], name));
+  if (coding) response.vary('Accept-Encoding').setHeader('Content-Encoding', coding);
+  await stream(
+    content.pieces,
+    [
+      ...(undo ? [createDecoder(undo)] : []),
+      addingTo(new PageEnds(front.tag, '')),
+      ...(coding ? [encoder(coding)] : []),
+    ],
+    response,
+  );
+}
+
+function addingTo(ends: PageEnds): Transform {
+  return new Transform({ transform: (piece, _encoding, done) => done(null, ends.add(piece)) });
+}
+
+/** A page is short, and waits for nothing. */
+function encoder(coding: string): Transform {
+  return coding === 'br' ? createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }) : createGzip();
 }
 
 async function stream(
   content: AsyncIterable<Uint8Array>,
-  coded: ContentCoding | undefined,
+  through: readonly Transform[],
   response: Response,
 ): Promise<void> {
-  if (coded === undefined) return pipeline(Readable.from(content, { objectMode: false }), response);
+  if (through.length === 0) return pipeline(Readable.from(content, { objectMode: false }), response);
   const source = Readable.from(cuttingOff(response, content), { objectMode: false });
-  return pipeline(source, createDecoder(coded), response);
+  return pipeline([source, ...through, response]);
 }
 
 /**

@@ -2,6 +2,7 @@
  * The in-browser reader at the documents' origin: the page that starts it, which stands for every address, its scripts, and what it asks of this
  * origin. The documents themselves come from the content hosts, and are decrypted by the worker in the browser.
  */
+import { parseCookie } from 'cookie';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
@@ -15,7 +16,7 @@ import {
   type WorkerSite,
   workerFor,
 } from '../../node-support/web-reader-files.ts';
-import { openerOf } from '../../reading/navigation.ts';
+import { openerOf, senderOf } from '../../reading/navigation.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/app.ts';
 import { formOf } from '../http/forms.ts';
@@ -23,6 +24,7 @@ import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import { type Provider, type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import { readMetadata } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import { BEHIND_PAGE, isInFrame, type PageFront, pageFront, permitFrame, STRICT_COOKIE } from './first-page.ts';
 import { accountOnly, type OwnPages, openedOnly, refuseTooMany } from './own-pages.ts';
 import { type StartPage, startPage } from './pages.ts';
 import { versionHere } from './program.ts';
@@ -39,6 +41,8 @@ export interface InBrowser {
   readonly limits: RequestLimits;
   /** `undefined`: documents are decrypted here. */
   readonly webReader: WebReaderFiles | undefined;
+  /** Whether a browser's first page is opened by the in-browser reader, as all others are. */
+  readonly isStrict: boolean;
   /** Whether a browser reads what is decrypted here: it has begun to, for want of scripts or of service workers. */
   readonly readsHere: (request: Request) => Promise<boolean>;
 }
@@ -73,9 +77,8 @@ export const onlyOwnWorker: RequestHandler = ({ headers, path }, _response, next
   );
 };
 
-/** Characters of the form that brings sealed keys: base64url of 128 KiB, and an address. */
+/** Characters of the form that brings keys: base64url of 128 KiB, and an address. */
 const ARRIVAL_LENGTH = 200_000;
-/** Reads keys from a form: an address would stay in the window's history where this answer fails. */
 const arrival = formOf(ARRIVAL_LENGTH, 3);
 
 /** Adds the routes below `/-/`. */
@@ -99,19 +102,39 @@ export function addInBrowser(app: Express, reader: InBrowser): void {
     sendMetadata(state, String(request.params.file), response),
   );
   app.get(KEYS_PAGE, noStore, openedOnly, (_request, response) => sendStart(reader, response, '/'));
-  app.post(KEYS_PAGE, noStore, accountOnly(reader.account), arrival, (request, response) => {
-    const { sealed = '', key = '', to = '' } = (request.body ?? {}) as Record<string, unknown>;
-    return sendStart(reader, response, '/', { arrived: { sealed: String(sealed), key: String(key), to: String(to) } });
+  // The worker takes keys; where there is none any more, it is started again, and asks again.
+  app.post(KEYS_PAGE, noStore, openedOnly, accountOnly(reader.account), arrival, (request, response) => {
+    const { to = '' } = (request.body ?? {}) as Record<string, unknown>;
+    return sendStart(reader, response, '/', { leadsTo: String(to) });
+  });
+  addScript(app, '/-/first.js', webReader.first);
+  app.get(BEHIND_PAGE, noStore, (request, response) => {
+    if (!isInFrame(request) || senderOf(request.headers) !== 'here')
+      throw new KeyServerError('cross-site', 'no page of this origin has it in a frame');
+    return sendStart(reader, response, '/', { isBehind: true });
   });
 }
 
 /** Answers with the page that starts the in-browser reader, where a document is opened in a browser that can be expected to have one. */
 export function startInBrowser(reader: InBrowser): RequestHandler {
   return async (request, response, next) => {
-    const isWanted = isPage(request) && !(await reader.readsHere(request)) && (await isReadInBrowser(reader));
+    const isWanted = isPage(request) && (await mayStart(reader, request)) && (await isReadInBrowser(reader));
     if (!isWanted) return next();
     await sendStart(reader, response, request.originalUrl);
   };
+}
+
+async function mayStart(reader: InBrowser, request: Request): Promise<boolean> {
+  if (reader.isStrict) return !(await reader.readsHere(request));
+  return parseCookie(request.headers.cookie ?? '')[STRICT_COOKIE] !== undefined;
+}
+
+/** What a page gets that is opened here first, and later by the in-browser reader. */
+export async function frontFor(reader: InBrowser, request: Request): Promise<PageFront | undefined> {
+  const { webReader, account, publications } = reader;
+  if (!webReader || reader.isStrict || !isPage(request) || !(await isReadInBrowser(reader))) return undefined;
+  const { provider, site } = await siteOf(reader);
+  return pageFront(webReader, account, publications.settingsOf(provider, site).sheet !== false);
 }
 
 /** Whether documents are read in the browser: it is there, and asks content hosts, which a page of HTTPS cannot do over plain HTTP. */
@@ -146,7 +169,7 @@ async function sendStart(
   { account, provider, webReader, pages }: InBrowser,
   response: Response,
   to: string,
-  more: Pick<StartPage, 'arrived' | 'isLeaving'> = {},
+  more: Pick<StartPage, 'isBehind' | 'isLeaving' | 'leadsTo'> = {},
 ): Promise<void> {
   if (webReader === undefined) throw new Error('the in-browser reader is not there');
   const known = await provider.read();
@@ -159,6 +182,7 @@ async function sendStart(
     plain: `/-/plain?${new URLSearchParams({ to })}`,
   };
   response.set({ 'Cache-Control': 'no-store', 'Content-Security-Policy': pagePolicy(content) });
+  if (more.isBehind) permitFrame(response, "'self'");
   response.type('html').send(startPage(await pages.masthead(), page));
 }
 

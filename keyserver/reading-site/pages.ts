@@ -239,8 +239,10 @@ export interface StartPage {
   readonly asked: readonly string[];
   /** Where documents are read as the server decrypts them. */
   readonly plain: string;
-  /** Keys that came from the vault, what they were sealed to, and where the reader is on the way to. */
-  readonly arrived?: { readonly sealed: string; readonly key: string; readonly to: string };
+  /** Where the reader is on the way to, if it is not this address. */
+  readonly leadsTo?: string;
+  /** It is in a frame behind a page that is on show. */
+  readonly isBehind?: boolean;
   /** It removes what the origin keeps in the browser, and leads to the sign-in. */
   readonly isLeaving?: boolean;
 }

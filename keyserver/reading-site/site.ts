@@ -10,6 +10,7 @@ import { KeyServerError } from '../errors.ts';
 import { type Provider, siteReadAt } from '../publication/provider.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { type DocumentService, sendDocument } from './documents.ts';
+import type { PageFront } from './first-page.ts';
 import type { ReadPublications } from './publications.ts';
 
 export interface SiteService extends DocumentService {
@@ -25,6 +26,8 @@ export interface Visit {
   readonly provider: Provider | undefined;
   /** `undefined` where no subscriber is signed in. */
   readonly subscriber: Subscriber | undefined;
+  /** What is added to a page in a window. */
+  readonly front: PageFront | undefined;
 }
 
 /**
@@ -34,7 +37,7 @@ export interface Visit {
  */
 export async function answerForSite(
   service: SiteService,
-  { provider, subscriber }: Visit,
+  { provider, subscriber, front }: Visit,
   request: Request,
   response: Response,
 ): Promise<void> {
@@ -50,7 +53,7 @@ export async function answerForSite(
   const isNoticeDue = () => senderOf(headers) !== undefined && senderOf(headers) !== 'here';
   const read = { site: site.site, publication: keeper, freshness, past: undefined, now, isNoticeDue };
   await answer<void>({ method, target, opener: openerOf(headers), isFromHere: false }, read, {
-    document: (found) => sendDocument(service, { provider, site, subscriber, ...found }, request, response),
+    document: (found) => sendDocument(service, { provider, site, subscriber, front, ...found }, request, response),
     redirect: (status, location) => {
       response.set({ 'Cache-Control': 'private, no-cache', Location: location });
       response.status(status).end();

@@ -22,6 +22,7 @@ import { readableSets } from '../readers/entitlement.ts';
 import { answerBrowserKeyRequest } from '../readers/key-requests.ts';
 import { sendSignIn } from './account-pages.ts';
 import { type AccountPages, subscriberOf } from './account-session.ts';
+import { isInFrame, permitFrame } from './first-page.ts';
 import { openedOnly } from './own-pages.ts';
 import { type VaultPage, vaultPage } from './pages.ts';
 import type { CodedRefusal } from './refusals.ts';
@@ -52,7 +53,11 @@ export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles)
   const scripts = { script: addressOf(SCRIPT, files.vault), mlKem: addressOf(ML_KEM, files['ml-kem']) };
   addScript(app, SCRIPT, files.vault);
   addScript(app, ML_KEM, files['ml-kem']);
-  app.get(KEYS_PAGE, noStore, openedOnly, async (request, response) => showVault(pages, scripts, request, response));
+  app.get(KEYS_PAGE, noStore, openedOrBehind, async (request, response) => {
+    // Nothing is shown there, nobody asked, and keys go to that origin alone.
+    if (isInFrame(request)) permitFrame(response, pages.documents);
+    await showVault(pages, scripts, request, response);
+  });
   app.post(
     '/-/device',
     ...asked(limits.changesPerAddress),
@@ -108,6 +113,10 @@ async function showVault(pages: VaultPages, scripts: Scripts, request: Request, 
   response.set('Referrer-Policy', 'strict-origin'); // the form that hands keys over has to say where it comes from
   response.type('html').send(vaultPage(masthead, page));
 }
+
+/** Lets a frame have the vault in silence. @throws KeyServerError `cross-site`, to the error handler */
+const openedOrBehind: RequestHandler = (request, response, next) =>
+  isInFrame(request) && queryOf(request, 'silent') !== '' ? next() : openedOnly(request, response, next);
 
 /** Refuses, without content, what a page on show asks for in silence: browsers leave that page in its place. @returns whether it did */
 export async function leavePageOnShow({ code }: CodedRefusal, request: Request, response: Response): Promise<boolean> {

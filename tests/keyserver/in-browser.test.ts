@@ -27,7 +27,7 @@ const OPENED = { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fe
 const BEGINNING = 'Opening the page';
 
 const listen = { host: '127.0.0.1', port: 0 };
-const rig = rigForFile({ config: { reading: { listen, documents: { listen } } } });
+const rig = rigForFile({ config: { reading: { listen, documents: { listen, firstPage: 'browser' } } } });
 let documents: Visitor;
 beforeAll(async () => {
   await writeWebReader();

@@ -43,7 +43,12 @@ export interface WebReaderServers extends Rig {
  * @param otherNames - for which the certificate is good, too
  */
 export async function startWebReaderServers(
-  options: { before?: readonly string[]; content?: readonly string[]; otherNames?: readonly string[] } = {},
+  options: {
+    before?: readonly string[];
+    content?: readonly string[];
+    otherNames?: readonly string[];
+    firstPage?: 'browser' | 'server';
+  } = {},
 ): Promise<WebReaderServers> {
   await writeWebReader();
   const folder = temporaryFolder();
@@ -54,7 +59,8 @@ export async function startWebReaderServers(
   await writeFile(tls.key, key);
   const listen = { host: '127.0.0.1', port: 0 };
   const [account, documents] = [`https://${READ}`, `https://${PAGES}`];
-  const reading = { origin: account, listen, tls, documents: { origin: documents, listen, tls, inBrowser: true } };
+  const shown = { origin: documents, listen, tls, inBrowser: true, firstPage: options.firstPage ?? 'browser' };
+  const reading = { origin: account, listen, tls, documents: shown };
   const rig = await startRig({ ...options, config: { dev: false, origin: `https://${KEYS}`, tls, reading } });
   const { descriptor } = (await readProviderRow(rig.server.state.database)) ?? {};
   if (descriptor) rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
@@ -63,12 +69,12 @@ export async function startWebReaderServers(
   return { ...rig, account, documents, ports, tls: { key, cert } };
 }
 
-export async function startWebReaderRig(): Promise<WebReaderRig> {
+export async function startWebReaderRig(firstPage: 'browser' | 'server' = 'browser'): Promise<WebReaderRig> {
   const first = await startContentHost();
   first.handlers.set('*', (_request, response) =>
     response.writeHead(503, { 'access-control-allow-origin': '*' }).end(),
   );
-  const rig = await startWebReaderServers({ before: [first.origin] });
+  const rig = await startWebReaderServers({ before: [first.origin], firstPage });
   const rules = [KEYS, READ, PAGES].map((name) => `MAP ${name} 127.0.0.1:${rig.ports[name]}`).join(', ');
   const settings = [
     '--ignore-certificate-errors',

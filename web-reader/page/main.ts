@@ -3,9 +3,9 @@
  * none, as on a host that refuses them; and what browsers keep from workers is done here: `<object>`, `<embed>`, and links with `download`.
  */
 import { CONFIRMED_HEADER } from '../../reading/confirmation.ts';
+import { hideReader, type View } from '../hide-reader.ts';
 import { PLACE, RELOADED, SAVED_AS, SCROLLED } from '../names.ts';
 
-type View = Window & typeof globalThis;
 type Embedding = HTMLObjectElement | HTMLEmbedElement;
 
 const HERE = `${location.origin}/`;
@@ -19,16 +19,7 @@ const { fetch: ask } = window;
 
 function prepare(view: View): void {
   const { document: page, HTMLElement: element, XMLHttpRequest: request } = view;
-  const never = new Promise(() => undefined);
-  Object.defineProperties(view.ServiceWorkerContainer.prototype, {
-    controller: { get: () => null },
-    ready: { get: () => never },
-    getRegistration: { value: async () => undefined },
-    getRegistrations: { value: async () => [] },
-    register: { value: async () => Promise.reject(new TypeError('refused (403)')) },
-  });
-  leaveOut(view.CacheStorage, 'keys', (name) => /^wispr-/.test(name));
-  leaveOut(view.IDBFactory, 'databases', ({ name }) => name === 'wispr');
+  hideReader(view);
   const { send } = request.prototype;
   request.prototype.send = function sendOn(body) {
     send.call(this, body);
@@ -50,18 +41,6 @@ function prepare(view: View): void {
       for (const node of type === 'attributes' ? [target] : addedNodes) replaceIn(node as Element);
   }).observe(page, { subtree: true, childList: true, attributes: true, attributeFilter: ['data', 'src'] });
   replaceIn(page.documentElement);
-}
-
-/** Leaves what is the reader's own out of a list: pages that clear their storage go through it. */
-function leaveOut<Name extends string, Item>(
-  { prototype }: { readonly prototype: Record<Name, () => Promise<Item[]>> },
-  name: Name,
-  isOwn: (item: Item) => boolean,
-): void {
-  const list = prototype[name];
-  prototype[name] = async function listed(this: unknown) {
-    return (await list.call(this as typeof prototype)).filter((item) => !isOwn(item));
-  };
 }
 
 /** Frames without an address of their own are filled by the page. */

@@ -19,6 +19,7 @@ progress{width:100%;accent-color:var(--accent)}.close{border:0;border-radius:8px
 const POLL_INTERVAL = 700;
 
 const { pathname } = location;
+const isFirst = document.currentScript?.dataset.first !== undefined;
 const host = element('div');
 const root = host.attachShadow({ mode: 'closed' });
 const pill = element('button', { className: 'pill', ariaLabel: 'About this page', textContent: '✓' });
@@ -56,6 +57,8 @@ async function show(): Promise<void> {
   const { name, isFresh, confirmed = 0, vault, set, issues, left } = about;
   title.textContent = isFresh ? 'Genuine and up to date' : 'Genuine, perhaps not the newest';
   signed.textContent = `Signed by ${name}. Up to date ${ago(confirmed, Math.floor(Date.now() / 1000))}.`;
+  if (isFirst && vault)
+    signed.textContent += ` This first page was checked and opened by ${new URL(vault).host}; the next ones are by this browser.`;
   shared.textContent ||= 'The public address of this page';
   account.hidden = vault === undefined;
   if (vault !== undefined) account.href = `${vault}/-/account`;

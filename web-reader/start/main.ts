@@ -1,21 +1,16 @@
 /**
  * The bootstrap page of the content origin, which the network host gives for every address: it installs the worker, and loads the page again, which
- * the worker then answers. At `/-/keys` it takes keys that came from the vault. Where a browser cannot do this, the page is read as the server
- * decrypts it.
+ * the worker then answers. Behind a first page, which the server opened, a frame does it. Where a browser cannot do this, the page is read as the
+ * server decrypts it.
  */
-import { KeyError } from '../../core/keys/errors.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
 import { installWorker } from '../install-worker.ts';
-import { RELOADED } from '../names.ts';
+import { BEHIND_PAGE, KEYS_ADDRESS, RELOADED } from '../names.ts';
 import { openStore } from '../store.ts';
-import { type Arrival, acceptKeys } from './arrival.ts';
 import { removeEverything } from './leave.ts';
 
 const WORKER = '/-/worker.js';
-/** Name in the session of a window: when keys arrived that did not open, and for how long that counts. */
-const REFUSED = 'wispr-refused';
-const REFUSED_COUNTS_FOR = 60_000;
 /** A window that comes back here so often in that time, with no page of the worker's between, has one that does not answer. */
 const MOST_RELOADS = 3;
 const RELOADS_COUNT_FOR = 10_000;
@@ -24,7 +19,7 @@ const PATIENCE = 45_000;
 const HOST_PATIENCE = 10_000;
 
 const { pathname, search, hash, origin } = location;
-const { sealed, key = '', to: onTheWayTo, reading, leaving } = document.documentElement.dataset;
+const { to: onTheWayTo, reading, leaving } = document.documentElement.dataset;
 
 /** Path, query and fragment of the document that the reader is on the way to. */
 const wanted = pathname === KEYS_PAGE ? documentTarget(onTheWayTo ?? '', origin) : pathname + search + hash;
@@ -41,33 +36,31 @@ async function start(): Promise<void> {
     return location.replace(`${reading}/-/sign-in?left=1`);
   }
   const isInstalled = (await navigator.serviceWorker?.getRegistration('/')) !== undefined;
-  if (!(await isSupported()) || !(isInstalled || (await canAskHosts()))) return location.replace(readHere());
+  const canRead = (await isSupported()) && (isInstalled || (await canAskHosts()));
+  if (pathname === BEHIND_PAGE) return canRead ? fetchKeys() : undefined;
+  if (!canRead) return location.replace(readHere());
   await installWorker(WORKER);
-  if (pathname !== KEYS_PAGE) return loadAgain();
-  if (sealed !== undefined) await takeKeys({ sealed, key });
-  location.replace(wanted);
+  goOn();
 }
 
-/** Keys that do not open are passed over once: another window may have brought those that are wanted, or the worker asks again. */
-async function takeKeys(arrival: Arrival): Promise<void> {
-  try {
-    await acceptKeys(await openStore(), arrival, origin);
-  } catch (error) {
-    const now = Date.now();
-    if (!(error instanceof KeyError) || now - Number(sessionStorage.getItem(REFUSED)) < REFUSED_COUNTS_FOR) throw error;
-    sessionStorage.setItem(REFUSED, String(now));
-  }
+/** Behind a page that is on show, this frame has the worker installed, and goes to the vault for keys. */
+async function fetchKeys(): Promise<void> {
+  const worker = await installWorker(WORKER);
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = ({ data }) => location.replace(data);
+  worker.postMessage(KEYS_ADDRESS, [port2]);
 }
 
-/** Loads the page again, for the worker to answer; a few times at most, where it does not. */
-async function loadAgain(): Promise<void> {
+/** Opens what is wanted, for the worker to answer; a few times at most, where it does not. */
+function goOn(): void {
   const now = Date.now();
   const times = (sessionStorage.getItem(RELOADED) ?? '')
     .split(' ')
     .filter((time) => now - Number(time) < RELOADS_COUNT_FOR);
-  if (times.length >= MOST_RELOADS) return giveUp();
   sessionStorage.setItem(RELOADED, [...times, now].join(' '));
-  location.reload();
+  if (times.length >= MOST_RELOADS) giveUp();
+  else if (pathname === KEYS_PAGE) location.replace(wanted);
+  else location.reload();
 }
 
 /** Service workers, storage, and key pairs of the kinds to which keys are sealed, and with which the vault makes a device. */
@@ -94,7 +87,7 @@ async function canAskHosts(): Promise<boolean> {
   );
 }
 
-/** Shows that it failed. Other windows may read: the worker goes when the reader says how to go on. */
+/** Shows that it failed, in a window. Other windows may read: the worker goes when the reader says how to go on. */
 function giveUp(): void {
   document.documentElement.dataset.state = 'failed';
   lead('#again', wanted);

@@ -70,6 +70,7 @@ function show(code: string): void {
 
 document.querySelector('#again')?.addEventListener('click', () => location.reload());
 run().catch((error: unknown) => {
+  if (window !== top) return; // behind a page that is on show
   const code = codeOf(error);
   // The session has ended meanwhile: the same address asks for signing in.
   if (code === 'not-signed-in') location.reload();

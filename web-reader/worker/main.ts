@@ -4,7 +4,8 @@
  *
  * A newer version takes over when the last page of this one is closed, as browsers do by themselves: never under a page that is open.
  */
-import { READING_SITE_PAGES } from '../../core/site/path.ts';
+import { KEYS_PAGE, READING_SITE_PAGES } from '../../core/site/path.ts';
+import { KEYS_ADDRESS } from '../names.ts';
 import { answerOwn } from './own-pages.ts';
 import { keepScripts } from './own-scripts.ts';
 import { WebReader } from './reader.ts';
@@ -26,6 +27,8 @@ scope.addEventListener('fetch', (event) => {
   const isOwnPage = pathname === READING_SITE_PAGES || pathname.startsWith(`${READING_SITE_PAGES}/`);
   if (origin !== scope.location.origin) return;
   if (isOwnPage) {
+    if (request.method === 'POST' && pathname === KEYS_PAGE && scope.wisprSite.reading)
+      return event.respondWith(reader.arrive(request));
     const answer = answerOwn(reader, event);
     if (answer) event.respondWith(answer);
     return;
@@ -36,4 +39,9 @@ scope.addEventListener('fetch', (event) => {
   if (request.mode !== 'navigate') return;
   scripts ??= keepScripts().catch(() => undefined);
   event.waitUntil(scripts);
+});
+
+scope.addEventListener('message', (event) => {
+  const { data, ports } = event;
+  if (data === KEYS_ADDRESS) event.waitUntil(reader.addressOfKeys().then((address) => ports[0]?.postMessage(address)));
 });

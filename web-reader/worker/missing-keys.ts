@@ -78,6 +78,11 @@ export class MissingKeys {
     return left;
   }
 
+  /** Where a frame behind a page gets all keys that the reader may have: nothing is shown there. */
+  forFrame(): Promise<string> {
+    return this.#bounceTo(scope.wisprSite.reading ?? '', '/', [], true);
+  }
+
   async #lead(window: WorkerWindow, sets: ReadonlySet<KeyId>): Promise<void> {
     const { reading = '' } = scope.wisprSite;
     if (!(await isReachable())) return;

@@ -11,6 +11,7 @@ import { scope } from './scope.ts';
 const TEXTS: Readonly<Record<string, Refusal | undefined>> = {
   'site-unavailable': NOT_LOADED,
   'site-changed': FOREIGN,
+  'hand-over-refused': { title: 'Your keys could not be fetched', lead: 'Try again in a minute.', way: 'again' },
   'coding-unsupported': { title: 'This browser is too old for this page', lead: 'Update it, or use another.' },
   'web-reader-failed': { status: 500, title: 'Something went wrong in this browser', lead: 'Try again.' },
 };

@@ -13,6 +13,7 @@ import { noticePage, type RefusalLook } from '../../reading/refusal-page.ts';
 import { WebReaderError } from '../errors.ts';
 import { macOf, type OriginStore, openStore, STATE, type StoredKey } from '../store.ts';
 import { answerDocument } from './answer.ts';
+import { takeArrival } from './arrival.ts';
 import { MissingKeys } from './missing-keys.ts';
 import { isOpened } from './opened.ts';
 import { withScripts } from './page-scripts.ts';
@@ -62,15 +63,20 @@ export class WebReader {
   }
 
   /** The answer to a GET or HEAD for anything of this origin: a document of the publication, or why it is not shown. */
-  async answer(request: Request, clientId: string): Promise<Response> {
+  answer(request: Request, clientId: string): Promise<Response> {
     const { pathname, search } = new URL(request.url);
     const target = pathname + search;
-    try {
-      return await this.#answer(request, target, clientId);
-    } catch (error) {
-      const known = error instanceof CodedError ? error : unforeseen(error);
-      return refusalFor(known, request, target, await this.masthead());
-    }
+    return this.#orRefusal(request, target, () => this.#answer(request, target, clientId));
+  }
+
+  /** The answer to the vault's form, which brings keys. */
+  arrive(request: Request): Promise<Response> {
+    return this.#orRefusal(request, '/', async () => takeArrival((await this.#open()).store, request));
+  }
+
+  /** Where the vault hands over all keys that the reader may have, in silence. */
+  async addressOfKeys(): Promise<string> {
+    return (await this.#open()).missingKeys.forFrame();
   }
 
   /** @throws WebReaderError `site-unavailable`, `site-changed` */
@@ -123,6 +129,15 @@ export class WebReader {
         return pageFor(page, await this.masthead(), headers);
       },
     });
+  }
+
+  async #orRefusal(request: Request, target: string, make: () => Promise<Response>): Promise<Response> {
+    try {
+      return await make();
+    } catch (error) {
+      const known = error instanceof CodedError ? error : unforeseen(error);
+      return refusalFor(known, request, target, await this.masthead());
+    }
   }
 
   #open(): Promise<Parts> {

@@ -18,6 +18,9 @@ export interface FetchEvent extends Event {
   waitUntil(work: Promise<unknown>): void;
 }
 
+/** A message of a page of this origin. */
+export type WorkerMessage = MessageEvent & Pick<FetchEvent, 'waitUntil'>;
+
 /** The scripts that pages load: path and query, and the digest for the attribute `integrity`. */
 export type OwnScripts = Readonly<
   Record<'library' | 'page' | 'sheet', { readonly src: string; readonly integrity: string }>
@@ -35,11 +38,15 @@ interface WorkerScope {
     readonly scripts?: OwnScripts;
     readonly site: string;
   };
-  readonly clients: { matchAll(options: { type: 'window' }): Promise<readonly WorkerWindow[]> };
+  readonly clients: {
+    claim(): Promise<void>;
+    matchAll(options: { type: 'window' }): Promise<readonly WorkerWindow[]>;
+  };
   readonly registration: ServiceWorkerRegistration;
   skipWaiting(): void;
   addEventListener(type: 'install', listener: () => void): void;
   addEventListener(type: 'fetch', listener: (event: FetchEvent) => void): void;
+  addEventListener(type: 'message', listener: (event: WorkerMessage) => void): void;
 }
 
 export const scope = globalThis as unknown as WorkerScope;

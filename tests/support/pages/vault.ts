@@ -29,18 +29,30 @@ export interface Vault {
   close(): Promise<void>;
 }
 
-export async function startVault(): Promise<Vault> {
-  const rig = await startWebReaderRig();
-  for (const [path, content, set, mediaType = HTML] of [
+export async function startVault(firstPage?: 'browser' | 'server'): Promise<Vault> {
+  const rig = await startWebReaderRig(firstPage);
+  for (const [path, content, set, mediaType = HTML, policy] of [
     ['/index.html', '<title>Front</title><h1>Front</h1><a href="letter.html">Letter</a>', undefined],
     ['/evil.html', '<title>Evil</title><body><h1>Evil</h1>', undefined],
     ['/letter.html', LETTER, 'day-1'],
+    ['/closed.html', '<title>Closed</title><h1>Closed</h1>', undefined, HTML, "default-src 'none'"],
+    [
+      '/frameless.html',
+      `<meta http-equiv="Content-Security-Policy" content="frame-src 'none'"><title>Frameless</title><h1>Frameless</h1>`,
+      undefined,
+    ],
     ['/second.html', '<title>Second</title><h1>Second</h1>', 'day-2'],
     ['/app.html', APP, undefined],
     ['/app.js', 'document.title += " started"', 'day-1', 'text/javascript'],
     ['/app.svg', '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>', 'day-1', 'image/svg+xml'],
   ] as const)
-    await publish(rig.publisher, rig.host, { path, content, mediaType, ...(set && { set }) });
+    await publish(rig.publisher, rig.host, {
+      path,
+      content,
+      mediaType,
+      ...(set && { set }),
+      ...(policy && { headers: { 'content-security-policy': policy } }),
+    });
   const elsewhere = createServer((_request, response) =>
     response.setHeader('content-type', HTML).end('<title>Elsewhere</title>'),
   );

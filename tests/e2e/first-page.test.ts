@@ -1,0 +1,127 @@
+/** The first page in Chromium, which the reading site opens, and the reader that is installed behind it. docs/spec/web-reader.md, "The first page" */
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { x25519KeyPair, x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
+import { forFile } from '../support/for-file.ts';
+import { CONTENT, heading, keptKeys, startVault, VAULT } from '../support/pages/vault.ts';
+import { setOf } from '../support/publisher-with-sets.ts';
+
+const vault = forFile(() => startVault('server'));
+
+/** A page of a browser that is signed in, and has nothing else. */
+async function signedIn(name: string): Promise<Page> {
+  const page = await vault.newPage();
+  await page.goto(await vault.invite(name));
+  await page.click('text=Read in this browser');
+  await heading(page, 'Front');
+  const cookies = await page.context().cookies(VAULT);
+  const other = await vault.newPage();
+  await other.context().addCookies(cookies);
+  await other.addInitScript(() => {
+    const { attachShadow } = Element.prototype;
+    Element.prototype.attachShadow = function open(init) {
+      return attachShadow.call(this, { ...init, mode: 'open' });
+    };
+  });
+  return other;
+}
+
+/** Waits until the reader has come behind the page. */
+async function readerHasCome(page: Page): Promise<void> {
+  await expect.poll(() => page.evaluate(`document.querySelector('html > div') !== null`)).toBe(true);
+  expect(await page.locator('iframe').count()).toBe(0);
+}
+
+it('the first page comes from the server, and the next one from the caches by the reader behind it', async () => {
+  const page = await signedIn('anna');
+  const first = await page.goto(`${CONTENT}/letter.html#end`);
+  expect([first?.status(), first?.fromServiceWorker()]).toEqual([200, false]);
+  await heading(page, 'Letter');
+  await readerHasCome(page);
+  expect(page.url()).toBe(`${CONTENT}/letter.html#end`);
+  const { ids, extractable } = await keptKeys(page);
+  expect([ids.sort(), extractable]).toEqual([
+    ['day-1', 'day-2'].map((name) => setOf(vault.rig.publisher, name).id).sort(),
+    false,
+  ]);
+  await page.click('[aria-label="About this page"]');
+  await page.waitForSelector('text=This first page was checked and opened by read.news.example');
+  vault.rig.host.requests.length = 0;
+  const second = await page.goto(`${CONTENT}/second.html`);
+  await heading(page, 'Second');
+  expect(second?.fromServiceWorker()).toBe(true);
+  expect(vault.rig.host.requests.map(({ url }) => url).join()).toContain('second');
+});
+
+it('a page whose own policy permits nothing else starts the reader, which the next page shows', async () => {
+  const page = await signedIn('berta');
+  await page.goto(`${CONTENT}/closed.html`);
+  await expect.poll(() => page.evaluate(`document.querySelector('iframe')`)).toBe(null);
+  expect((await page.goto(`${CONTENT}/letter.html`))?.fromServiceWorker()).toBe(true);
+  await heading(page, 'Letter');
+});
+
+it('a page that permits no frame in its text has the next one opened by the reader itself', async () => {
+  const page = await signedIn('carl');
+  await page.goto(`${CONTENT}/frameless.html`);
+  await heading(page, 'Frameless');
+  await expect
+    .poll(async () => (await page.context().cookies(CONTENT)).map(({ name }) => name))
+    .toContain('wispr-strictly');
+  await page.goto(`${CONTENT}/letter.html`);
+  await heading(page, 'Letter');
+  expect((await page.reload())?.fromServiceWorker()).toBe(true);
+});
+
+it('a stranger sees what is public, and is led to the sign-in for the rest', async () => {
+  const page = await vault.newPage();
+  expect((await page.goto(`${CONTENT}/`))?.fromServiceWorker()).toBe(false);
+  await heading(page, 'Front');
+  await readerHasCome(page);
+  await page.goto(`${CONTENT}/letter.html`);
+  await page.waitForSelector('#sign-in');
+});
+
+it('attack 148: what does not pass the checks of a reader is shown on no first page either', async () => {
+  const page = await signedIn('dora');
+  const { files } = vault.rig.host;
+  const [path, object] = [...files].find(([name]) => /letter.*\.protected$/.test(name)) ?? ['', Buffer.alloc(0)];
+  const changed = Buffer.from(object);
+  changed[changed.length - 20] = (changed[changed.length - 20] ?? 0) ^ 1;
+  files.set(path, changed);
+  try {
+    const answer = await page.goto(`${CONTENT}/letter.html`);
+    expect([answer?.status(), answer?.headers()['wispr-refusal']]).toEqual([502, 'block-digest']);
+    expect(await page.content()).not.toContain('Letter</h1>');
+  } finally {
+    files.set(path, object);
+  }
+});
+
+it('attack 96: a published script gets no key by a frame of the vault, with the worker or without it', async () => {
+  const page = await signedIn('emil');
+  await page.goto(`${CONTENT}/evil.html`);
+  await readerHasCome(page);
+  for (const isWorkerThere of [true, false]) {
+    const key = toBase64url(await x25519PublicKey(await x25519KeyPair(true)));
+    const address = `${VAULT}/-/keys?silent=yes#${new URLSearchParams({ key, to: '/' })}`;
+    const seen = await page.evaluate(`(async () => {
+      const other = document.body.appendChild(document.createElement('iframe'));
+      await new Promise((resolve) => Object.assign(other, { onload: resolve, src: '/app.js' }));
+      const bare = other.contentWindow.navigator.serviceWorker;
+      if (!${isWorkerThere}) for (const each of await bare.getRegistrations()) await each.unregister();
+      const frame = document.body.appendChild(document.createElement('iframe'));
+      const texts = [];
+      frame.onload = () => {
+        try { texts.push(frame.contentDocument.documentElement.outerHTML); } catch (error) { texts.push(String(error)); }
+      };
+      frame.src = ${JSON.stringify(address)};
+      await new Promise((resolve) => setTimeout(resolve, 3000));
+      return texts.join();
+    })()`);
+    expect(seen).not.toMatch(/sealed|data-key/);
+  }
+  const posted = vault.rig.log().matchAll(/"method":"POST","route":"\/-\/keys","status":(\d+)/g);
+  expect(Array.from(posted, ([, status]) => status)).toEqual(['403']);
+});
