@@ -19,12 +19,14 @@ const FRAMES = ['frame-src', 'child-src', 'default-src'];
  * @param policies - value of `Content-Security-Policy`
  * @param address - of the script
  * @param integrity - its digest
+ * @param frames - source of frames that it makes, if any
  */
-export function permitScript(policies: string, address: string, integrity: string): string {
-  return widen(policies, 'script-src-elem', SCRIPTS, (sources) =>
+export function permitScript(policies: string, address: string, integrity: string, frames?: string): string {
+  const permitted = widen(policies, 'script-src-elem', SCRIPTS, (sources) =>
     // A digest takes the effect from 'unsafe-inline', and 'strict-dynamic' that from addresses.
     /'strict-dynamic'/i.test(sources) ? `'${integrity}'` : address,
   );
+  return frames ? widen(permitted, 'frame-src', FRAMES, () => frames) : permitted;
 }
 
 /** The same for a script that stands in the page, and for frames of some origins. @param frames - sources, with a space */

@@ -6,11 +6,6 @@ export const RELOADED = 'wispr-reloaded';
 /** Member of the query of a document that a link saves: the name for it. */
 export const SAVED_AS = 'wispr-save';
 
-/** Asks the script in front of a page where the page is: path, query and fragment; empty if it is not to be left. */
-export const PLACE = 'wispr-place';
-/** Name in the session of a window: `HEIGHT ADDRESS` of a page that is led away, to be shown again as it was. */
-export const SCROLLED = 'wispr-scrolled';
-
 /** Page of a frame behind the first page. */
 export const BEHIND_PAGE = '/-/behind';
 /** Cookie of a browser in which a page has no such frame: the next page is opened by the worker. */

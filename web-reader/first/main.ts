@@ -4,32 +4,29 @@
  */
 import { hideReader } from '../hide-reader.ts';
 import { BEHIND_PAGE, STRICTLY } from '../names.ts';
+import { openAsTold, openBehind } from '../vault-frame.ts';
 
 const script = document.currentScript;
 const { src, integrity } = script?.dataset ?? {};
 
 function begin(): void {
-  const { serviceWorker: workers } = navigator;
-  const frame = Object.assign(document.createElement('iframe'), { hidden: true, src: BEHIND_PAGE });
-  workers.addEventListener('controllerchange', () => {
+  const frame = openBehind(BEHIND_PAGE);
+  navigator.serviceWorker.addEventListener('controllerchange', () => {
     frame.remove();
     if (!src) return;
     const sheet = Object.assign(document.createElement('script'), { src, integrity });
     sheet.dataset.first = '';
     document.head.append(sheet);
   });
-  // Its reader may have typed something.
-  workers.addEventListener('message', ({ ports }) => ports[0]?.postMessage(''));
-  workers.startMessages();
   document.addEventListener('securitypolicyviolation', ({ blockedURI }) => {
     // biome-ignore lint/suspicious/noDocumentCookie: not every browser has a cookie store
     if (blockedURI.endsWith(BEHIND_PAGE)) document.cookie = STRICTLY;
   });
-  document.documentElement.append(frame);
 }
 
 if (isSecureContext) {
   hideReader(window);
+  openAsTold();
   addEventListener('load', begin);
 }
 script?.remove();

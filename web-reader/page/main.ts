@@ -4,7 +4,8 @@
  */
 import { CONFIRMED_HEADER } from '../../reading/confirmation.ts';
 import { hideReader, type View } from '../hide-reader.ts';
-import { PLACE, RELOADED, SAVED_AS, SCROLLED } from '../names.ts';
+import { RELOADED, SAVED_AS } from '../names.ts';
+import { openAsTold } from '../vault-frame.ts';
 
 type Embedding = HTMLObjectElement | HTMLEmbedElement;
 
@@ -88,34 +89,7 @@ function save(target: EventTarget): boolean {
   return true;
 }
 
-/** The reader has typed something here. */
-let isBusy = false;
-
-/** Says where this window is, before the worker leads it to the vault and back; and that it is not to, where its reader would lose what is typed. */
-function answerPlace({ data, ports }: MessageEvent): void {
-  if (data !== PLACE) return;
-  const place = location.href.slice(location.origin.length);
-  if (!isBusy) sessionStorage.setItem(SCROLLED, `${scrollY} ${location.href}`);
-  ports[0]?.postMessage(isBusy ? '' : place);
-}
-
-/** Undoes what leading away did to where its reader was. */
-function scrollBack(): void {
-  const [height, address] = sessionStorage.getItem(SCROLLED)?.split(' ') ?? [];
-  sessionStorage.removeItem(SCROLLED);
-  if (address === location.href) addEventListener('load', () => scrollTo(0, Number(height)));
-}
-
-addEventListener(
-  'input',
-  ({ isTrusted }) => {
-    if (isTrusted) isBusy = true;
-  },
-  true,
-);
-navigator.serviceWorker.addEventListener('message', answerPlace);
-navigator.serviceWorker.startMessages();
-scrollBack();
+openAsTold();
 prepare(window);
 document.currentScript?.remove();
 sessionStorage.removeItem(RELOADED);

@@ -24,7 +24,10 @@ export function withScripts(answer: Response, request: Request, { sheet }: SiteS
   const policy = headers.get('content-security-policy');
   const { src = '', integrity = '' } = scope.wisprSite.scripts?.page ?? {};
   if (policy && src)
-    headers.set('content-security-policy', permitScript(policy, origin + src.split('?')[0], integrity));
+    headers.set(
+      'content-security-policy',
+      permitScript(policy, origin + src.split('?')[0], integrity, scope.wisprSite.reading),
+    );
   const isSheetWanted = sheet !== false && isOpened(request) && status === 200;
   const ends = new PageEnds(scriptTag('page', ''), isSheetWanted ? scriptTag('sheet', 'async') : '');
   const adding = new TransformStream<Uint8Array, Uint8Array>({

@@ -71,7 +71,12 @@ export class WebReader {
 
   /** The answer to the vault's form, which brings keys. */
   arrive(request: Request): Promise<Response> {
-    return this.#orRefusal(request, '/', async () => takeArrival((await this.#open()).store, request));
+    return this.#orRefusal(request, '/', async () => {
+      const { store, missingKeys } = await this.#open();
+      const answer = await takeArrival(store, request);
+      missingKeys.arrived();
+      return answer;
+    });
   }
 
   /** Where the vault hands over all keys that the reader may have, in silence. */
@@ -105,7 +110,7 @@ export class WebReader {
     const { store, known, missingKeys, publication } = await this.#open();
     const [site, { freshness, past }] = await Promise.all([known.read(), judge(publication, request)]);
     const askForKey = async (set: KeyId) => {
-      if (!isOpened(request)) return void (await missingKeys.forPage(set, { referrer: request.referrer, clientId }));
+      if (!isOpened(request)) return void (await missingKeys.forPage(set, clientId));
       const address = await missingKeys.forWindow(set, target + new URL(request.url).hash);
       return address === undefined ? undefined : redirect(303, address, 'no-store');
     };

@@ -4,9 +4,7 @@
 export interface WorkerWindow {
   readonly id: string;
   readonly frameType: string;
-  readonly url: string;
-  navigate(url: string): Promise<unknown>;
-  postMessage(message: string, ports: MessagePort[]): void;
+  postMessage(message: string): void;
 }
 
 export interface FetchEvent extends Event {
