@@ -10,5 +10,5 @@ export const SAVED_AS = 'wispr-save';
 export const BEHIND_PAGE = '/-/behind';
 /** Cookie of a browser in which a page has no such frame: the next page is opened by the worker. */
 export const STRICTLY = 'wispr-strictly=yes; path=/; samesite=lax';
-/** Asks the worker for the address at which the vault hands over keys, for a frame. */
+/** Asks the worker for the address at which the vault hands over keys, for a frame. Its value is the target that they are for, empty for all. */
 export const KEYS_ADDRESS = 'wispr-keys';

@@ -14,7 +14,7 @@ function attempt(action: () => void): void {
   }
 }
 
-async function removeWorkers(): Promise<void> {
+export async function removeWorkers(): Promise<void> {
   for (const registration of await navigator.serviceWorker.getRegistrations()) await registration.unregister();
 }
 

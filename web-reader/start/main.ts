@@ -4,11 +4,13 @@
  * server decrypts it.
  */
 import { KEYS_PAGE } from '../../core/site/path.ts';
+import { atMost } from '../../reading/at-most.ts';
 import { documentTarget } from '../../reading/local-target.ts';
 import { installWorker } from '../install-worker.ts';
 import { BEHIND_PAGE, KEYS_ADDRESS, RELOADED } from '../names.ts';
 import { openStore } from '../store.ts';
-import { removeEverything } from './leave.ts';
+import { openBehind } from '../vault-frame.ts';
+import { removeEverything, removeWorkers } from './leave.ts';
 
 const WORKER = '/-/worker.js';
 /** A window that comes back here so often in that time, with no page of the worker's between, has one that does not answer. */
@@ -17,10 +19,14 @@ const RELOADS_COUNT_FOR = 10_000;
 /** The longest wait for a worker that is installed, also on a slow line. In milliseconds. */
 const PATIENCE = 45_000;
 const HOST_PATIENCE = 10_000;
+/** The longest wait for keys, before the worker leads to the vault. */
+const KEYS_PATIENCE = 3_000;
 
 const { pathname, search, hash, origin } = location;
 const { to: onTheWayTo, reading, leaving } = document.documentElement.dataset;
 
+/** In a frame behind a page on show. */
+const isBehind = pathname === BEHIND_PAGE;
 /** Path, query and fragment of the document that the reader is on the way to. */
 const wanted = pathname === KEYS_PAGE ? documentTarget(onTheWayTo ?? '', origin) : pathname + search + hash;
 
@@ -35,20 +41,28 @@ async function start(): Promise<void> {
     await removeEverything();
     return location.replace(`${reading}/-/sign-in?left=1`);
   }
-  const isInstalled = (await navigator.serviceWorker?.getRegistration('/')) !== undefined;
-  const canRead = (await isSupported()) && (isInstalled || (await canAskHosts()));
-  if (pathname === BEHIND_PAGE) return canRead ? fetchKeys() : undefined;
+  if (!(await isSupported())) return isBehind ? undefined : location.replace(readHere());
+  const isInstalled = (await navigator.serviceWorker.getRegistration('/')) !== undefined;
+  const [worker, canRead] = await Promise.all([installWorker(WORKER), isInstalled || canAskHosts()]);
+  if (!canRead) await removeWorkers();
+  if (isBehind) return canRead ? location.replace(await addressOfKeys(worker, '')) : undefined;
   if (!canRead) return location.replace(readHere());
-  await installWorker(WORKER);
+  const address = await addressOfKeys(worker, wanted.split('#', 1)[0] ?? '');
+  const haveCome = address && new Promise((resolve) => {
+    navigator.serviceWorker.addEventListener('controllerchange', resolve);
+    openBehind(address);
+  });
+  if (haveCome) await atMost(KEYS_PATIENCE, haveCome);
   goOn();
 }
 
-/** Behind a page that is on show, this frame has the worker installed, and goes to the vault for keys. */
-async function fetchKeys(): Promise<void> {
-  const worker = await installWorker(WORKER);
+/** Address of the vault at which a frame gets what a document needs; empty: nothing. @param target - of the document; empty: of all */
+function addressOfKeys(worker: ServiceWorker, target: string): Promise<string> {
   const { port1, port2 } = new MessageChannel();
-  port1.onmessage = ({ data }) => location.replace(data);
-  worker.postMessage(KEYS_ADDRESS, [port2]);
+  worker.postMessage({ [KEYS_ADDRESS]: target }, [port2]);
+  return new Promise((resolve) => {
+    port1.onmessage = ({ data }) => resolve(data);
+  });
 }
 
 /** Opens what is wanted, for the worker to answer; a few times at most, where it does not. */

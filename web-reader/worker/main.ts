@@ -43,5 +43,7 @@ scope.addEventListener('fetch', (event) => {
 
 scope.addEventListener('message', (event) => {
   const { data, ports } = event;
-  if (data === KEYS_ADDRESS) event.waitUntil(reader.addressOfKeys().then((address) => ports[0]?.postMessage(address)));
+  const target = data?.[KEYS_ADDRESS];
+  if (typeof target === 'string')
+    event.waitUntil(reader.addressOfKeys(target).then((address) => ports[0]?.postMessage(address)));
 });

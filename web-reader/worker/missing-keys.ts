@@ -69,9 +69,9 @@ export class MissingKeys {
     this.#arrived();
   }
 
-  /** Where a frame behind a page gets all keys that the reader may have: nothing is shown there. */
-  forFrame(): Promise<string> {
-    return this.#bounceTo(scope.wisprSite.reading ?? '', '/', [], true);
+  /** Where a frame gets keys, those that are wanted first, and nothing is shown. */
+  forFrame(wanted: readonly KeyId[]): Promise<string> {
+    return this.#bounceTo(scope.wisprSite.reading ?? '', '/', wanted, true);
   }
 
   async #askBehind(sets: ReadonlySet<KeyId>, clientId: string): Promise<void> {
@@ -84,7 +84,7 @@ export class MissingKeys {
       window = windows.find(({ id }) => id === clientId) ?? windows[0];
     }
     if (!window) return;
-    const address = await this.#bounceTo(scope.wisprSite.reading ?? '', '/', [...sets], true);
+    const address = await this.forFrame([...sets]);
     const at = Date.now();
     for (const set of sets) await this.#store.asked.put(set, { at, isAnswered: false });
     const arrival = new Promise<void>((resolve) => {

@@ -79,9 +79,22 @@ export class WebReader {
     });
   }
 
-  /** Where the vault hands over all keys that the reader may have, in silence. */
-  async addressOfKeys(): Promise<string> {
-    return (await this.#open()).missingKeys.forFrame();
+  /**
+   * Where the vault hands over keys, in silence.
+   *
+   * @param target - of the document that they are for; empty: all that the reader may have
+   * @returns empty where the document needs none, or nothing is known of it
+   */
+  async addressOfKeys(target: string): Promise<string> {
+    const { store, missingKeys, publication } = await this.#open();
+    if (target === '') return missingKeys.forFrame([]);
+    const found = await publication.current().then(
+      () => publication.publication.resolve(target, nowInSeconds()),
+      () => undefined,
+    );
+    const set = found?.kind === 'document' ? found.entry.set : undefined;
+    if (set === undefined || isUsable(await store.keys.find(set), nowInSeconds())) return '';
+    return missingKeys.forFrame([set]);
   }
 
   /** @throws WebReaderError `site-unavailable`, `site-changed` */
