@@ -96,8 +96,8 @@ export function programOf(files: WebReaderFiles, site: WorkerSite): ReaderProgra
   );
 }
 
-/** A script as it is served. */
-function fileOf(content: Buffer): WebReaderFile {
+/** A file as it is served. */
+export function fileOf(content: Buffer): WebReaderFile {
   const integrity = `sha256-${createHash('sha256').update(content).digest('base64')}`;
   let [gzip, brotli]: (Buffer | undefined)[] = [];
   // Publishers never need these, and the tightest takes a while.

@@ -2,6 +2,7 @@
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { CodedError } from '../../core/errors.ts';
 import { createApp, noStore } from '../http/app.ts';
+import { sendFile } from '../http/compressed.ts';
 import { formOf } from '../http/forms.ts';
 import { limitRequests } from '../http/limits.ts';
 import { operatorCookie, sameOriginOnly } from '../reading-site/session-cookie.ts';
@@ -38,10 +39,8 @@ export function createAdminSite(options: AdminSiteOptions): Express {
         .send('These pages have another address: the key server says it at its start.\n'),
     refuseTooMany,
   );
-  for (const [path, { type, content }] of Object.entries(ASSETS))
-    app.get(path, (_request, response) => {
-      response.set({ 'Content-Type': type, 'Cache-Control': 'no-cache' }).end(content);
-    });
+  for (const [path, { type, file }] of Object.entries(ASSETS))
+    app.get(path, (request, response) => sendFile(request, response, type, file));
   app.get('/favicon.ico', (_request, response) => void response.status(204).end());
   app.use(noStore, limitRequests(limits.documentsPerAddress, refuseTooMany));
   app.use(ownFormsOnly(origin));

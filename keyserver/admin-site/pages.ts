@@ -3,6 +3,7 @@ import { Eta } from 'eta';
 import type { Request, Response } from 'express';
 import { utcMinute } from '../../node-support/clock.ts';
 import { readProgramFile } from '../../node-support/program-files.ts';
+import { fileOf, type WebReaderFile } from '../../node-support/web-reader-files.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import type { AppOptions } from '../http/app.ts';
 import { queryOf } from '../http/forms.ts';
@@ -22,10 +23,10 @@ for (const name of TEMPLATES.split(' ')) {
   eta.loadTemplate(`@${name}`, readProgramFile(`pages/${name}.eta`, import.meta.url).toString());
 }
 
-export const ASSETS: Readonly<Record<string, { readonly type: string; readonly content: Buffer }>> = {
-  '/style.css': asset('text/css; charset=utf-8', 'style.css'),
-  '/join.js': asset('text/javascript; charset=utf-8', 'join.js'),
-  '/passkeys.js': PASSKEY_SCRIPT,
+export const ASSETS: Readonly<Record<string, { readonly type: string; readonly file: WebReaderFile }>> = {
+  '/style.css': { type: 'text/css', file: asset('style.css') },
+  '/join.js': { type: 'text/javascript', file: asset('join.js') },
+  '/passkeys.js': { type: 'text/javascript', file: PASSKEY_SCRIPT },
 };
 
 export interface AdminSiteOptions extends AppOptions {
@@ -95,6 +96,6 @@ function distance(seconds: number): string {
 
 const WORDS = { day, minute: utcMinute, number, distance };
 
-function asset(type: string, file: string) {
-  return { type, content: readProgramFile(`assets/${file}`, import.meta.url) };
+function asset(file: string): WebReaderFile {
+  return fileOf(readProgramFile(`assets/${file}`, import.meta.url));
 }

@@ -20,6 +20,8 @@ export interface AppOptions {
   readonly limits: RequestLimits;
   /** Origins that forms may lead to, besides its own; left out where there are no forms and scripts. */
   readonly formsLeadTo?: readonly string[];
+  /** Digests of the scripts that stand in pages. */
+  readonly scripts?: readonly string[];
   /** Called for each answer with its route, as a pattern, and its status. */
   readonly count: (route: string, status: number) => void;
 }
@@ -76,14 +78,14 @@ function logRequest({ log, count }: AppOptions) {
  * Strict defaults for everything that is not a document. `same-origin` and not `no-referrer`, because under the latter browsers send
  * `Origin: null` with forms.
  */
-function securityHeaders({ dev, formsLeadTo }: AppOptions) {
+function securityHeaders({ dev, formsLeadTo, scripts = [] }: AppOptions) {
   return helmet({
     contentSecurityPolicy: {
       useDefaults: false,
       directives: {
         'default-src': ["'none'"],
         'style-src': ["'self'"],
-        'script-src': [formsLeadTo ? "'self'" : "'none'"],
+        'script-src': formsLeadTo ? ["'self'", ...scripts.map((digest) => `'${digest}'`)] : ["'none'"],
         'img-src': ["'self'"],
         'connect-src': [formsLeadTo ? "'self'" : "'none'"],
         'form-action': formsLeadTo ? ["'self'", ...formsLeadTo] : ["'none'"],

@@ -1,7 +1,6 @@
 /** The pages below `/-/`: signing in and out, and the account. */
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { documentTarget, localTarget } from '../../reading/local-target.ts';
-import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/app.ts';
 import { field, nameField, queryOf } from '../http/forms.ts';
 import { addressOf } from '../http/limits.ts';
@@ -9,7 +8,6 @@ import { isMailAddress } from '../mail/address.ts';
 import { deviceOfSession } from '../readers/browser-devices.ts';
 import { devicesOf, removeDevice } from '../readers/devices.ts';
 import { findAccount, signIn } from '../sign-in/accounts.ts';
-import { createEntryCode } from '../sign-in/document-sessions.ts';
 import { isProven } from '../sign-in/own-account.ts';
 import { MAXIMUM_PASSKEYS, passkeysOf } from '../sign-in/passkeys.ts';
 import { MINIMUM_PASSWORD_LENGTH } from '../sign-in/passwords.ts';
@@ -21,11 +19,12 @@ import {
   beginSession,
   endSessionOf,
   form,
+  handOver,
   leave,
   subscriberOf,
   wantedBy,
 } from './account-session.ts';
-import { documentLimit, openedOnly, refuseTooMany } from './own-pages.ts';
+import { documentLimit, openedOnly, refuseTooMany, sendPage } from './own-pages.ts';
 import { accountPage, type SignInPage, signInPage } from './pages.ts';
 import { sameOriginOnly } from './session-cookie.ts';
 import { limitSignIns } from './sign-in-limits.ts';
@@ -62,18 +61,10 @@ export async function sendSignIn(
   page: Omit<SignInPage, 'byMail' | 'openid' | 'signsUp' | 'wanted'>,
 ): Promise<void> {
   const wanted = wantedBy(page.to, pages);
-  response
-    .status(status)
-    .type('html')
-    .send(
-      signInPage(await pages.masthead(), {
-        ...page,
-        wanted,
-        openid: pages.openid?.title,
-        byMail: pages.mail !== undefined,
-        signsUp: pages.mail?.signUp !== undefined,
-      }),
-    );
+  const masthead = await pages.masthead();
+  const openid = pages.openid?.title;
+  const [byMail, signsUp] = [pages.mail !== undefined, pages.mail?.signUp !== undefined];
+  sendPage(response.status(status), masthead, signInPage(masthead, { ...page, wanted, openid, byMail, signsUp }));
 }
 
 /**
@@ -103,20 +94,13 @@ export async function tellAdded(
   mail.mailer.sendLater(name, 'added', { publisher, site, what });
 }
 
-/** Sends a browser back to the documents with a code, or lets the person sign in first. */
+/** Leads a browser to the document, or lets the person sign in first. */
 async function sendOn(pages: AccountPages, request: Request, response: Response): Promise<void> {
-  const { state, cookie, documents } = pages;
-  const [challenge, to] = [queryOf(request, 'challenge'), documentTarget(queryOf(request, 'to'), documents)];
-  if (!(await subscriberOf(pages, request))) {
-    const again = `/-/enter?${new URLSearchParams({ challenge, to })}`;
-    response.set('WWW-Authenticate', 'Wispr-Session');
-    return sendSignIn(pages, response, 401, { to: again, name: '', failed: false });
-  }
-  const code = await createEntryCode(state, cookie.read(request) ?? '', challenge);
-  if (code === undefined) throw new KeyServerError('entry-refused', 'this is no challenge');
-  // Not on the sign-in page: its form would be sent with `Origin: null`.
-  response.set('Referrer-Policy', 'no-referrer');
-  response.redirect(303, `${documents}/-/enter?${new URLSearchParams({ code, to })}`);
+  const to = documentTarget(queryOf(request, 'to'), pages.documents);
+  if (await subscriberOf(pages, request)) return handOver(pages, response, pages.cookie.read(request), to);
+  const again = `/-/enter?${new URLSearchParams({ to })}`;
+  response.set('WWW-Authenticate', 'Wispr-Session');
+  await sendSignIn(pages, response, 401, { to: again, name: '', failed: false });
 }
 
 async function showAccount(pages: AccountPages, request: Request, response: Response): Promise<void> {
@@ -143,7 +127,8 @@ async function showAccount(pages: AccountPages, request: Request, response: Resp
     isProven: await isProven(state, pages.cookie.read(request) ?? ''),
     isMailed: pages.mail !== undefined && isMailAddress(name),
   };
-  response.type('html').send(accountPage(await pages.masthead(), page));
+  const masthead = await pages.masthead();
+  sendPage(response, masthead, accountPage(masthead, page));
 }
 
 async function acceptSignIn(pages: AccountPages, request: Request, response: Response): Promise<void> {

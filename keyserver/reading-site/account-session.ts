@@ -1,5 +1,6 @@
 /** The session of a browser at the reading site: who is signed in, and how that begins and ends. */
 import type { Request, Response } from 'express';
+import { LEAVE_PAGE } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
 import type { SignUpConfig } from '../config/mail.ts';
 import type { FailureCounts } from '../http/failure-counts.ts';
@@ -7,10 +8,11 @@ import { formOf } from '../http/forms.ts';
 import { MAXIMUM_FORM_LENGTH } from '../http/limits.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { endSession, findSession, type NewSession } from '../sign-in/accounts.ts';
+import { createEntryCode } from '../sign-in/document-sessions.ts';
 import type { OpenIdSignIn } from '../sign-in/openid-configuration.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
-import type { OwnPages } from './own-pages.ts';
-import { leavingPage } from './pages.ts';
+import { type OwnPages, sendPage } from './own-pages.ts';
+import { type HandOverPage, handOverPage } from './pages.ts';
 import type { ProgramVersion } from './program.ts';
 import type { FlowCookie, ReadingCookie } from './session-cookie.ts';
 import { rememberBrowser, type SignInLimits } from './sign-in-limits.ts';
@@ -44,6 +46,8 @@ export interface AccountPages extends OwnPages, SignInLimits {
   readonly told: FailureCounts;
   /** What opens documents in browsers; `undefined` where they are decrypted here, or while the publication is not known. */
   readonly program: () => Promise<ProgramVersion | undefined>;
+  /** Whether the documents' origin opens documents itself, for who is signed in there. */
+  readonly opensHere: () => Promise<boolean>;
 }
 
 export const form = formOf(MAXIMUM_FORM_LENGTH, 10);
@@ -60,9 +64,41 @@ export async function subscriberOf(
 /** Takes the session out of the browser, and answers with a form by which the documents' origin does the same. */
 export async function leave(pages: AccountPages, response: Response, data = '"cache"'): Promise<void> {
   pages.cookie.clear(response);
-  // The form has to say where it comes from.
-  response.set({ 'Clear-Site-Data': data, 'Referrer-Policy': 'strict-origin' });
-  response.type('html').send(leavingPage(await pages.masthead(), pages.documents));
+  response.set('Clear-Site-Data', data);
+  const { site } = await pages.masthead();
+  await sendForm(pages, response, {
+    title: 'Signing out',
+    text: 'One step is left: what was read and kept in this browser goes too.',
+    action: pages.documents + LEAVE_PAGE,
+    button: `Sign out of ${site}`,
+  });
+}
+
+/**
+ * Leads a window to a document. Where documents are opened there, a form takes a code along, which signs in.
+ *
+ * @param token - of the session here
+ * @param to - path and query; browsers keep what stands behind "#"
+ */
+export async function handOver(
+  pages: AccountPages,
+  response: Response,
+  token: string | undefined,
+  to: string,
+): Promise<void> {
+  const action = pages.documents + to;
+  const code = token !== undefined && (await pages.opensHere()) ? await createEntryCode(pages.state, token) : undefined;
+  response.set('Cache-Control', 'no-store');
+  if (code === undefined) return response.redirect(303, action);
+  const text = 'The page opens by itself.';
+  await sendForm(pages, response, { title: 'One moment', text, action, button: 'Go on', code });
+}
+
+/** A form that its script sends: it has to say where it comes from. */
+async function sendForm(pages: AccountPages, response: Response, form: HandOverPage): Promise<void> {
+  const masthead = await pages.masthead();
+  response.set('Referrer-Policy', 'strict-origin');
+  sendPage(response, masthead, handOverPage(masthead, form));
 }
 
 /** The token is always new; a session that the browser had ends. From now on the browser is known. */

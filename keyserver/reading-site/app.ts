@@ -15,7 +15,7 @@ import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import type { OpenIdSignIn } from '../sign-in/openid-configuration.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { addAccountPages } from './account-pages.ts';
-import { type AccountPages, subscriberOf } from './account-session.ts';
+import { type AccountPages, handOver, subscriberOf } from './account-session.ts';
 import { isReadInBrowser } from './in-browser.ts';
 import { addJoinPages } from './join-pages.ts';
 import { addMailPages } from './mail-pages.ts';
@@ -32,7 +32,7 @@ import {
   refuseForeign,
   sendRefusal,
 } from './own-pages.ts';
-import { SCRIPTS } from './pages.ts';
+import { SCRIPT_DIGESTS } from './pages.ts';
 import { addPasskeyPages } from './passkey-pages.ts';
 import { programVersion } from './program.ts';
 import type { ReadPublications } from './publications.ts';
@@ -71,16 +71,20 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
     mail: options.mail && { ...options.mail, cookie: mailCookie(origin) },
     knownBrowser: knownBrowserCookie(origin),
     told: new FailureCounts(options.state, 'told of additions', DAY),
-    masthead: async () => ({ ...(await mastheadOf({ provider, publications, account: origin })), logo: undefined }),
+    masthead: async () => {
+      const { content, ...head } = await mastheadOf({ provider, publications, account: origin });
+      return { ...head, logo: undefined, ...((await isInBrowser()) && { content }) };
+    },
     program: async () => {
       const known = (await isInBrowser()) ? await provider.read() : undefined;
       const site = known && siteReadAt(known.descriptor, origin);
       return webReader && site && programVersion(webReader, publications, known, site);
     },
     isSignedIn: async (request) => (await subscriberOf(pages, request)) !== undefined,
+    opensHere: async () => firstPage === 'server' || !(await isInBrowser()),
   };
   const formsLeadTo = [documents, new URL(READER_INVITATION_URL).origin];
-  const app = createReadingApp({ ...options, formsLeadTo }, pages, Object.keys(SCRIPTS));
+  const app = createReadingApp({ ...options, formsLeadTo, scripts: SCRIPT_DIGESTS }, pages);
   if (webReader) addVault(app, { ...pages, provider }, webReader);
   app.use(limitChanges(limits));
   addAccountPages(app, pages);
@@ -97,7 +101,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   );
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
   app.use(named, readingOnly(pages), refuseForeign(pages, isOpened), documentLimit(limits), (request, response) =>
-    leadOn(pages, async () => firstPage === 'browser' && (await isInBrowser()), request, response),
+    leadOn(pages, request, response),
   );
   app.use(handleError(options, pages, leavePageOnShow));
   return app;
@@ -105,17 +109,11 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
 
 /**
  * Leads a window to a document, with its query; browsers keep what stands behind "#". Where the server decrypts, who is signed in here will be there
- * before anything is loaded; in the browser, the reader there asks for keys when a page needs them.
+ * when it is loaded; in the browser, the reader there asks for keys when a page needs them.
  */
-async function leadOn(
-  pages: AccountPages,
-  isStrict: () => Promise<boolean>,
-  request: Request,
-  response: Response,
-): Promise<void> {
-  const { originalUrl } = request;
+async function leadOn(pages: AccountPages, request: Request, response: Response): Promise<void> {
+  const { originalUrl, method } = request;
   if (!originalUrl.startsWith('/')) return sendRefusal(pages, request, response, refusalFor('path-refused'));
-  const begins = (await pages.isSignedIn(request)) && !(await isStrict());
-  const target = begins ? `/-/begin?${new URLSearchParams({ to: originalUrl })}` : originalUrl;
-  response.set('Cache-Control', 'no-store').redirect(303, pages.documents + target);
+  const token = method === 'GET' ? pages.cookie.read(request) : undefined;
+  await handOver(pages, response, token, originalUrl);
 }

@@ -14,7 +14,7 @@ import type { ProviderReader } from '../publication/provider.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { ContentHosts } from './content-host.ts';
 import { takeTurns } from './deliveries.ts';
-import { addEntrance, begin, type Entrance, hasBegun, readerOf } from './entrance.ts';
+import { addEntrance, begin, type Entrance, hasBegun, readerOf, takeCode } from './entrance.ts';
 import {
   addInBrowser,
   frontFor,
@@ -39,7 +39,7 @@ import {
 import { inPlace } from './pages.ts';
 import type { ReadPublications } from './publications.ts';
 import { refusalFor } from './refusals.ts';
-import { entryCookie, sessionCookie } from './session-cookie.ts';
+import { plainCookie, sessionCookie } from './session-cookie.ts';
 import { answerForSite, type SiteService } from './site.ts';
 import { isOpened } from './targets.ts';
 
@@ -65,7 +65,7 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     isInBrowser: async () => inBrowser.isStrict && (await isReadInBrowser(inBrowser)),
     sendLeaving: (response) => sendLeaving(inBrowser, response),
     session: sessionCookie(origin),
-    secret: entryCookie(origin),
+    plain: plainCookie(origin),
   };
   const pages: OwnPages = {
     origin,
@@ -80,10 +80,11 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     isStrict: options.firstPage === 'browser',
     readsHere: (request) => hasBegun(entrance, request),
   };
-  const app = createReadingApp(options, pages, [], onlyOwnWorker, noPasskeys);
+  const app = createReadingApp(options, pages, onlyOwnWorker, noPasskeys);
   addInBrowser(app, inBrowser);
   addEntrance(app, entrance, documentLimit(limits));
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
+  app.post('/{*path}', named, ...takeCode(entrance, documentLimit(limits)), sendAgain(origin));
   const turns = takeTurns(limits, refuseTooMany);
   app.use(
     named,
@@ -108,10 +109,18 @@ const noPasskeys: RequestHandler = (_request, response, next) => {
   next();
 };
 
+/** Has the browser ask for the same address: the answer to a form could not be loaded again. */
+function sendAgain(origin: string): RequestHandler {
+  return ({ originalUrl }, response) => {
+    const target = originalUrl.startsWith('/') ? originalUrl : '/';
+    response.set('Cache-Control', 'no-store').redirect(303, origin + target);
+  };
+}
+
 /** Leads to the sign-in, where a document that needs it is opened in a window of its own. @returns whether it did */
 async function signInFirst(entrance: Entrance, code: string, request: Request, response: Response): Promise<boolean> {
   if (code !== 'not-signed-in' || !isOpened(request)) return false;
-  begin(entrance, request, response, request.originalUrl);
+  begin(entrance, response, request.originalUrl);
   return true;
 }
 

@@ -1,10 +1,11 @@
 /** Joining with an invitation: `/-/join`, and what its script asks. */
 import type { Express, Request, Response } from 'express';
 import { normaliseCode } from '../../core/keys/binding.ts';
-import { KEYS_PAGE } from '../../core/site/path.ts';
+import { ACCOUNT_PAGE, KEYS_PAGE } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/app.ts';
+import { keepLength } from '../http/compressed.ts';
 import { field, optionalField, queryOf } from '../http/forms.ts';
 import { addressOf, limitFailures } from '../http/limits.ts';
 import { findInvitation } from '../readers/invitations.ts';
@@ -12,8 +13,8 @@ import { joinWithCode, joinWithPassword, type NewSession } from '../sign-in/acco
 import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../sign-in/passwords.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { demandSeat } from '../subscriptions/seats.ts';
-import { type AccountPages, beginSession, form, subscriberOf } from './account-session.ts';
-import { refuseTooMany } from './own-pages.ts';
+import { type AccountPages, beginSession, form, handOver, subscriberOf } from './account-session.ts';
+import { refuseTooMany, sendPage } from './own-pages.ts';
 import { type JoinPage, joinPage } from './pages.ts';
 import { sameOriginOnly } from './session-cookie.ts';
 
@@ -36,12 +37,13 @@ async function sendJoin(
   page: Pick<JoinPage, 'code' | 'problem' | 'to'>,
 ): Promise<void> {
   const { documents, keyServer } = pages;
+  const masthead = await pages.masthead();
   const to = page.to === '' ? '' : afterJoining(page.to, documents);
   const present = (await subscriberOf(pages, request))?.name;
   const mailed = queryOf(request, 'mail') === '1';
-  const rest = { to, keyServer, present, mailed, minimumLength: MINIMUM_PASSWORD_LENGTH };
-  const html = joinPage(await pages.masthead(), { ...page, ...rest });
-  response.status(status).type('html').send(html);
+  const rest = { to, keyServer, present, mailed, documents, minimumLength: MINIMUM_PASSWORD_LENGTH };
+  if (present !== undefined) keepLength(response); // the address says what "to" is
+  sendPage(response.status(status), masthead, joinPage(masthead, { ...page, ...rest }));
 }
 
 /** A document, or on to its keys: what is wanted then stands behind "#", which browsers keep. */
@@ -64,8 +66,10 @@ async function acceptJoin(pages: AccountPages, request: Request, response: Respo
     });
   const { session } = joined;
   await beginSession(pages, request, response, session);
-  if (to !== '') return response.redirect(303, afterJoining(to, pages.origin));
-  response.redirect(303, password === undefined ? '/' : '/-/account');
+  const next = to === '' ? '/' : afterJoining(to, pages.origin);
+  if (next === KEYS_PAGE || (to === '' && password !== undefined))
+    return response.redirect(303, next === KEYS_PAGE ? next : ACCOUNT_PAGE);
+  await handOver(pages, response, session.token, next);
 }
 
 async function join(

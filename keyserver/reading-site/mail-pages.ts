@@ -21,7 +21,7 @@ import { moveSubscriber, signUp } from '../sign-in/own-account.ts';
 import { findSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
 import { provenOnly } from './account-pages.ts';
 import { type AccountPages, beginSession, form, type ReadingMail, subscriberOf, wantedBy } from './account-session.ts';
-import { refuseTooMany } from './own-pages.ts';
+import { refuseTooMany, sendPage } from './own-pages.ts';
 import { mailCodePage, signUpPage } from './pages.ts';
 import { sameOriginOnly } from './session-cookie.ts';
 import { limitMails } from './sign-in-limits.ts';
@@ -71,10 +71,8 @@ async function sendSignUp(
   refused?: string,
 ): Promise<void> {
   const page = { to: localTarget(to, pages.origin), days: offer?.days ?? 0, refused };
-  response
-    .status(status)
-    .type('html')
-    .send(signUpPage(await pages.masthead(), page));
+  const masthead = await pages.masthead();
+  sendPage(response.status(status), masthead, signUpPage(masthead, page));
 }
 
 /** What is mailed, and to whom; `undefined`: nothing, which the browser is not told. */
@@ -149,10 +147,8 @@ async function sendCodePage(
 ): Promise<void> {
   const asked = await findMailCode(pages.state, cookie.read(request));
   const page = { problem: asked ? problem : 'over', name: asked?.name ?? '' } as const;
-  response
-    .status(status)
-    .type('html')
-    .send(mailCodePage(await pages.masthead(), page));
+  const masthead = await pages.masthead();
+  sendPage(response.status(status), masthead, mailCodePage(masthead, page));
 }
 
 async function acceptCode(pages: AccountPages, mail: ReadingMail, request: Request, response: Response): Promise<void> {

@@ -18,6 +18,7 @@ import { isAcceptablePassword } from '../sign-in/passwords.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { provenOnly, tellAdded } from './account-pages.ts';
 import { type AccountPages, form, leave, subscriberOf } from './account-session.ts';
+import { sendPage } from './own-pages.ts';
 import { deletePage } from './pages.ts';
 import { sameOriginOnly } from './session-cookie.ts';
 import { rememberBrowser } from './sign-in-limits.ts';
@@ -59,7 +60,8 @@ export function addOwnAccountPages(app: Express, pages: AccountPages): void {
     noStore,
     proven,
     signedIn(async (_request, response, { name }) => {
-      response.type('html').send(deletePage(await pages.masthead(), { name }));
+      const masthead = await pages.masthead();
+      sendPage(response, masthead, deletePage(masthead, { name }));
     }),
   );
   post('/-/delete', async (_request, response, subscriber) => {

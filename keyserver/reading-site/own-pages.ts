@@ -4,11 +4,13 @@ import { accentOf } from '../../core/site/accent.ts';
 import { urlPathOf } from '../../core/site/path.ts';
 import { localTarget } from '../../reading/local-target.ts';
 import { isShown } from '../../reading/navigation.ts';
+import { refusalStyle } from '../../reading/refusal-page.ts';
 import { KeyServerError } from '../errors.ts';
 import { type AppOptions, createApp } from '../http/app.ts';
+import { compressAnswers, sendFile } from '../http/compressed.ts';
 import { limitRequests, type RequestLimits, retryAfter } from '../http/limits.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
-import { type Masthead, refusalPage, SCRIPTS, STYLES } from './pages.ts';
+import { type Masthead, REFUSAL_STYLE_SHEET, refusalPage, styleSheet } from './pages.ts';
 import type { ReadPublications } from './publications.ts';
 import { type CodedRefusal, INTERNAL_REFUSAL, refusalFor } from './refusals.ts';
 import { isOpened } from './targets.ts';
@@ -25,30 +27,32 @@ export interface OwnPages {
   readonly isSignedIn: (request: Request) => Promise<boolean>;
 }
 
-/** An app of the reading site, with the files that its pages load. @param scripts - paths */
-export function createReadingApp(
-  options: AppOptions,
-  pages: OwnPages,
-  scripts: readonly string[],
-  ...guards: readonly RequestHandler[]
-): Express {
+/** An app of the reading site, with the style sheets that pages load. */
+export function createReadingApp(options: AppOptions, pages: OwnPages, ...guards: readonly RequestHandler[]): Express {
   const app = createApp(
     options,
     (request, response) => void sendRefusal(pages, request, response, refusalFor('misdirected-request')),
     refuseTooMany,
   );
   for (const guard of guards) app.use(guard);
-  for (const [path, styleFor] of Object.entries(STYLES))
-    app.get(path, async (_request, response) => {
-      response.set({ 'Content-Type': 'text/css; charset=utf-8', 'Cache-Control': 'no-cache' });
-      response.end(styleFor((await pages.masthead()).accent));
-    });
-  for (const path of scripts)
-    app.get(path, (_request, response) => {
-      response.set({ 'Content-Type': 'text/javascript; charset=utf-8', 'Cache-Control': 'no-cache' });
-      response.end(SCRIPTS[path]);
-    });
+  app.use(compressAnswers);
+  app.get('/-/style.css', async (request, response) =>
+    sendFile(request, response, 'text/css', styleSheet((await pages.masthead()).accent)),
+  );
+  app.get(REFUSAL_STYLE_SHEET, async (_request, response) => {
+    response
+      .type('css')
+      .set('Cache-Control', 'no-cache')
+      .send(refusalStyle((await pages.masthead()).accent));
+  });
   return app;
+}
+
+/** Sends a page in which its style sheet stands: the policy names that. */
+export function sendPage(response: Response, { accent }: Masthead, html: string): void {
+  const policy = String(response.get('Content-Security-Policy'));
+  response.set('Content-Security-Policy', policy.replace('style-src ', `style-src '${styleSheet(accent).integrity}' `));
+  response.type('html').send(html);
 }
 
 export interface MastheadSource {
@@ -71,6 +75,7 @@ export async function mastheadOf({ provider, publications, account }: MastheadSo
     logo: logo === undefined ? undefined : urlPathOf(logo),
     subscribe,
     titles,
+    content: site?.content[0],
   };
 }
 
@@ -133,7 +138,7 @@ export function limitChanges({ changesPerAddress }: RequestLimits): RequestHandl
 export const refuseTooMany: RequestHandler = (_request, _response, next) =>
   next(new KeyServerError('too-many-requests', 'too many attempts'));
 
-/** Addresses with a code or a challenge in them are neither kept nor passed on. */
+/** Such answers are neither kept, nor do they say where the reader comes from. */
 export const unrecorded: RequestHandler = (_request, response, next) => {
   response.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
   next();

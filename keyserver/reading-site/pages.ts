@@ -4,8 +4,8 @@ import { type SetTitle, titleOfSet } from '../../core/publication/set-titles.ts'
 import type { Accent } from '../../core/site/accent.ts';
 import { openInReaderUrl, READER_INVITATION_URL, READER_PORT } from '../../core/site/open-in-reader.ts';
 import { readProgramFile } from '../../node-support/program-files.ts';
-import type { ScriptAddress } from '../../node-support/web-reader-files.ts';
-import { buttonOf, refusalPage as pageInPlace, type RefusalPage, refusalStyle } from '../../reading/refusal-page.ts';
+import { fileOf, type ScriptAddress, type WebReaderFile } from '../../node-support/web-reader-files.ts';
+import { buttonOf, refusalPage as pageInPlace, type RefusalPage } from '../../reading/refusal-page.ts';
 import type { KeyServerErrorCode } from '../errors.ts';
 import type { ListedDevice } from '../readers/devices.ts';
 import type { ListedPasskey } from '../sign-in/passkeys.ts';
@@ -27,31 +27,44 @@ for (const name of [
   'sign-up',
   'unsubscribe',
   'delete',
-  'leaving',
+  'hand-over',
 ]) {
   eta.loadTemplate(`@${name}`, readProgramFile(`pages/${name}.eta`, import.meta.url).toString());
 }
 
-const STYLE_SHEET = '/-/style.css';
 /** Style sheet of pages in place of a document. */
-const REFUSAL_STYLE_SHEET = '/-/refusal.css';
+export const REFUSAL_STYLE_SHEET = '/-/refusal.css';
 
-/** Scripts that the pages load, by their path. */
-export const SCRIPTS: Readonly<Record<string, Buffer>> = {
-  '/-/join.js': readProgramFile('assets/join.js', import.meta.url),
-  '/-/sign-in.js': readProgramFile('assets/sign-in.js', import.meta.url),
-  '/-/leaving.js': readProgramFile('assets/leaving.js', import.meta.url),
-  '/-/reader.js': readProgramFile('assets/reader.js', import.meta.url),
-};
+/** Scripts that stand in the pages, by the name under which a template asks for one. */
+const SCRIPTS: Readonly<Record<string, string>> = Object.fromEntries(
+  ['join', 'sign-in', 'hand-over', 'reader'].map((name) => [
+    name,
+    readProgramFile(`assets/${name}.js`, import.meta.url).toString(),
+  ]),
+);
+/** Digests of these, as a policy names them. */
+export const SCRIPT_DIGESTS: readonly string[] = Object.values(SCRIPTS).map(
+  (text) => fileOf(Buffer.from(text)).integrity,
+);
 
-/** The style sheets, by path, with the publisher's colours. */
-export const STYLES: Readonly<Record<string, (accent: Accent) => Buffer | string>> = {
-  [STYLE_SHEET]: ({ light, dark }) => {
-    const colours = `:root{--accent:${light}}\n@media(prefers-color-scheme:dark){:root{--accent:${dark}}}\n`;
-    return Buffer.concat([readProgramFile('assets/style.css', import.meta.url), Buffer.from(colours)]);
-  },
-  [REFUSAL_STYLE_SHEET]: refusalStyle,
-};
+const STYLE = readProgramFile('assets/style.css', import.meta.url).toString();
+let coloured: { readonly text: string; readonly file: WebReaderFile } | undefined;
+
+/** The style sheet of the pages, with the publisher's colours. */
+export function styleSheet({ light, dark }: Accent): WebReaderFile {
+  const text = `${STYLE}:root{--accent:${light}}\n@media(prefers-color-scheme:dark){:root{--accent:${dark}}}\n`;
+  if (coloured?.text !== text) coloured = { text, file: fileOf(Buffer.from(text)) };
+  return coloured.file;
+}
+
+function render(template: string, masthead: Masthead, data: object): string {
+  return eta.render(`@${template}`, {
+    ...data,
+    masthead,
+    style: styleSheet(masthead.accent).content,
+    scripts: SCRIPTS,
+  });
+}
 
 /** What every page shows at its head. */
 export interface Masthead {
@@ -66,6 +79,8 @@ export interface Masthead {
   /** Where people subscribe. */
   readonly subscribe?: string | undefined;
   readonly titles: readonly SetTitle[];
+  /** Content host that is asked first. */
+  readonly content?: string | undefined;
 }
 
 /** Codes of {@link KeyServerError}. */
@@ -104,6 +119,8 @@ export interface JoinPage {
   readonly minimumLength: number;
   /** Where devices connect: a Reader's link begins with it. */
   readonly keyServer: string;
+  /** Origin of what is opened next. */
+  readonly documents: string;
 }
 
 export interface AccountPage {
@@ -164,16 +181,16 @@ const REFUSED_SIGN_INS: Readonly<Record<RefusedSignIn, string>> = {
 
 export function signInPage(masthead: Masthead, page: SignInPage): string {
   const refused = page.refused && REFUSED_SIGN_INS[page.refused];
-  return eta.render('@sign-in', { masthead, page, refused, reader: readerUrl(masthead, page.wanted) });
+  return render('sign-in', masthead, { page, refused, reader: readerUrl(masthead, page.wanted) });
 }
 
 export function joinPage(masthead: Masthead, page: JoinPage): string {
   const reader = `http://localhost:${READER_PORT}/connect`;
-  return eta.render('@join', { masthead, page, reader, invitation: READER_INVITATION_URL });
+  return render('join', masthead, { page, reader, invitation: READER_INVITATION_URL });
 }
 
 export function vaultPage(masthead: Masthead, page: VaultPage): string {
-  return eta.render('@keys', { masthead, page });
+  return render('keys', masthead, { page });
 }
 
 export function accountPage(masthead: Masthead, page: AccountPage): string {
@@ -186,8 +203,7 @@ export function accountPage(masthead: Masthead, page: AccountPage): string {
   const grants = [...subscriptions, ...named];
   const devices = page.devices.map((device) => ({ ...device, ...wordsOf(device, page.thisDevice) }));
   const passkeys = page.passkeys.map((passkey) => ({ ...passkey, used: useOf(passkey) }));
-  return eta.render('@account', {
-    masthead,
+  return render('account', masthead, {
     page: { ...page, grants, devices, passkeys },
     reader: readerUrl(masthead, '/'),
     invitation: READER_INVITATION_URL,
@@ -201,7 +217,7 @@ export interface MailCodePage {
 
 /** Takes the code of a mail. */
 export function mailCodePage(masthead: Masthead, page: MailCodePage): string {
-  return eta.render('@mail-code', { masthead, page });
+  return render('mail-code', masthead, { page });
 }
 
 export interface SignUpPage {
@@ -213,22 +229,31 @@ export interface SignUpPage {
 }
 
 export function signUpPage(masthead: Masthead, page: SignUpPage): string {
-  return eta.render('@sign-up', { masthead, page });
+  return render('sign-up', masthead, { page });
 }
 
 /** Asks before it ends mail to many, and says that it has. @param page - `token`: of the link, while it is asked */
 export function unsubscribePage(masthead: Masthead, page: { readonly token?: string }): string {
-  return eta.render('@unsubscribe', { masthead, page });
+  return render('unsubscribe', masthead, { page });
 }
 
 /** Asks before all data of a subscriber go. */
 export function deletePage(masthead: Masthead, page: { readonly name: string }): string {
-  return eta.render('@delete', { masthead, page });
+  return render('delete', masthead, { page });
 }
 
-/** Signs out at the documents' origin too: its script presses the button. @param documents - that origin */
-export function leavingPage(masthead: Masthead, documents: string): string {
-  return eta.render('@leaving', { masthead, page: { documents } });
+export interface HandOverPage {
+  readonly title: string;
+  readonly text: string;
+  /** Address at the documents' origin. */
+  readonly action: string;
+  readonly button: string;
+  readonly code?: string;
+}
+
+/** Goes on at the documents' origin, by a form: its script presses the button. */
+export function handOverPage(masthead: Masthead, page: HandOverPage): string {
+  return render('hand-over', masthead, { page });
 }
 
 export interface StartPage {
@@ -249,7 +274,7 @@ export interface StartPage {
 
 /** The page that starts the in-browser reader. */
 export function startPage(masthead: Masthead, page: StartPage): string {
-  return eta.render('@start', { masthead, page });
+  return render('start', masthead, { page });
 }
 
 export interface RefusalLinks {

@@ -3,6 +3,7 @@ import type { Express, Request, Response } from 'express';
 import { localTarget } from '../../reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/app.ts';
+import { sendFile } from '../http/compressed.ts';
 import { field, formOf } from '../http/forms.ts';
 import { createSession, type NewSession } from '../sign-in/accounts.ts';
 import {
@@ -28,9 +29,7 @@ const form = formOf(ANSWER_FORM_LENGTH, 10);
 export function addPasskeyPages(app: Express, pages: AccountPages): void {
   const { origin, limits } = pages;
   const asked = [noStore, sameOriginOnly(origin), documentLimit(limits)];
-  app.get('/-/passkeys.js', (_request, response) => {
-    response.set({ 'Content-Type': PASSKEY_SCRIPT.type, 'Cache-Control': 'no-cache' }).end(PASSKEY_SCRIPT.content);
-  });
+  app.get('/-/passkeys.js', (request, response) => sendFile(request, response, 'text/javascript', PASSKEY_SCRIPT));
   app.post('/-/passkey/options', ...asked, async (_request, response) => {
     response.json(await authenticationOptions(passkeysOf(pages)));
   });

@@ -28,9 +28,9 @@ export function operatorCookie(origin: string, name: string, lifetime: number): 
   return cookieOf(origin, `-${name}`, { maxAge: lifetime * 1000, sameSite: 'strict' });
 }
 
-/** Holds the secret with which a browser has begun to sign in, until the browser is closed. */
-export function entryCookie(origin: string): ReadingCookie {
-  return cookieOf(origin, '-entry');
+/** Marks a browser that reads what is decrypted here, until the browser is closed. */
+export function plainCookie(origin: string): ReadingCookie {
+  return cookieOf(origin, '-plain');
 }
 
 /** Holds the secrets of a browser that asked for codes by mail. */

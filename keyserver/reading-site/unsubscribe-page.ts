@@ -4,7 +4,7 @@ import { noStore } from '../http/app.ts';
 import { queryOf } from '../http/forms.ts';
 import { findUnsubscribing, UNSUBSCRIBE_PATH, unsubscribe } from '../mail/unsubscribe.ts';
 import { type AccountPages, form } from './account-session.ts';
-import { sendRefusal } from './own-pages.ts';
+import { sendPage, sendRefusal } from './own-pages.ts';
 import { unsubscribePage } from './pages.ts';
 import { refusalFor } from './refusals.ts';
 
@@ -16,7 +16,8 @@ export function addUnsubscribePage(app: Express, pages: AccountPages): void {
     if (subscriber === undefined) return sendRefusal(pages, request, response, refusalFor('not-found'));
     const isDone = request.method === 'POST';
     if (isDone) await unsubscribe(state, subscriber);
-    response.type('html').send(unsubscribePage(await masthead(), isDone ? {} : { token }));
+    const head = await masthead();
+    sendPage(response, head, unsubscribePage(head, isDone ? {} : { token }));
   };
   app.get(UNSUBSCRIBE_PATH, noStore, answer);
   app.post(UNSUBSCRIBE_PATH, noStore, form, answer);

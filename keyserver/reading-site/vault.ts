@@ -23,7 +23,7 @@ import { answerBrowserKeyRequest } from '../readers/key-requests.ts';
 import { sendSignIn } from './account-pages.ts';
 import { type AccountPages, subscriberOf } from './account-session.ts';
 import { isInFrame, permitFrame } from './first-page.ts';
-import { openedOnly } from './own-pages.ts';
+import { openedOnly, sendPage } from './own-pages.ts';
 import { type VaultPage, vaultPage } from './pages.ts';
 import type { CodedRefusal } from './refusals.ts';
 import { addScript } from './scripts.ts';
@@ -111,7 +111,7 @@ async function showVault(pages: VaultPages, scripts: Scripts, request: Request, 
     time: state.now(),
   };
   response.set('Referrer-Policy', 'strict-origin'); // the form that hands keys over has to say where it comes from
-  response.type('html').send(vaultPage(masthead, page));
+  sendPage(response, masthead, vaultPage(masthead, page));
 }
 
 /** Lets a frame have the vault in silence. @throws KeyServerError `cross-site`, to the error handler */

@@ -1,7 +1,7 @@
 /**
  * Sessions at the origin of the documents. Each belongs to a session of the account, ends with it, and lets documents be read and nothing else. A
- * browser opens one with a code that works once, for a minute, and only together with the secret whose digest the code was made for: the
- * browser that asked has it in a cookie. So a code of one account opens no session in the browser of another person.
+ * browser opens one with a code that works once, for a minute. It is brought by a form of the account's own page, and never stands in an address: so
+ * a code of one account opens no session in the browser of another person.
  */
 import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
@@ -13,41 +13,24 @@ import type { Subscriber } from '../subscriptions/subscribers.ts';
 /** Seconds for which a code can be used. */
 const CODE_LIFETIME = 60;
 const LENGTH = 32;
-const SHA256_LENGTH = 32;
-
-/** A new secret for a browser's cookie. */
-export function createEntrySecret(): string {
-  return toBase64url(randomBytes(LENGTH));
-}
-
-/** What a code is asked for with. @returns base64url, `undefined` if the secret is none */
-export function challengeOf(secret: string): string | undefined {
-  const bytes = fromBase64url(secret, LENGTH);
-  return bytes && toBase64url(digest('entry challenge', bytes));
-}
 
 /**
  * Makes a code for a browser that is signed in.
  *
  * @param sessionToken - of the account
- * @param challenge - as {@link challengeOf} returned it
- * @returns `undefined` if the session or the challenge is none
+ * @returns `undefined` if the session is none
  */
-export async function createEntryCode(
-  state: KeyServerState,
-  sessionToken: string,
-  challenge: string,
-): Promise<string | undefined> {
+export async function createEntryCode(state: KeyServerState, sessionToken: string): Promise<string | undefined> {
   const { database, now } = state;
-  const [session, challengeBytes] = [sessionHashOf(sessionToken), fromBase64url(challenge, SHA256_LENGTH)];
-  if (!session || !challengeBytes) return undefined;
+  const session = sessionHashOf(sessionToken);
+  if (!session) return undefined;
   const code = randomBytes(LENGTH);
   return database.transaction(async () => {
     await database.run('DELETE FROM entries WHERE expires < ?', now());
-    const sql = `INSERT INTO entries (code_hash, session, challenge, expires)
-      SELECT ?, token_hash, ?, ? FROM sessions WHERE token_hash = ? AND expires >= ?`;
+    const sql = `INSERT INTO entries (code_hash, session, expires)
+      SELECT ?, token_hash, ? FROM sessions WHERE token_hash = ? AND expires >= ?`;
     const codeHash = digest('entry code', code);
-    const made = await database.run(sql, codeHash, challengeBytes, now() + CODE_LIFETIME, session, now());
+    const made = await database.run(sql, codeHash, now() + CODE_LIFETIME, session, now());
     return made === 1 ? toBase64url(code) : undefined;
   });
 }
@@ -55,19 +38,18 @@ export async function createEntryCode(
 /**
  * Uses a code up. The account's session has one session of documents: an earlier one ends.
  *
- * @param secret - of the browser that brings the code
- * @returns the token of the new session; `undefined` if code and secret do not fit, or the code was used or has expired
+ * @returns the token of the new session; `undefined` if the code is none, was used or has expired
  */
-export async function enterWithCode(state: KeyServerState, code: string, secret: string): Promise<string | undefined> {
+export async function enterWithCode(state: KeyServerState, code: string): Promise<string | undefined> {
   const { database, now } = state;
-  const [codeBytes, challenge] = [fromBase64url(code, LENGTH), fromBase64url(challengeOf(secret) ?? '', SHA256_LENGTH)];
-  if (!codeBytes || !challenge) return undefined;
+  const codeBytes = fromBase64url(code, LENGTH);
+  if (!codeBytes) return undefined;
   return database.transaction(async () => {
-    const taken = await database.first<{ session: Uint8Array; challenge: Uint8Array; expires: number }>(
-      'DELETE FROM entries WHERE code_hash = ? RETURNING session, challenge, expires',
+    const taken = await database.first<{ session: Uint8Array; expires: number }>(
+      'DELETE FROM entries WHERE code_hash = ? RETURNING session, expires',
       digest('entry code', codeBytes),
     );
-    if (!taken || taken.expires < now() || !Buffer.from(taken.challenge).equals(challenge)) return undefined;
+    if (!taken || taken.expires < now()) return undefined;
     const token = randomBytes(LENGTH);
     const sql = `INSERT INTO document_sessions (token_hash, session) VALUES (?, ?)
       ON CONFLICT (session) DO UPDATE SET token_hash = excluded.token_hash`;

@@ -320,7 +320,6 @@ CREATE TABLE pushes (
 CREATE TABLE entries (
   code_hash ${blob} PRIMARY KEY,
   session ${blob} NOT NULL REFERENCES sessions ON DELETE CASCADE,
-  challenge ${blob} NOT NULL,
   expires ${integer} NOT NULL
 )${keyed};
 CREATE INDEX entries_session ON entries (session);
