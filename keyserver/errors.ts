@@ -84,7 +84,7 @@ export const KEY_SERVER_ERRORS = {
     remedy: 'sign in',
   },
   'entry-refused': {
-    means: 'signing in was not begun in this browser, took too long, or the browser keeps no cookies',
+    means: 'signing in took too long, was sent twice, or the browser keeps no cookies',
     remedy: 'open the page again, with cookies permitted',
   },
   'passkey-refused': {

@@ -198,7 +198,6 @@ async function serve(
       origin: origins.reading,
       documents,
       publications,
-      keyServer: origins.keyServer,
       openid,
       mail: mailer && { mailer, signUp: config.signUp },
       webReader,

@@ -140,7 +140,7 @@ export class World {
   /** The link of an invitation, which any browser opens. */
   async invite(name: string, server: RunningKeyServer): Promise<string> {
     const root = (await readProviderRow(server.state.database))?.root;
-    return invitationLink(await inviteSubscriber(server.state, { name }), server.origins.keyServer, root);
+    return invitationLink(await inviteSubscriber(server.state, { name }), server.origins.reading, root);
   }
 
   /**

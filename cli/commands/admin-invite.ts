@@ -119,12 +119,12 @@ async function writeAll(
   { wish, expires, file }: FileRun,
   { due }: Mailing,
 ): Promise<void> {
-  const { keyServer } = await knownOrigins(state.database, config);
+  const { reading } = await knownOrigins(state.database, config);
   const root = (await readProviderRow(state.database))?.root;
   await makeInvitations(state, wish, due, expires, (invited) => {
     createLinkFile(
       file,
-      invited.map((each) => ({ ...each, expires, link: invitationLink(each, keyServer, root) })),
+      invited.map((each) => ({ ...each, expires, link: invitationLink(each, reading, root) })),
     );
   });
 }

@@ -72,9 +72,9 @@ export async function importList(file: string, options: ListOptions): Promise<vo
     const outcome = await withState(config, async (state) => {
       const onProgress = (done: number, total: number) => progress.update({ done, total });
       const keep = async ({ invitations }: ImportOutcome) => {
-        const { keyServer } = await knownOrigins(state.database, config);
+        const { reading } = await knownOrigins(state.database, config);
         const root = (await readProviderRow(state.database))?.root;
-        const linked = invitations.map((each) => ({ ...each, link: invitationLink(each, keyServer, root) }));
+        const linked = invitations.map((each) => ({ ...each, link: invitationLink(each, reading, root) }));
         writeLinks(links ?? '', linked);
       };
       return importSubscribers(state, bytes, {

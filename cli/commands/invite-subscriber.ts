@@ -38,7 +38,7 @@ export async function inviteSubscribersTo(names: readonly string[], flags: Invit
       const make = () => inviteSubscriber(state, request);
       const invitation = flags.mail ? await inviteByMail({ state, origins, config }, name, make) : await make();
       const isShown = !flags.mail || flags.link === true;
-      const link = isShown ? invitationLink(invitation, origins.keyServer, provider?.root) : undefined;
+      const link = isShown ? invitationLink(invitation, origins.reading, provider?.root) : undefined;
       if (flags.json) print(JSON.stringify(asJson(invitation, link)));
       else sayInvitation(invitation, link, names.length > 1);
       for (const pattern of invitation.unmatched) unmatched.add(pattern);

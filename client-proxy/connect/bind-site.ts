@@ -13,7 +13,7 @@ import { type Reach, reaching } from './reach.ts';
 
 /** Request to the running Reader. */
 interface BindRequest extends ProofSettings, Reach {
-  /** `URL#CODE.ROOT`; the URL alone for a publisher that this device is connected with; or a code alone. */
+  /** `URL#CODE.ROOT`; the key server's URL alone for a publisher that this device is connected with; or a code alone. */
   readonly link: string;
   /** Site of a code without a link. */
   readonly site?: string | undefined;

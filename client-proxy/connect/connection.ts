@@ -70,9 +70,10 @@ export async function propose(
   link: InvitationLink,
   settings: ProofSettings,
 ): Promise<Proposal> {
-  const { keyServer, code } = link;
-  const claimed = await fetchClaim(upstream, link);
-  if (claimed.descriptor.sites.some(isServerless)) throw readInBrowser(keyServer);
+  const { origin, publisher: meant, code } = link;
+  const claimed = await fetchClaim(upstream, origin, meant, { ofReadingSite: true });
+  const { keyServer } = claimed.descriptor;
+  if (claimed.descriptor.sites.some(isServerless)) throw readInBrowser(origin);
   const known = checkAgainst(await store.bindings(), claimed);
   if (code === undefined && !known) throw codeNeeded(keyServer);
   const { fetched, firstRoot, proofs } = await prove(upstream, claimed, settings);

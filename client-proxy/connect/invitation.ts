@@ -31,7 +31,7 @@ export async function readInvitation(
   if (site === undefined)
     throw new ReaderError('link-malformed', 'a code alone does not say which site it is for', { typed: true });
   const publisher = await publisherOfHost(site, { dispatcher: upstream.direct, dnsServers });
-  return { keyServer: await findKeyServer(upstream, site, publisher), code, publisher };
+  return { origin: await findKeyServer(upstream, site, publisher), code, publisher };
 }
 
 async function findKeyServer(upstream: Upstream, site: string, publisher: KeyId): Promise<string> {

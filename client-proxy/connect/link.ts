@@ -1,20 +1,17 @@
 /**
- * The link of an invitation, docs/spec/keys.md section 7: `ORIGIN#CODE.ROOT`, the key server's address, a one-time code, and the publisher's root
- * id. What stands behind `#` is never sent as part of a URL.
+ * The link of an invitation, docs/spec/keys.md section 7: the page of invitations at the reading site, or the key server's address, then `#CODE.ROOT`,
+ * a one-time code and the publisher's root id. What stands behind `#` is never sent as part of a URL.
  */
 
 import { isKeyId, type KeyId } from '../../core/crypto/key-id.ts';
 import { normaliseCode } from '../../core/keys/binding.ts';
-import { OPEN_PAGE } from '../../core/site/path.ts';
+import { JOIN_PAGE, OPEN_PAGE } from '../../core/site/path.ts';
 import { isOrigin } from '../../core/site/site.ts';
 import { ReaderError } from '../errors.ts';
 
-/** Where a browser takes invitations: in its address bar the code is gone. */
-const BROWSER_PAGE_PATH = '/-/join';
-
 export interface InvitationLink {
-  /** Origin of the key server. */
-  readonly keyServer: string;
+  /** Origin of the reading site, or of the key server. */
+  readonly origin: string;
   /** Left out to look at an existing connection again. */
   readonly code: string | undefined;
   /** The root id of the publisher that invites; links without one leave it to the hosts. */
@@ -32,22 +29,17 @@ const COMMAND = /^(?:.*\s)?bind\s+(["']?)(?=https?:)(.*)$/is;
 export function parseInvitationLink(text: string): InvitationLink {
   const [address = '', ...rest] = linkIn(text.trim()).split('#');
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (!url || url.username || url.password || url.search) throw malformed('that is not the link of an invitation');
+  const isPage = url?.pathname === JOIN_PAGE;
+  if (!url || url.username || url.password || (url.search && !isPage))
+    throw malformed('that is not the link of an invitation');
   if (!isOrigin(url.origin, { allowLoopback: true }))
-    throw malformed('the address of a key server begins with https://');
-  if (url.pathname === BROWSER_PAGE_PATH) {
-    throw new ReaderError(
-      'link-malformed',
-      'that is the page which an invitation opens in a browser; the link itself has # right after the address of the key server',
-      {
-        typed: true,
-      },
-    );
-  }
+    throw malformed('the address in the link of an invitation begins with https://');
   if (url.pathname === OPEN_PAGE) throw readInBrowser(url.origin);
-  if (url.pathname !== '/') throw malformed('the address of a key server has no path');
-  if (rest.length === 0) return { keyServer: url.origin, code: undefined, publisher: undefined };
-  return { keyServer: url.origin, ...parseFragment(rest.join('#')) };
+  if (isPage && rest.length === 0)
+    throw malformed('the page of an invitation keeps its code from the address bar: it offers the whole link');
+  if (!isPage && url.pathname !== '/') throw malformed('the address of a key server has no path');
+  if (rest.length === 0) return { origin: url.origin, code: undefined, publisher: undefined };
+  return { origin: url.origin, ...parseFragment(rest.join('#')) };
 }
 
 /** In quotes, a link ends with them; else at the next space, as in a shell. What is no command stays as it is. */

@@ -2,6 +2,7 @@
  * Whether a descriptor is that of the publisher whom its sites name: steps D1 to D6 of docs/spec/keys.md. Before all of them have passed, no code is
  * sent, nothing is kept, and no address of the descriptor is shown or linked.
  */
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { ReaderError } from '../errors.ts';
@@ -10,7 +11,6 @@ import { type FetchedDescriptor, fetchDescriptor } from '../site/key-server.ts';
 import type { HostProof } from '../store/types.ts';
 import { fetchFirstRoot } from './first-root.ts';
 import { checkHostProof } from './host-proof.ts';
-import type { InvitationLink } from './link.ts';
 import { fetchPublishedDescriptor } from './published-descriptor.ts';
 
 export interface ProofSettings {
@@ -29,17 +29,19 @@ export interface Proved {
 }
 
 /**
- * What a key server says: steps D1 to D4. Its signer is not known yet.
+ * What a key server says, or a reading site in its place: steps D1 to D4. Its signer is not known yet.
  *
  * @throws ReaderError of exchange.ts, `key-server-answer`, `descriptor-foreign`; KeyError `descriptor-malformed`, `descriptor-expired`
  */
 export async function fetchClaim(
   upstream: Upstream,
-  { keyServer, publisher }: Pick<InvitationLink, 'keyServer' | 'publisher'>,
+  origin: string,
+  publisher: KeyId | undefined,
+  named: { readonly ofReadingSite?: boolean } = {},
 ): Promise<FetchedDescriptor> {
-  const claimed = await fetchDescriptor(upstream.keyServers, keyServer);
+  const claimed = await fetchDescriptor(upstream.keyServers, origin, named);
   if (publisher === undefined || claimed.descriptor.publisher === publisher) return claimed;
-  throw new ReaderError('descriptor-foreign', `${keyServer} serves another publisher than the one that was meant`); // D4
+  throw new ReaderError('descriptor-foreign', `${origin} serves another publisher than the one that was meant`); // D4
 }
 
 /**

@@ -194,7 +194,8 @@ interface ProvedArrival extends Planned {
 async function proveArrival(upstream: Upstream, planned: Planned, settings: ProofSettings): Promise<ProvedArrival> {
   if (planned.asked.length === 0) return { ...planned, proved: undefined, problem: undefined };
   try {
-    const claimed = await fetchClaim(upstream, planned.binding.descriptor);
+    const { keyServer, publisher } = planned.binding.descriptor;
+    const claimed = await fetchClaim(upstream, keyServer, publisher);
     return { ...planned, proved: await prove(upstream, claimed, settings), problem: undefined };
   } catch (error) {
     if (error instanceof CodedError) return { ...planned, proved: undefined, problem: error };

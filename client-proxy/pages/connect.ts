@@ -11,7 +11,8 @@ import { newSites } from './publishers.ts';
 import { doneText, type FormField, KEPT_BEFORE, type PageAlert, type PageForm, renderPage } from './template.ts';
 import { alertFor, type ProblemText } from './texts.ts';
 
-const LINK_LENGTH = 500;
+/** That of a mail names the document that is wanted. */
+const LINK_LENGTH = 4096;
 const SITE_LENGTH = 253;
 /** Percent-encoded once more in a form, it still fits into what the guard reads. */
 const PATH_LENGTH = 4096;
@@ -95,7 +96,7 @@ export function connectForm(token: string, { site, path, link, asksSite }: FormV
       kind: 'text',
       name: 'link',
       label: 'Link or code of your invitation',
-      hint: 'For example https://keys.news.example#ABCD-EFGH-JKMN-PQRS. It works once.',
+      hint: 'For example https://read.news.example/-/join#ABCD-EFGH-JKMN-PQRS. It works once.',
       value: link ?? '',
       required: true,
       focus: link === undefined,
@@ -140,9 +141,9 @@ export async function showConnect(context: PagesContext, asked: PageRequest): Pr
  */
 export function showInvitation(context: PagesContext, form: URLSearchParams): PageAnswer {
   try {
-    const { keyServer, code, publisher } = parseInvitationLink((form.get('link') ?? '').slice(0, LINK_LENGTH));
+    const { origin, code, publisher } = parseInvitationLink((form.get('link') ?? '').slice(0, LINK_LENGTH));
     if (code === undefined) throw new ReaderError('link-malformed', 'the link has no code', { typed: true });
-    const link = `${keyServer}#${code}${publisher === undefined ? '' : `.${publisher}`}`;
+    const link = `${origin}#${code}${publisher === undefined ? '' : `.${publisher}`}`;
     return connectPage(context, { link, isFilledIn: true });
   } catch (error) {
     return connectPage(context, { link: '', alert: alertOf(error) });
@@ -193,9 +194,9 @@ export async function inspectLink(context: PagesContext, form: URLSearchParams):
 
 /** Looks at a site that a publisher has added: row 71 of docs/threat-model.md. */
 export async function inspectSite(context: PagesContext, form: URLSearchParams): Promise<PageAnswer> {
-  const { keyServer, publisher } = (await newSiteIn(context, form)).binding.descriptor;
+  const { keyServer: origin, publisher } = (await newSiteIn(context, form)).binding.descriptor;
   try {
-    return await proposeAndShow(context, { keyServer, publisher, code: undefined });
+    return await proposeAndShow(context, { origin, publisher, code: undefined });
   } catch (error) {
     return connectPage(context, { link: '', alert: alertOf(error) });
   }

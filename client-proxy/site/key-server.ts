@@ -20,20 +20,25 @@ export interface FetchedDescriptor {
 /**
  * Fetches and verifies the descriptor of a key server.
  *
+ * @param origin - of the key server; with `ofReadingSite`, perhaps that of a reading site which the descriptor names
  * @throws ReaderError of exchange.ts, `key-server-answer`; KeyError as `verifyDescriptor`
  */
-export async function fetchDescriptor(dispatcher: Dispatcher, keyServer: string): Promise<FetchedDescriptor> {
-  const answer = await exchange(dispatcher, keyServer, DESCRIPTOR_PATH, { maximumLength: MESSAGE_LIMITS.descriptor });
+export async function fetchDescriptor(
+  dispatcher: Dispatcher,
+  origin: string,
+  { ofReadingSite = false } = {},
+): Promise<FetchedDescriptor> {
+  const answer = await exchange(dispatcher, origin, DESCRIPTOR_PATH, { maximumLength: MESSAGE_LIMITS.descriptor });
   if (answer.status !== 200) {
-    throw new ReaderError('key-server-answer', `${keyServer} answered ${answer.status} when asked who it serves`);
+    throw new ReaderError('key-server-answer', `${origin} answered ${answer.status} when asked who it serves`);
   }
   const descriptor = await verifyDescriptor(answer.body, nowInSeconds());
-  if (descriptor.keyServer !== keyServer) {
+  const isNamed = ofReadingSite && descriptor.sites.some(({ reading }) => reading === origin);
+  if (descriptor.keyServer !== origin && !isNamed)
     throw new ReaderError(
       'key-server-answer',
-      `${keyServer} shows the descriptor of another key server: ${descriptor.keyServer}`,
+      `${origin} shows the descriptor of another key server: ${descriptor.keyServer}`,
     );
-  }
   return { descriptor, bytes: answer.body };
 }
 

@@ -85,7 +85,7 @@ export async function sendInvitation(
   { subscriber, code, expires }: { readonly subscriber: string; readonly code: string; readonly expires: number },
 ): Promise<void> {
   const { state, origins } = pages;
-  const link = invitationLink({ code }, origins.keyServer, (await readProviderRow(state.database))?.root);
+  const link = invitationLink({ code }, origins.reading, (await readProviderRow(state.database))?.root);
   const id = (await findSubscriber(state.database, subscriber))?.id;
   await sendPage(pages, response, 'invited', {
     title: 'Invitation',

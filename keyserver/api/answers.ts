@@ -1,6 +1,7 @@
 /** How the API answers: bytes as they are, or `{"error":"code"}` and nothing more. */
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { verifyFirst } from '../http/limits.ts';
+import type { ProviderReader } from '../publication/provider.ts';
 import { checkToken, type TokenScope } from '../publication/tokens.ts';
 import { as } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -25,6 +26,16 @@ export function send(response: Response, type: string, bytes: Uint8Array): void 
 
 export function sendError(response: Response, status: number, error: string): void {
   response.status(status).set('Cache-Control', 'no-store').json({ error });
+}
+
+/** Says who publishes what, and where: in the name of the key server, or of the reading site. */
+export function sendDescriptor(provider: ProviderReader): RequestHandler {
+  return async (_request, response) => {
+    const known = await provider.read();
+    response.set('Cache-Control', 'no-cache');
+    if (!known) sendError(response, 404, 'no-provider');
+    else response.set('Content-Type', 'application/json').send(Buffer.from(known.descriptorBytes));
+  };
 }
 
 /**

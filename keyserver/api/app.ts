@@ -3,9 +3,11 @@ import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { BINDING_PATH, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
+import { JOIN_PAGE } from '../../core/site/path.ts';
 import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
 import { KeyServerError } from '../errors.ts';
 import { type AppOptions, createApp, noStore } from '../http/app.ts';
+import { compressAnswers } from '../http/compressed.ts';
 import { limitFailures, limitRequests, type RequestLimits } from '../http/limits.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { Origins } from '../publication/import-bundle.ts';
@@ -14,7 +16,7 @@ import type { ProviderReader } from '../publication/provider.ts';
 import { bindDevice, renewDeviceKey } from '../readers/bindings.ts';
 import { answerKeyRequest } from '../readers/key-requests.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { body, bytesOf, refuseTooMany, send, sendError } from './answers.ts';
+import { body, bytesOf, refuseTooMany, send, sendDescriptor, sendError } from './answers.ts';
 import { addHealthRoutes } from './health.ts';
 import { addPublicationRoutes } from './publication.ts';
 import { refusalOf } from './refusals.ts';
@@ -44,11 +46,8 @@ export function createApiApp(options: ApiOptions): Express {
     (_request, response) => sendError(response, 421, 'misdirected-request'),
     refuseTooMany,
   );
-  app.get(DESCRIPTOR_PATH, async (_request, response) => {
-    const known = await provider.read();
-    if (!known) sendError(response, 404, 'no-provider');
-    else send(response.set('Cache-Control', 'no-cache'), 'application/json', known.descriptorBytes);
-  });
+  app.use(compressAnswers);
+  app.get(DESCRIPTOR_PATH, sendDescriptor(provider));
   const answer = (path: string, limit: readonly RequestHandler[], length: number, type: string, work: Work) =>
     app.post(path, noStore, refuseForeignPages, ...limit, body(length), async (request, response) =>
       send(response, type, await work(bytesOf(request.body))),
@@ -67,8 +66,8 @@ export function createApiApp(options: ApiOptions): Express {
   addHealthRoutes(app, state, options.interval);
   addPublicationRoutes(app, options);
   addSubscriptionRoutes(app, options);
-  // The link of an invitation, opened in a browser: it keeps what stands behind "#".
-  app.get('/', noStore, (_request, response) => response.redirect(303, `${origins.reading}/-/join`));
+  // The link of an earlier invitation, opened in a browser: it keeps what stands behind "#".
+  app.get('/', noStore, (_request, response) => response.redirect(303, origins.reading + JOIN_PAGE));
   app.use((_request, response) => sendError(response, 404, 'not-found'));
   app.use(handleError(options));
   return app;

@@ -229,7 +229,7 @@ async function invite(
   }
   const invitation = await inviteAgain(state, typed, days);
   const root = (await readProviderRow(state.database))?.root;
-  return { link: invitationLink(invitation, origins.keyServer, root), expires: invitation.expires };
+  return { link: invitationLink(invitation, origins.reading, root), expires: invitation.expires };
 }
 
 async function revoke({ state }: SubscriptionOptions, request: z.infer<typeof person>) {

@@ -2,10 +2,9 @@
 import { normaliseCode } from '../../core/keys/binding.ts';
 import type { Origins } from '../publication/import-bundle.ts';
 import { ProviderReader, siteReadAt } from '../publication/provider.ts';
-import { hashOfCode, type Invitation } from '../readers/invitations.ts';
+import { hashOfCode, type Invitation, invitationLink } from '../readers/invitations.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { requireMailAddress } from './address.ts';
-import { mailedLink } from './link.ts';
 import type { Mailer, MailFields } from './mailer.ts';
 
 export interface Sender {
@@ -24,7 +23,7 @@ export async function invitationFields({ state, origins }: Omit<Sender, 'mailer'
     publisher: known?.descriptor.name ?? site,
     site,
     name,
-    link: mailedLink(origins.reading, code, known?.publisher),
+    link: invitationLink({ code }, origins.reading, known?.publisher, { mail: '1' }),
     until: new Date(expires * 1000).toISOString().slice(0, 10),
   });
 }

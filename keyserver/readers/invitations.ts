@@ -1,6 +1,7 @@
 /** Invitations: one-time codes that connect a Reader, or sign a browser in at the reading site. Only their digests are stored. */
 import { randomBytes } from '#primitives';
 import type { KeyId } from '../../core/crypto/key-id.ts';
+import { JOIN_PAGE } from '../../core/site/path.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
@@ -137,12 +138,20 @@ export async function inviteAgain(
 
 /**
  * The link of an invitation, for every kind of reader. The code stands behind `#`, which browsers and devices do not send, and behind it the
- * publisher: docs/spec/keys.md section 7. A browser that opens the link is led on to the reading site.
+ * publisher: docs/spec/keys.md section 7. A program that looks into mails and opens it uses nothing up: the page has a button.
  *
+ * @param readingSite - origin
  * @param publisher - root id; `undefined` before the first key bundle
+ * @param query - `to`: path and query of the document that is wanted
  */
-export function invitationLink({ code }: Pick<Invitation, 'code'>, keyServer: string, publisher?: KeyId): string {
-  return `${keyServer}#${code}${publisher === undefined ? '' : `.${publisher}`}`;
+export function invitationLink(
+  { code }: Pick<Invitation, 'code'>,
+  readingSite: string,
+  publisher?: KeyId,
+  query: { readonly mail?: '1'; readonly reader?: '1'; readonly to?: string } = {},
+): string {
+  const asked = new URLSearchParams(query).toString();
+  return `${readingSite}${JOIN_PAGE}${asked && `?${asked}`}#${code}${publisher === undefined ? '' : `.${publisher}`}`;
 }
 
 /**

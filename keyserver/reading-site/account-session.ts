@@ -35,8 +35,6 @@ export interface ReadingMail {
 export interface AccountPages extends OwnPages, SignInLimits {
   /** The origin of the documents. */
   readonly documents: string;
-  /** The origin of devices. */
-  readonly keyServer: string;
   readonly cookie: ReadingCookie;
   /** `undefined`: no mail is sent. */
   readonly mail: ReadingMail | undefined;

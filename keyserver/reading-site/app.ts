@@ -5,7 +5,9 @@
 import type { Express, Request, Response } from 'express';
 import { READER_INVITATION_URL } from '../../core/site/open-in-reader.ts';
 import { READING_SITE_PAGES } from '../../core/site/path.ts';
+import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
 import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
+import { sendDescriptor } from '../api/answers.ts';
 import type { SignUpConfig } from '../config/mail.ts';
 import type { FirstPage } from '../config/schema.ts';
 import type { AppOptions } from '../http/app.ts';
@@ -51,8 +53,6 @@ export interface ReadingSiteOptions extends AppOptions {
   readonly documents: string;
   /** Sends mail, and lets people sign up; `undefined`: neither. */
   readonly mail: { readonly mailer: Mailer; readonly signUp: SignUpConfig | undefined } | undefined;
-  /** The origin of devices. */
-  readonly keyServer: string;
   /** The OpenID provider at which people can sign in. */
   readonly openid: OpenIdSignIn | undefined;
   /** The in-browser reader; `undefined`: documents are decrypted by the server. */
@@ -94,6 +94,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   addMailPages(app, pages);
   addOwnAccountPages(app, pages);
   addUnsubscribePage(app, pages);
+  app.get(DESCRIPTOR_PATH, sendDescriptor(provider));
   // Browsers ask for it by themselves. The publisher's logo is a published byte, of which there are none here.
   app.get(
     '/favicon.ico',

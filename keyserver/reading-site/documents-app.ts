@@ -99,7 +99,7 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
       await answerForSite(site, { provider: await provider.read(), subscriber, front }, request, response);
     },
   );
-  app.use(handleError(options, pages, ({ code }, request, response) => signInFirst(entrance, code, request, response)));
+  app.use(handleError(options, pages, (refusal, ...visit) => signInFirst(entrance, pages, refusal.code, ...visit)));
   return app;
 }
 
@@ -118,9 +118,18 @@ function sendAgain(origin: string): RequestHandler {
 }
 
 /** Leads to the sign-in, where a document that needs it is opened in a window of its own. @returns whether it did */
-async function signInFirst(entrance: Entrance, code: string, request: Request, response: Response): Promise<boolean> {
+async function signInFirst(
+  entrance: Entrance,
+  pages: OwnPages,
+  code: string,
+  request: Request,
+  response: Response,
+): Promise<boolean> {
   if (code !== 'not-signed-in' || !isOpened(request)) return false;
-  begin(entrance, response, request.originalUrl);
+  // Only the form that brought a code says so: a browser that has kept no session would be led round and round.
+  if (request.headers.referer === `${entrance.account}/`)
+    await sendRefusal(pages, request, response, refusalFor('entry-refused'));
+  else begin(entrance, response, request.originalUrl);
   return true;
 }
 

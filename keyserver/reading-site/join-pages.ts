@@ -1,7 +1,7 @@
 /** Joining with an invitation: `/-/join`, and what its script asks. */
 import type { Express, Request, Response } from 'express';
 import { normaliseCode } from '../../core/keys/binding.ts';
-import { ACCOUNT_PAGE, KEYS_PAGE } from '../../core/site/path.ts';
+import { ACCOUNT_PAGE, JOIN_PAGE, KEYS_PAGE } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/app.ts';
@@ -22,10 +22,10 @@ import { sameOriginOnly } from './session-cookie.ts';
 export function addJoinPages(app: Express, pages: AccountPages): void {
   const joins = { kind: 'joins', limit: pages.limits.joinsPerAddress, countedBy: 'address' } as const;
   const taken = [noStore, sameOriginOnly(pages.origin), limitFailures(pages.state, joins, refuseTooMany), form];
-  app.get('/-/join', noStore, async (request, response) =>
+  app.get(JOIN_PAGE, noStore, async (request, response) =>
     sendJoin(pages, request, response, 200, { code: '', to: queryOf(request, 'to'), problem: undefined }),
   );
-  app.post('/-/join', ...taken, async (request, response) => acceptJoin(pages, request, response));
+  app.post(JOIN_PAGE, ...taken, async (request, response) => acceptJoin(pages, request, response));
   app.post('/-/invitation', ...taken, (request, response) => nameInvited(pages, request, response));
 }
 
@@ -36,12 +36,12 @@ async function sendJoin(
   status: number,
   page: Pick<JoinPage, 'code' | 'problem' | 'to'>,
 ): Promise<void> {
-  const { documents, keyServer } = pages;
+  const { documents } = pages;
   const masthead = await pages.masthead();
   const to = page.to === '' ? '' : afterJoining(page.to, documents);
   const present = (await subscriberOf(pages, request))?.name;
   const mailed = queryOf(request, 'mail') === '1';
-  const rest = { to, keyServer, present, mailed, documents, minimumLength: MINIMUM_PASSWORD_LENGTH };
+  const rest = { to, present, mailed, documents, minimumLength: MINIMUM_PASSWORD_LENGTH };
   if (present !== undefined) keepLength(response); // the address says what "to" is
   sendPage(response.status(status), masthead, joinPage(masthead, { ...page, ...rest }));
 }

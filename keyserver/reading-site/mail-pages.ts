@@ -5,9 +5,9 @@ import { noStore } from '../http/app.ts';
 import { field, nameField, queryOf } from '../http/forms.ts';
 import { limitFailures } from '../http/limits.ts';
 import { isMailAddress } from '../mail/address.ts';
-import { mailedLink } from '../mail/link.ts';
 import type { MailKind } from '../mail/mailer.ts';
 import { readProviderRow } from '../publication/provider.ts';
+import { invitationLink } from '../readers/invitations.ts';
 import { createSession, type NewSession } from '../sign-in/accounts.ts';
 import {
   createMailCode,
@@ -134,7 +134,8 @@ function addresseeOf(
 /** Opened elsewhere, it leads to the document: what the way to it has begun is in the browser that asked. */
 async function linkFor(pages: AccountPages, code: string, target: string): Promise<string> {
   const root = (await readProviderRow(pages.state.database))?.root;
-  return mailedLink(pages.origin, code, root, wantedBy(target, pages));
+  const to = wantedBy(target, pages);
+  return invitationLink({ code }, pages.origin, root, { mail: '1', ...(to !== '/' && { to }) });
 }
 
 async function sendCodePage(

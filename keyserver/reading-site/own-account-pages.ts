@@ -101,12 +101,12 @@ async function connectReader(
   response: Response,
   subscriber: Subscriber,
 ): Promise<void> {
-  const { state, origin, keyServer } = pages;
+  const { state, origin } = pages;
   const { id, revoked } = subscriber;
   if (revoked !== null) return response.redirect(303, '/-/account');
   const code = await createOwnCode(state.database, id, state.now() + MAIL_CODE_LIFETIME);
   const root = (await readProviderRow(state.database))?.root;
   await tellAdded(pages, subscriber, 'A link that connects a Reader was made');
-  if (field(request, 'as') === 'json') response.json({ link: invitationLink({ code }, keyServer, root) });
-  else response.redirect(303, invitationLink({ code }, `${origin}/-/join?reader=1`, root));
+  if (field(request, 'as') === 'json') response.json({ link: invitationLink({ code }, origin, root) });
+  else response.redirect(303, invitationLink({ code }, origin, root, { reader: '1' }));
 }

@@ -117,8 +117,6 @@ export interface JoinPage {
   /** Whether the link of a mail leads here. */
   readonly mailed: boolean;
   readonly minimumLength: number;
-  /** Where devices connect: a Reader's link begins with it. */
-  readonly keyServer: string;
   /** Origin of what is opened next. */
   readonly documents: string;
 }

@@ -33,7 +33,7 @@ const TEXTS: Readonly<Record<string, Refusal | undefined>> = {
   'entry-refused': {
     status: 403,
     title: 'Signing in was not completed',
-    lead: 'It took too long, was begun in another browser, or this one keeps no cookies.',
+    lead: 'It took too long, was sent twice, or this browser keeps no cookies.',
     way: 'front',
   },
   'too-many-requests': {

@@ -73,7 +73,7 @@ describe.each(BROWSERS)('%s', (name, start) => {
   /** By two taps, on the page of the invitation and on the front page. */
   async function readFirstArticle(shown: BrowserUnderTest, reader: string): Promise<void> {
     const invitation = await rig.invite({ name: `${reader} of ${name}` });
-    await shown.open(invitationLink(invitation, rig.server.url, rig.publisher.root.id));
+    await shown.open(invitationLink(invitation, rig.account, rig.publisher.root.id));
     await expect.poll(() => shown.evaluate('document.querySelector("#as")?.hidden').catch(String)).toBe(false);
     await shown.click('#here button');
     await titled('Front', shown);

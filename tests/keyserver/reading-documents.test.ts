@@ -111,9 +111,13 @@ describe('a shared cache in front', () => {
   });
 
   it('may keep what the pages load, which is the same for all visitors and sets no cookie', async () => {
-    for (const path of ['/-/style.css', '/-/refusal.css', '/-/join.js', '/-/sign-in.js']) {
-      const { status, headers } = await anna.get(path);
+    for (const path of ['/-/style.css', '/-/refusal.css', '/-/passkeys.js']) {
+      const { status, headers } = await anna.get(path, { 'accept-encoding': 'br' });
       expect([status, headers['cache-control'], headers['set-cookie']]).toEqual([200, 'no-cache', undefined]);
+      expect([headers['content-encoding'], headers.vary]).toEqual(['br', 'Accept-Encoding']);
+      const again = { 'accept-encoding': 'br', 'if-none-match': String(headers.etag) };
+      expect((await anna.get(path, again)).status).toBe(304);
+      expect((await anna.get(path, { ...again, 'accept-encoding': 'gzip' })).headers['content-encoding']).toBe('gzip');
     }
   });
 

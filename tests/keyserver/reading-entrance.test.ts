@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { rigForFile } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
-import { createReader, type Page, type Reader } from '../support/reading-site-visitor.ts';
+import { createReader, handedOver, type Page, type Reader } from '../support/reading-site-visitor.ts';
 import { danglingRows } from '../support/store.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -23,10 +23,20 @@ function targetOf({ status, headers }: Page): string {
   return pathname + search;
 }
 
-/** The address, with a code, at which a browser that is signed in enters the documents. */
-async function entranceOf(reader: Reader): Promise<string> {
-  return targetOf(await reader.get(targetOf(await reader.documents.get('/letter.html'))));
+/** The code with which a browser that is signed in enters the documents. */
+async function codeOf(reader: Reader): Promise<string> {
+  const { action, code = '' } = handedOver(await reader.get(targetOf(await reader.documents.get('/letter.html'))));
+  expect([action, code.length]).toEqual([`${rig.server.documentsUrl}/letter.html`, 43]);
+  return code;
 }
+
+/** Brings a code as a page of the account does. */
+const bring = (
+  reader: Reader,
+  code: string,
+  path = '/letter.html',
+  headers: Record<string, string> = { origin: rig.server.readingUrl },
+) => reader.documents.post(path, { code }, headers);
 
 const signedOut = (reader: Reader) => reader.documents.cookies.delete(`wispr-${rig.server.ports.documents}`);
 const reads = async (reader: Reader) => (await reader.get('/letter.html')).status === 200;
@@ -60,7 +70,7 @@ describe('attack 96: the origin with accounts', () => {
 
   it('has all forms: the documents have no account, no sign-in and no page with a form', async () => {
     const anna = await join('berta');
-    for (const path of ['/-/account', '/-/sign-in', '/-/join', '/-/sign-in.js', '/-/join.js', '/nothing.html']) {
+    for (const path of ['/-/account', '/-/sign-in', '/-/join', '/nothing.html']) {
       const { status, text } = await anna.documents.get(path);
       expect([path, status, /<form|<input|<script/.test(text)]).toEqual([path, 404, false]);
     }
@@ -72,31 +82,36 @@ describe('attack 96: the origin with accounts', () => {
 });
 
 describe('the code', () => {
-  it('attack 50: opens nothing in a browser that did not ask for it, and is used up by the attempt', async () => {
+  it('attack 50: opens nothing in a browser where a page of the account did not bring it', async () => {
     const [attacker, victim] = [await join('mallory'), createReader(rig.server)];
-    await victim.documents.get('/letter.html'); // has begun by itself
     signedOut(attacker);
-    const entrance = await entranceOf(attacker);
-    const page = await victim.documents.get(entrance);
-    expect([page.status, page.headers['set-cookie']]).toEqual([403, undefined]);
-    expect(page.text).toContain('<code>entry-refused</code>');
+    const code = await codeOf(attacker);
+    for (const origin of ['https://evil.example', rig.server.documentsUrl, rig.server.url, 'null', '']) {
+      const { status, headers } = await bring(victim, code, '/letter.html', origin ? { origin } : {});
+      expect([origin, status, headers['set-cookie']]).toEqual([origin, 405, undefined]);
+    }
+    for (const path of [`/letter.html?code=${code}`, `/-/enter?code=${code}&to=/letter.html`])
+      expect((await victim.documents.get(path)).headers['set-cookie']).toBeUndefined();
+    const framed = { origin: rig.server.readingUrl, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' };
+    expect((await bring(victim, code, '/letter.html', framed)).status).toBe(403);
     expect(await reads(victim)).toBe(false);
-    expect((await attacker.documents.get(entrance)).status).toBe(403);
+    expect((await bring(attacker, code)).status).toBe(303);
   });
 
   it('works once, within a minute, and leads to the document', async () => {
     const anna = await join('carla');
     signedOut(anna);
-    const entrance = await entranceOf(anna);
-    const entered = await anna.documents.get(entrance);
-    expect(targetOf(entered)).toBe('/letter.html');
-    expect([entered.headers['cache-control'], entered.headers['referrer-policy']]).toEqual(['no-store', 'no-referrer']);
+    const code = await codeOf(anna);
+    const entered = await bring(anna, code, '/letter.html?q=1');
+    expect(targetOf(entered)).toBe('/letter.html?q=1');
+    expect(entered.headers['cache-control']).toBe('no-store');
     expect(await reads(anna)).toBe(true);
-    expect((await anna.documents.get(entrance)).status).toBe(403);
+    const again = await bring(anna, code);
+    expect([again.status, again.text.includes('<code>entry-refused</code>')]).toEqual([403, true]);
     signedOut(anna);
-    const late = await entranceOf(anna);
+    const late = await codeOf(anna);
     rig.passTime(61);
-    expect((await anna.documents.get(late)).status).toBe(403);
+    expect((await bring(anna, late)).status).toBe(403);
     rig.passTime(-61);
   });
 
@@ -114,26 +129,24 @@ describe('the code', () => {
       expect((await anna.documents.get('/-/begin?to=/', headers)).status).toBe(403);
     }
     for (const to of ['https://evil.example/', '/\\evil.example/', '/..//evil.example', '/-/leave', '']) {
-      signedOut(anna);
-      const asked = targetOf(await anna.documents.get(`/-/begin?to=${encodeURIComponent(to)}`));
-      const changed = asked.replace(/to=[^&]*/, `to=${encodeURIComponent(to)}`);
-      const entrance = targetOf(await anna.get(changed)).replace(/to=[^&]*/, `to=${encodeURIComponent(to)}`);
-      expect((await anna.documents.get(entrance)).headers.location).toBe('/');
+      const page = await anna.get(`/-/enter?to=${encodeURIComponent(to)}`);
+      expect(handedOver(page).action).toBe(`${rig.server.documentsUrl}/`);
+      expect(page.headers['referrer-policy']).toBe('strict-origin'); // without it, the form had no origin
     }
-    expect((await anna.get('/-/enter?challenge=short&to=/')).status).toBe(403);
+    const { code = '' } = handedOver(await anna.get('/-/enter?to=/'));
+    const led = await bring(anna, code, '//evil.example/');
+    expect(led.headers.location).toBe(`${rig.server.documentsUrl}//evil.example/`);
   });
 
   it('attack 93: is neither logged nor stored, nor are tokens and passwords', async () => {
     const anna = await join('emma');
     signedOut(anna);
-    const entrance = await entranceOf(anna);
-    const code = new URLSearchParams(entrance.split('?')[1]).get('code') ?? '';
-    expect(code).toHaveLength(43);
+    const code = await codeOf(anna);
     const { database } = rig.server.state;
     const tables = ['sessions', 'document_sessions', 'entries', 'accounts', 'invitations'];
     const dump = JSON.stringify(await Promise.all(tables.map((table) => database.all(`SELECT * FROM ${table}`))));
     expect(dump).not.toContain(PASSWORD);
-    await anna.documents.get(entrance);
+    await bring(anna, code);
     for (const secret of [code, ...anna.cookies.values(), ...anna.documents.cookies.values()]) {
       expect(rig.log() + dump).not.toContain(secret);
       expect(dump).not.toContain(JSON.stringify([...Buffer.from(secret, 'base64url')]).slice(1, -1));
@@ -159,17 +172,18 @@ describe('a session of the documents', () => {
     expect(targetOf(await anna.documents.get('/letter.html'))).toContain('/-/enter');
     const led = await fetch(`${rig.server.readingUrl}/index.html?q=1`, {
       headers: { cookie: [...anna.cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
-      redirect: 'manual',
     });
-    expect(led.headers.get('location')).toBe(`${rig.server.documentsUrl}/-/begin?to=%2Findex.html%3Fq%3D1`);
+    const { action, code } = handedOver({ text: await led.text() } as Page);
+    expect([action, code?.length]).toEqual([`${rig.server.documentsUrl}/index.html?q=1`, 43]);
   });
 
   it('is not begun over and over where a browser keeps no cookies', async () => {
     const anna = await join('ida');
     anna.documents.cookies.clear();
-    const asked = targetOf(await anna.documents.get('/letter.html'));
+    const referer = `${rig.server.readingUrl}/`;
+    await bring(anna, await codeOf(anna), '/letter.html', { origin: rig.server.readingUrl, referer });
     anna.documents.cookies.clear();
-    const page = await anna.documents.get(targetOf(await anna.get(asked)));
+    const page = await anna.documents.get('/letter.html', { referer });
     expect([page.status, page.text.includes('keeps no cookies')]).toEqual([403, true]);
   });
 });

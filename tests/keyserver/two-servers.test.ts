@@ -17,13 +17,7 @@ import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { answerKeyRequest } from '../../keyserver/readers/key-requests.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { endSession, findSession, joinWithCode } from '../../keyserver/sign-in/accounts.ts';
-import {
-  challengeOf,
-  createEntryCode,
-  createEntrySecret,
-  enterWithCode,
-  findDocumentSession,
-} from '../../keyserver/sign-in/document-sessions.ts';
+import { createEntryCode, enterWithCode, findDocumentSession } from '../../keyserver/sign-in/document-sessions.ts';
 import type { KeyServerState } from '../../keyserver/storage/state.ts';
 import { bind, createDeviceKeys } from '../support/device.ts';
 import { forFile } from '../support/for-file.ts';
@@ -62,9 +56,8 @@ it('use a code up for each other: for an account, for a device, for the document
     const sessions = await atBoth((state) => joinWithCode(state, code));
     expect(sessions).toHaveLength(1);
     const token = sessions[0]?.token ?? '';
-    const secret = createEntrySecret();
-    const entry = await createEntryCode(states[0], token, challengeOf(secret) ?? '');
-    const entered = await atBoth((state) => enterWithCode(state, entry ?? '', secret));
+    const entry = await createEntryCode(states[0], token);
+    const entered = await atBoth((state) => enterWithCode(state, entry ?? ''));
     expect(entered.filter((found) => found !== undefined)).toHaveLength(1);
     const deviceCode = await newCode('ada');
     const devices = await Promise.all(states.map(() => createDeviceKeys(provider)));
@@ -81,9 +74,8 @@ it('use a code up for each other: for an account, for a device, for the document
 it('know each other’s sessions, and their ends', async () => {
   const [one, two] = states;
   const { token } = await joinWithCode(one, await newCode('ben'));
-  const secret = createEntrySecret();
-  const entry = await createEntryCode(two, token, challengeOf(secret) ?? '');
-  const entered = (await enterWithCode(one, entry ?? '', secret)) ?? '';
+  const entry = await createEntryCode(two, token);
+  const entered = (await enterWithCode(one, entry ?? '')) ?? '';
   expect(await findDocumentSession(two, entered)).toMatchObject({ name: 'ben' });
   await endSession(two, token);
   expect([await findSession(one, token), await findDocumentSession(one, entered)]).toEqual([undefined, undefined]);

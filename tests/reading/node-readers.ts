@@ -45,7 +45,7 @@ export async function startReader(by: 'proxy' | 'gateway'): Promise<ReadingRig> 
   const storage = { ...storageIn(`${rig.folder}/reader`), limits };
   const link = invitationLink(
     await rig.invite({ name: 'ada', sets: ['day-1'] }),
-    rig.server.url,
+    rig.server.readingUrl,
     rig.publisher.root.id,
   );
   await bindSite({ ...storage, link, trustSites: [SITE] });

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
-import { invitationLink, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
+import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { configIn, logged, temporaryFolder } from './keyserver-rig.ts';
@@ -11,7 +11,7 @@ import type { DescriptorWish, TestPublisher } from './test-publisher.ts';
 
 export interface TestKeyServer {
   readonly origin: string;
-  /** A fresh invitation to all sets, as a reader gets it. */
+  /** A fresh invitation to all sets, by the address of the key server: nothing listens at that of the reading site. */
   invite(): Promise<string>;
   /** Ends the subscription of the invited reader. */
   revoke(): Promise<void>;
@@ -45,8 +45,10 @@ export async function startKeyServerOf(
   };
   return {
     origin: server.url,
-    invite: async () =>
-      invitationLink(await inviteSubscriber(server.state, { name: 'ada' }), server.url, publisher.root.id),
+    invite: async () => {
+      const { code } = await inviteSubscriber(server.state, { name: 'ada' });
+      return `${server.url}#${code}.${publisher.root.id}`;
+    },
     revoke: async () => void (await revokeSubscriber(server.state, 'ada')),
     log: text,
     devices: async () =>

@@ -66,11 +66,18 @@ export function createVisitor(origin: string, dispatcher?: Dispatcher): Visitor 
   };
 }
 
+/** What the form of a page takes to the documents' origin. */
+export function handedOver({ text }: Page): { readonly action: string | undefined; readonly code: string | undefined } {
+  const [, action] = /action="([^"]*)" id="hand-over"/.exec(text) ?? [];
+  const [, code] = /name="code" value="([^"]*)"/.exec(text) ?? [];
+  return { action: action?.replaceAll('&amp;', '&'), code };
+}
+
 /** A browser at both origins of the reading site. Paths below `/-/` are asked for at the account's, all others at the documents'. */
 export interface Reader extends Visitor {
   /** Cookies of the documents' origin; `cookies` are those of the account's. */
   readonly documents: Visitor;
-  /** Goes the way from one origin to the other and back, as far as it leads. */
+  /** Goes the way from one origin to the other, as far as it leads. */
   readonly enter: () => Promise<Page>;
 }
 
@@ -80,13 +87,9 @@ export function createReader(
 ): Reader {
   const [account, documents] = [createVisitor(readingUrl, dispatcher), createVisitor(documentsUrl, dispatcher)];
   const enter = async () => {
-    let page = await documents.get('/-/begin?to=/');
-    for (let step = 0; step < 3 && page.status === 303; step++) {
-      const { origin, pathname, search } = new URL(String(page.headers.location), documentsUrl);
-      if (pathname === '/') break;
-      page = await (origin === readingUrl ? account : documents).get(pathname + search);
-    }
-    return page;
+    const page = await account.get('/-/enter?to=/');
+    const { code } = handedOver(page);
+    return code === undefined ? page : documents.post('/', { code }, { origin: readingUrl });
   };
   return {
     cookies: account.cookies,

@@ -14,7 +14,7 @@ async function takeInvitation() {
   const [code] = invitation.split('.');
   history.replaceState(null, '', location.pathname + location.search);
   invited.querySelector('[name=code]').value = code;
-  const link = `${invited.dataset.keyServer}#${invitation}`;
+  const link = `${location.origin + location.pathname}#${invitation}`;
   for (const field of invited.querySelectorAll('#link, #in-reader [name=link]')) field.value = link;
   invited.hidden = false;
   typed.hidden = true;

@@ -58,7 +58,7 @@ export async function startVault(firstPage?: 'browser' | 'server'): Promise<Vaul
   );
   const foreign = `http://localhost:${await listenOnLoopback(elsewhere)}`;
   const invite = async (name: string, sets?: readonly string[]) =>
-    invitationLink(await rig.invite({ name, ...(sets && { sets }) }), KEYS, rig.publisher.root.id);
+    invitationLink(await rig.invite({ name, ...(sets && { sets }) }), VAULT, rig.publisher.root.id);
   return {
     rig,
     foreign,
