@@ -9,7 +9,6 @@ import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
 import { isLoopback } from '../../core/site/site.ts';
 import {
-  addressOf,
   SCRIPTS_OF_WORKER,
   type WebReaderFile,
   type WebReaderFiles,
@@ -25,7 +24,7 @@ import { type Provider, type ProviderReader, siteReadAt } from '../publication/p
 import { readMetadata } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { BEHIND_PAGE, isInFrame, type PageFront, pageFront, permitFrame, STRICT_COOKIE } from './first-page.ts';
-import { accountOnly, type OwnPages, openedOnly, refuseTooMany } from './own-pages.ts';
+import { accountOnly, type OwnPages, openedOnly, refuseTooMany, sendPage } from './own-pages.ts';
 import { type StartPage, startPage } from './pages.ts';
 import { versionHere } from './program.ts';
 import type { ReadPublications } from './publications.ts';
@@ -53,11 +52,12 @@ const SCRIPT = '/-/start.js';
 /** The worker asks the content hosts, whichever they are; it loads no code. */
 const WORKER_POLICY = "default-src 'none'; connect-src *";
 /** @param content - origins of the content hosts, which the page tries before it installs anything */
-function pagePolicy(content: readonly string[]): string {
+function pagePolicy(script: WebReaderFile, vault: string, content: readonly string[]): string {
   return [
     "default-src 'none'",
-    "script-src 'self'",
+    `script-src '${script.integrity}'`,
     "style-src 'self'",
+    `frame-src ${vault}`,
     `connect-src 'self' ${content.join(' ')}`,
     "worker-src 'self'",
     "base-uri 'none'",
@@ -178,12 +178,16 @@ async function sendStart(
     ...more,
     reading: account,
     asked: content.map((origin) => origin + METADATA_PATH + TIMESTAMP_FILE),
-    script: addressOf(SCRIPT, webReader.start),
+    script: webReader.start.content.toString(),
     plain: `/-/plain?${new URLSearchParams({ to })}`,
   };
-  response.set({ 'Cache-Control': 'no-store', 'Content-Security-Policy': pagePolicy(content) });
+  response.set({
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy': pagePolicy(webReader.start, account, content),
+  });
   if (more.isBehind) permitFrame(response, "'self'");
-  response.type('html').send(startPage(await pages.masthead(), page));
+  const masthead = await pages.masthead();
+  sendPage(response, masthead, startPage(masthead, page));
 }
 
 async function sendSite(reader: InBrowser, response: Response): Promise<void> {

@@ -257,7 +257,8 @@ export function handOverPage(masthead: Masthead, page: HandOverPage): string {
 export interface StartPage {
   /** The origin at which the reader signs in. */
   readonly reading: string;
-  readonly script: ScriptAddress;
+  /** Text of the script. */
+  readonly script: string;
   /** What the script tries to fetch from the content hosts, before it installs anything. */
   readonly asked: readonly string[];
   /** Where documents are read as the server decrypts them. */

@@ -48,10 +48,12 @@ async function start(): Promise<void> {
   if (isBehind) return canRead ? location.replace(await addressOfKeys(worker, '')) : undefined;
   if (!canRead) return location.replace(readHere());
   const address = await addressOfKeys(worker, wanted.split('#', 1)[0] ?? '');
-  const haveCome = address && new Promise((resolve) => {
-    navigator.serviceWorker.addEventListener('controllerchange', resolve);
-    openBehind(address);
-  });
+  const haveCome =
+    address &&
+    new Promise((resolve) => {
+      navigator.serviceWorker.addEventListener('controllerchange', resolve);
+      openBehind(address);
+    });
   if (haveCome) await atMost(KEYS_PATIENCE, haveCome);
   goOn();
 }
