@@ -73,11 +73,22 @@ export async function leave(pages: AccountPages, response: Response, data = '"ca
 }
 
 /**
- * Leads a window to a document. Where documents are opened there, a form takes a code along, which signs in.
+ * Leads a window to a document. Where documents are opened for it there, a form takes a code along, which signs in.
  *
  * @param token - of the session here
  * @param to - path and query; browsers keep what stands behind "#"
  */
+export async function leadTo(
+  pages: AccountPages,
+  response: Response,
+  token: string | undefined,
+  to: string,
+): Promise<void> {
+  if (await pages.opensHere()) await handOver(pages, response, token, to);
+  else response.set('Cache-Control', 'no-store').redirect(303, pages.documents + to);
+}
+
+/** The same for a browser that cannot open documents by itself. */
 export async function handOver(
   pages: AccountPages,
   response: Response,
@@ -85,7 +96,7 @@ export async function handOver(
   to: string,
 ): Promise<void> {
   const action = pages.documents + to;
-  const code = token !== undefined && (await pages.opensHere()) ? await createEntryCode(pages.state, token) : undefined;
+  const code = token === undefined ? undefined : await createEntryCode(pages.state, token);
   response.set('Cache-Control', 'no-store');
   if (code === undefined) return response.redirect(303, action);
   const text = 'The page opens by itself.';

@@ -17,7 +17,7 @@ import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import type { OpenIdSignIn } from '../sign-in/openid-configuration.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { addAccountPages } from './account-pages.ts';
-import { type AccountPages, handOver, subscriberOf } from './account-session.ts';
+import { type AccountPages, leadTo, subscriberOf } from './account-session.ts';
 import { isReadInBrowser } from './in-browser.ts';
 import { addJoinPages } from './join-pages.ts';
 import { addMailPages } from './mail-pages.ts';
@@ -116,5 +116,5 @@ async function leadOn(pages: AccountPages, request: Request, response: Response)
   const { originalUrl, method } = request;
   if (!originalUrl.startsWith('/')) return sendRefusal(pages, request, response, refusalFor('path-refused'));
   const token = method === 'GET' ? pages.cookie.read(request) : undefined;
-  await handOver(pages, response, token, originalUrl);
+  await leadTo(pages, response, token, originalUrl);
 }

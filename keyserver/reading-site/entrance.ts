@@ -60,7 +60,8 @@ export function addEntrance(app: Express, entrance: Entrance, limit: RequestHand
  *
  * @throws KeyServerError `entry-refused`, to the error handler
  */
-export function takeCode({ state, account, session }: Entrance, limit: RequestHandler): RequestHandler[] {
+export function takeCode(entrance: Entrance, limit: RequestHandler): RequestHandler[] {
+  const { state, account, session } = entrance;
   return [
     ({ headers }, _response, next) => next(headers.origin === account ? undefined : 'route'),
     openedOnly,
@@ -69,8 +70,10 @@ export function takeCode({ state, account, session }: Entrance, limit: RequestHa
     async (request, response, next) => {
       const token = await enterWithCode(state, field(request, 'code'));
       request.method = 'GET';
-      if (token === undefined) throw new KeyServerError('entry-refused', 'the code was used, or is too old');
-      session.set(response, token);
+      // Loaded again, it has been used: by this browser, if that is signed in.
+      if (token === undefined && !(await readerOf(entrance, request)))
+        throw new KeyServerError('entry-refused', 'the code was used, or is too old');
+      if (token !== undefined) session.set(response, token);
       response.locals.session = token;
       next();
     },

@@ -13,7 +13,7 @@ import { joinWithCode, joinWithPassword, type NewSession } from '../sign-in/acco
 import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../sign-in/passwords.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { demandSeat } from '../subscriptions/seats.ts';
-import { type AccountPages, beginSession, form, handOver, subscriberOf } from './account-session.ts';
+import { type AccountPages, beginSession, form, leadTo, subscriberOf } from './account-session.ts';
 import { refuseTooMany, sendPage } from './own-pages.ts';
 import { type JoinPage, joinPage } from './pages.ts';
 import { sameOriginOnly } from './session-cookie.ts';
@@ -69,7 +69,7 @@ async function acceptJoin(pages: AccountPages, request: Request, response: Respo
   const next = to === '' ? '/' : afterJoining(to, pages.origin);
   if (next === KEYS_PAGE || (to === '' && password !== undefined))
     return response.redirect(303, next === KEYS_PAGE ? next : ACCOUNT_PAGE);
-  await handOver(pages, response, session.token, next);
+  await leadTo(pages, response, session.token, next);
 }
 
 async function join(

@@ -106,9 +106,10 @@ describe('the code', () => {
     expect(targetOf(entered)).toBe('/letter.html?q=1');
     expect(entered.headers['cache-control']).toBe('no-store');
     expect(await reads(anna)).toBe(true);
+    expect((await bring(anna, code)).status).toBe(303); // loaded again
+    signedOut(anna);
     const again = await bring(anna, code);
     expect([again.status, again.text.includes('<code>entry-refused</code>')]).toEqual([403, true]);
-    signedOut(anna);
     const late = await codeOf(anna);
     rig.passTime(61);
     expect((await bring(anna, late)).status).toBe(403);

@@ -77,7 +77,7 @@ async function signIn(): Promise<void> {
 
 it('there are routes to send to, and fields to fill', () => {
   const all = targets.map(({ app, method, path }) => `${app} ${method} ${path}`);
-  for (const one of ['api POST /v1/keys', 'api PUT /v1/bundle', 'reading POST /-/device', 'documents GET /-/enter'])
+  for (const one of ['api POST /v1/keys', 'api PUT /v1/bundle', 'reading POST /-/device', 'documents POST /{*path}'])
     expect(all).toContain(one);
   expect(fieldNames()).toEqual(expect.arrayContaining(['name', 'password', 'code', 'to', 'subscriber', 'plan']));
 });

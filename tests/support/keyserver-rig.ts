@@ -137,7 +137,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     join: async (name, request, password) => {
       const reader = createReader(server);
       const { status } = await reader.join((await inviteSubscriber(server.state, { name, ...request })).code, password);
-      if (status !== 303) throw new Error(`${name} cannot join: ${status}`);
+      if (status >= 400) throw new Error(`${name} cannot join: ${status}`);
       return reader;
     },
     readableBy: async (name) => {
