@@ -7,17 +7,7 @@ import { overview } from '../../keyserver/operations/overview.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { forFile } from '../support/for-file.ts';
 import { takePictures } from '../support/pages/browser.ts';
-import {
-  CONTENT,
-  clearKeys,
-  contentKeys,
-  heading,
-  KEYS,
-  keptKeys,
-  read,
-  startVault,
-  VAULT,
-} from '../support/pages/vault.ts';
+import { CONTENT, clearKeys, contentKeys, heading, keptKeys, read, startVault, VAULT } from '../support/pages/vault.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 import { inRelease } from '../support/tier.ts';
 
@@ -30,7 +20,9 @@ it('an invitation leads from its link to the first article in two taps, with not
   await page.waitForSelector('#as:not([hidden])');
   expect(await page.textContent('#invited .lead')).toContain('news.example as anna');
   expect(await page.isVisible('#password')).toBe(false);
-  expect(await page.inputValue('#link')).toMatch(new RegExp(`^${KEYS}#[\\w-]{19}\\.${vault.rig.publisher.root.id}$`));
+  expect(await page.inputValue('#link')).toMatch(
+    new RegExp(`^${VAULT}/-/join#[\\w-]{19}\\.${vault.rig.publisher.root.id}$`),
+  );
   await page.click('text=Read in this browser');
   await heading(page, 'Front');
   await page.click('text=Letter');
