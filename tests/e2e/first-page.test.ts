@@ -92,7 +92,7 @@ it('attack 148: what does not pass the checks of a reader is shown on no first p
   files.set(path, changed);
   try {
     await page.goto(`${CONTENT}/letter.html`);
-    await page.waitForSelector('code:text-is("block-digest")');
+    await page.waitForSelector('code:text-is("block-digest")', { state: 'attached' });
     expect(await page.content()).not.toContain('Letter</h1>');
   } finally {
     files.set(path, object);
