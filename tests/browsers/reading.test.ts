@@ -23,8 +23,25 @@ const STORY = `<!doctype html><title>The harbour</title><link rel="stylesheet" h
 
 const rig = forFile(() => startWebReaderServers({ content: [`https://${CONTENT_HOST}`], otherNames: [CONTENT_HOST] }));
 const network = forFile(() => startNetwork(rig.ports));
+/** The same, where the server opens first pages. */
+const served = forFile(() =>
+  startWebReaderServers({ content: [`https://${CONTENT_HOST}`], otherNames: [CONTENT_HOST], firstPage: 'server' }),
+);
+const servedNetwork = forFile(() => startNetwork(served.ports));
 beforeAll(async () => {
   await network.addPlainHost(CONTENT_HOST, rig.host.port, rig.tls);
+  await servedNetwork.addPlainHost(CONTENT_HOST, served.host.port, served.tls);
+  for (const [path, set] of [
+    ['/index.html', undefined],
+    ['/first.html', 'day-1'],
+    ['/second.html', 'day-2'],
+  ] as const)
+    await publish(served.publisher, served.host, {
+      path,
+      content: `<!doctype html><title>${path}</title>`,
+      mediaType: HTML,
+      ...(set && { set }),
+    });
   for (const document of [
     {
       path: '/index.html',
@@ -92,7 +109,7 @@ describe.each(BROWSERS)('%s', (name, start) => {
 
   it('leads from an invitation to the first article in two taps', async () => {
     await readFirstArticle(browser, 'anna');
-    expect(await isAnsweredByWorker()).toBe(true);
+    await expect.poll(() => isAnsweredByWorker()).toBe(true);
   });
 
   it('shows a page of another set, and goes back, forward, and loads it again', async () => {
@@ -116,7 +133,7 @@ describe.each(BROWSERS)('%s', (name, start) => {
     await titled('Front');
   });
 
-  it('fetches the keys of what a public page loads, and shows the page again', async () => {
+  it('fetches the keys of what a public page loads, while it is on show', async () => {
     await browser.evaluate(CLEAR_KEYS);
     await go('/cover.html');
     await titled('Cover');
@@ -194,7 +211,23 @@ describe.each(BROWSERS)('%s', (name, start) => {
     const hidden = await open({ isPrivate: true });
     onTestFinished(() => hidden.close());
     await readFirstArticle(hidden, 'bert');
-    expect(await isAnsweredByWorker(hidden)).toBe(true);
+    await expect.poll(() => isAnsweredByWorker(hidden)).toBe(true);
+  });
+
+  it('shows the first page at once, as the server opens it, and the next one by the reader behind it', async () => {
+    const shown = await open({ proxy: servedNetwork.port });
+    onTestFinished(() => shown.close());
+    const { account, documents, publisher } = served;
+    await shown.open(invitationLink(await served.invite({ name: `cora of ${name}` }), account, publisher.root.id));
+    await expect.poll(() => shown.evaluate('document.querySelector("#as")?.hidden').catch(String)).toBe(false);
+    await shown.click('#here button');
+    await titled('/index.html', shown);
+    await expect.poll(() => shown.evaluate('document.querySelector("html > div") !== null')).toBe(true);
+    served.host.requests.length = 0;
+    await shown.open(`${documents}/second.html`);
+    await titled('/second.html', shown);
+    await expect.poll(() => isAnsweredByWorker(shown)).toBe(true);
+    expect(served.host.requests.some(({ headers }) => headers.origin === documents)).toBe(true);
   });
 
   it('without service workers reads what the server decrypts', async () => {

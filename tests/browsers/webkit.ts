@@ -11,6 +11,8 @@ import type { BrowserSettings, BrowserUnderTest } from './driver.ts';
 
 const [DISPLAY, DRIVER, BROWSER] = ['Xvfb', 'WebKitWebDriver', '/usr/lib/*/webkit2gtk-4.1/MiniBrowser'];
 
+/** Features with which a page that is left, or shown by another process, answers no script of the driver's any more. */
+const NOT_DRIVEN = ['UsesBackForwardCache', 'ProcessSwapOnCrossSiteNavigation'];
 const PATIENCE = 10_000;
 const SCRIPT_PATIENCE = 5_000;
 
@@ -25,7 +27,8 @@ export async function startWebkit({ proxy, downloads, withoutWorkers }: BrowserS
   const service = spawn(DRIVER, [`--port=${port}`], { stdio: 'ignore', env });
   const url = `http://127.0.0.1:${port}`;
   await vi.waitFor(() => fetch(`${url}/status`), PATIENCE);
-  const args = [`--proxy=http://127.0.0.1:${proxy}`, ...(withoutWorkers ? ['--features=-ServiceWorkers'] : [])];
+  const off = [...NOT_DRIVEN, ...(withoutWorkers ? ['ServiceWorkers'] : [])];
+  const args = [`--proxy=http://127.0.0.1:${proxy}`, `--features=${off.map((name) => `-${name}`).join()}`];
   const driver = await new Builder().usingServer(url).withCapabilities(capabilities(args)).build();
   const version = (await driver.getCapabilities()).getBrowserVersion() ?? '';
   return { name: 'webkit', version, ...actionsOf(driver), close: () => end(driver, service, display) };
