@@ -46,6 +46,16 @@ export function siteCases(holds: Holds, reader: ReadingRig): void {
     }
   });
 
+  holds('attack 151: shows nothing of a fallback page, to whom the document is shown or refused', async () => {
+    const paths = [TEXT.path, TOMORROW.path];
+    for (const { files } of reader.site.hosts)
+      for (const path of paths)
+        files.set(path, Buffer.from('<title>Changed by a host</title><script src="//evil.example"></script>'));
+    for (const path of paths)
+      for (const answer of [await reader.get(path), await reader.open(path)])
+        expect(answer.body.toString('latin1')).not.toMatch(/Changed by a host|evil\.example/);
+  });
+
   holds('attack 88: refuses an address that no document can have', async () => {
     for (const path of ['/a%00b.txt', '/x//a.txt', '/x%2Fa.txt', '/%C3', '/%zz'])
       expect([path, ...refusalOf(await reader.get(path))]).toEqual([path, 404, 'path-refused']);
