@@ -34,7 +34,10 @@ export function sendDescriptor(provider: ProviderReader): RequestHandler {
     const known = await provider.read();
     response.set('Cache-Control', 'no-cache');
     if (!known) sendError(response, 404, 'no-provider');
-    else response.set('Content-Type', 'application/json').send(Buffer.from(known.descriptorBytes));
+    else {
+      response.setHeader('Content-Type', 'application/json'); // not `set`, which adds a charset
+      response.send(Buffer.from(known.descriptorBytes));
+    }
   };
 }
 

@@ -7,6 +7,7 @@ import type { Freshness } from '../../core/publication/site-publication.ts';
 import { READING_SITE_PAGES } from '../../core/site/path.ts';
 import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import { NO_PASSKEYS } from '../../reading/document-headers.ts';
+import { localTarget } from '../../reading/local-target.ts';
 import { noticePage } from '../../reading/refusal-page.ts';
 import type { FirstPage } from '../config/schema.ts';
 import type { AppOptions } from '../http/app.ts';
@@ -42,6 +43,9 @@ import { refusalFor } from './refusals.ts';
 import { plainCookie, sessionCookie } from './session-cookie.ts';
 import { answerForSite, type SiteService } from './site.ts';
 import { isOpened } from './targets.ts';
+
+/** Path of what is a page, by its name. */
+const PAGE = /(?:\/|\.html?)$/;
 
 export interface DocumentsSiteOptions extends AppOptions {
   readonly state: KeyServerState;
@@ -84,7 +88,11 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
   addInBrowser(app, inBrowser);
   addEntrance(app, entrance, documentLimit(limits));
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
-  app.post('/{*path}', named, ...takeCode(entrance, documentLimit(limits)), sendAgain(origin));
+  app.post('/{*path}', named, ...takeCode(entrance, documentLimit(limits)), async (request, response, next) => {
+    // The script in front makes a GET of it, for the browser's history; for whatever has none, a redirect does.
+    if (PAGE.test(request.path) && (await frontFor(inBrowser, request))) next();
+    else response.set('Cache-Control', 'no-store').redirect(303, origin + localTarget(request.originalUrl, origin));
+  });
   const turns = takeTurns(limits, refuseTooMany);
   app.use(
     named,
@@ -108,14 +116,6 @@ const noPasskeys: RequestHandler = (_request, response, next) => {
   response.set('Permissions-Policy', NO_PASSKEYS);
   next();
 };
-
-/** Has the browser ask for the same address: the answer to a form could not be loaded again. */
-function sendAgain(origin: string): RequestHandler {
-  return ({ originalUrl }, response) => {
-    const target = originalUrl.startsWith('/') ? originalUrl : '/';
-    response.set('Cache-Control', 'no-store').redirect(303, origin + target);
-  };
-}
 
 /** Leads to the sign-in, where a document that needs it is opened in a window of its own. @returns whether it did */
 async function signInFirst(

@@ -15,7 +15,7 @@ async function signedIn(name: string): Promise<Page> {
   await page.goto(await vault.invite(name));
   await page.click('text=Read in this browser');
   await heading(page, 'Front');
-  const cookies = await page.context().cookies(VAULT);
+  const cookies = await page.context().cookies([VAULT, CONTENT]);
   const other = await vault.newPage();
   await other.context().addCookies(cookies);
   await other.addInitScript(() => {
@@ -32,6 +32,31 @@ async function readerHasCome(page: Page): Promise<void> {
   await expect.poll(() => page.evaluate(`document.querySelector('html > div') !== null`)).toBe(true);
   expect(await page.locator('iframe').count()).toBe(0);
 }
+
+it('an invitation is two answers away from the front page, which can be loaded again and gone back to', async () => {
+  const page = await vault.newPage();
+  const answers: string[] = [];
+  const sizes: Promise<number>[] = [];
+  page.on('response', (response) => {
+    const request = response.request();
+    if (request.frame() === page.mainFrame() && request.resourceType() !== 'image')
+      answers.push(`${response.status()} ${request.method()} ${response.url().replace(/[?#].*/, '')}`);
+    if (request.isNavigationRequest()) sizes.push(request.sizes().then(({ responseBodySize }) => responseBodySize));
+  });
+  await page.goto(await vault.invite('frida'));
+  await page.waitForSelector('#as:not([hidden])');
+  expect(answers.splice(0)).toEqual([`200 GET ${VAULT}/-/join`, `200 POST ${VAULT}/-/invitation`]);
+  expect(await sizes[0]).toBeLessThan(5000);
+  await page.click('text=Read in this browser');
+  await heading(page, 'Front');
+  expect(answers.splice(0, 2)).toEqual([`200 POST ${VAULT}/-/join`, `200 POST ${CONTENT}/`]);
+  expect([page.url(), await page.evaluate('document.referrer')]).toEqual([`${CONTENT}/`, `${VAULT}/`]);
+  expect((await page.reload())?.request().method()).toBe('GET');
+  await page.goto(`${CONTENT}/letter.html`);
+  await heading(page, 'Letter');
+  expect((await page.goBack())?.request().method() ?? 'GET').toBe('GET');
+  await heading(page, 'Front');
+});
 
 it('the first page comes from the server, and the next one from the caches by the reader behind it', async () => {
   const page = await signedIn('anna');

@@ -24,6 +24,8 @@ function begin(): void {
   });
 }
 
+// A form may have brought the browser here: loading the page again asks for it.
+history.replaceState(history.state, '', location.href);
 if (isSecureContext) {
   hideReader(window);
   openAsTold();

@@ -24,7 +24,7 @@ interface KeyServer {
 const keyServerOf = ({ services }: Run) => services.get('key server') as KeyServer;
 
 export const KEY_SERVER: Readonly<Record<string, Verb>> = {
-  /** `keyserver`: runs in the folder, on SQLite or PostgreSQL; `${keyserver}` is its origin, `${root}` the id of its publisher, whose sets are day-1 and day-2. */
+  /** `keyserver`: runs in the folder, on SQLite or PostgreSQL; `${keyserver}` and `${reading}` are its origins, `${root}` the id of its publisher, whose sets are day-1 and day-2. */
   keyserver: async (run) => {
     const { folder, cleanUp } = run;
     const listen = { host: '127.0.0.1', port: 0 };
@@ -38,7 +38,7 @@ export const KEY_SERVER: Readonly<Record<string, Verb>> = {
     for (const { key } of publisher.sets.values()) run.secrets.push(toBase64url(key));
     const { url: origin, readingUrl: reading } = server;
     run.services.set('key server', { publisher, origin, reading, devices: new Map() } satisfies KeyServer);
-    run.variables.set('keyserver', origin).set('root', publisher.root.id);
+    run.variables.set('keyserver', origin).set('reading', reading).set('root', publisher.root.id);
   },
   /** `bundle FILE SERIAL`: keys of the publisher, for the key server. */
   bundle: async (run, [name = '', serial]) => {
