@@ -12,7 +12,7 @@ import { DEFAULT_PUBLICATION } from './config/schema.ts';
 import { KeyServerError } from './errors.ts';
 import { openDispatcher } from './hashing/open.ts';
 import { trustedProxies } from './http/client-address.ts';
-import { closeListeners, type Listeners, listenersOf } from './http/listeners.ts';
+import { closeListeners, type Listeners, listenersOf, openListeners } from './http/listeners.ts';
 import { renew, watchCertificates } from './http/renewal.ts';
 import { followTicketKey } from './http/ticket-keys.ts';
 import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
@@ -21,10 +21,12 @@ import { createMailer } from './mail/mailer.ts';
 import { ContentWatch } from './operations/content-watch.ts';
 import { freeOnDisks } from './operations/disks.ts';
 import { logOutput } from './operations/log-output.ts';
-import { createMetrics } from './operations/metrics.ts';
+import { createMetrics, type Metrics } from './operations/metrics.ts';
 import { metricsApp } from './operations/metrics-app.ts';
 import { openStateAndListeners } from './operations/open-state.ts';
 import { checkBeforeStart, readStripe } from './operations/startup-checks.ts';
+import { Workers } from './operations/workers.ts';
+import { hashingAt, mailerAt, type Place, primary } from './processes/primary.ts';
 import type { Origins } from './publication/import-bundle.ts';
 import { TimestampKeeper } from './publication/keeper.ts';
 import { forgetDevOrigins, rememberDevOrigins } from './publication/origins.ts';
@@ -35,6 +37,7 @@ import { createContentHosts } from './reading-site/content-host.ts';
 import { createDocumentsSite } from './reading-site/documents-app.ts';
 import { ReadPublications } from './reading-site/publications.ts';
 import { openOpenId } from './sign-in/openid-configuration.ts';
+import type { Counted } from './storage/counts.ts';
 import { workEachMinute } from './storage/each-minute.ts';
 import { readSecret } from './storage/secrets.ts';
 import { type KeyServerState, storeOf } from './storage/state.ts';
@@ -53,6 +56,8 @@ export interface StartOptions {
   readonly webReader?: string;
   /** Milliseconds between two looks at the files of certificates. */
   readonly renewalInterval?: number;
+  /** Program that calls `runWorker`, and its arguments, for as many processes as the configuration says. Left out: this process is the only one. */
+  readonly workerProgram?: readonly string[];
 }
 
 export interface RunningKeyServer {
@@ -79,12 +84,13 @@ export interface RunningKeyServer {
   readonly state: KeyServerState;
   /** The apps of the three listeners that are always there. */
   readonly apps: Readonly<Record<'api' | 'documents' | 'reading', Express>>;
+  readonly metrics: Metrics;
   /** Keeps the publication fresh. */
   readonly keeper: TimestampKeeper;
   /** What the reading site reads. */
   readonly publications: ReadPublications;
-  /** Reads renewed certificates. */
-  readonly reload: () => void;
+  /** Reads renewed certificates. @throws the first reason why one was not taken */
+  readonly reload: () => Promise<void>;
   /** Lets running requests end, then closes sockets and database. */
   readonly close: () => Promise<void>;
 }
@@ -99,7 +105,16 @@ export async function startKeyServer(config: KeyServerConfig, options: StartOpti
   const { log: plain = pino({ base: null }, logOutput()) } = options;
   const log = plain.child({}, { serializers: { err: loggedError } });
   const limits = { ...DEFAULT_LIMITS, ...config.limits, ...options.limits };
-  const { state, listeners } = await openStateAndListeners(config, log, limits, options);
+  const { workerProgram } = options;
+  const workers = workerProgram && (config.processes ?? 1) > 1 ? new Workers(config, workerProgram, log) : undefined;
+  const open = async () => {
+    const listeners = await openListeners(config, limits, workers && (() => workers.listen()));
+    const place = ({ origin, port }: Place) => ({ origin, port });
+    const { api, reading, documents } = listeners;
+    primary?.tell('listening', { api: place(api), reading: place(reading), documents: place(documents) });
+    return listeners;
+  };
+  const { state, listeners } = await openStateAndListeners(config, log, open, options);
   /** Parts that work for requests: they end in reverse order, once no request runs any more. */
   const parts = new AsyncDisposableStack();
   parts.defer(() => state.database.close());
@@ -108,7 +123,7 @@ export async function startKeyServer(config: KeyServerConfig, options: StartOpti
     await parts.disposeAsync();
   };
   try {
-    const running = await serve(config, state, listeners, parts, { ...options, log, limits });
+    const running = await serve(config, state, listeners, parts, { ...options, log, limits, workers });
     return { ...running, close: () => close().then(() => log.info('stopped')) };
   } catch (error) {
     await close();
@@ -126,7 +141,8 @@ async function serve(
     limits,
     webReader: folder,
     renewalInterval,
-  }: StartOptions & { readonly log: Logger; readonly limits: RequestLimits },
+    workers,
+  }: StartOptions & { readonly log: Logger; readonly limits: RequestLimits; readonly workers: Workers | undefined },
 ): Promise<Omit<RunningKeyServer, 'close'>> {
   const { database } = opened;
   const origins = { keyServer: listeners.api.origin, reading: listeners.reading.origin };
@@ -135,9 +151,10 @@ async function serve(
 
   // Parts that the apps use.
   const { dispatcher } = config;
+  const ownHashing = primary ? hashingAt(primary) : opened.hashing;
   const hashing = dispatcher
     ? await openDispatcher(dispatcher, await readSecret(opened, 'dispatcher'), log)
-    : opened.hashing;
+    : ownHashing;
   parts.defer(() => hashing.close());
   const paywall = createPaywall(config, opened, log);
   parts.defer(() => paywall?.close());
@@ -146,14 +163,13 @@ async function serve(
   const hosts = createContentHosts(config.fetchFrom ?? {}, () => opened.counts.add('host-failed'));
   parts.defer(() => hosts.close());
   const publications = new ReadPublications(state, hosts);
-  const mailer =
-    config.mail &&
-    createMailer(config.mail, {
-      readingSite: origins.reading,
-      log,
-      count: (what) => opened.counts.add(what),
-      note: noteBounces(database),
-    });
+  const mailing = {
+    readingSite: origins.reading,
+    log,
+    count: (what: Counted) => opened.counts.add(what),
+    note: noteBounces(database),
+  };
+  const mailer = config.mail && (primary ? mailerAt(primary) : createMailer(config.mail, mailing));
   parts.defer(() => mailer?.close());
   const ending = new AbortController();
   parts.defer(() => ending.abort());
@@ -161,7 +177,8 @@ async function serve(
   const webReader = webReaderFor(config, folder, log);
   const publication = config.publication ?? DEFAULT_PUBLICATION;
   const targets = await Promise.all(publication.push.map((target) => PushTarget.open(target)));
-  const keeper = new TimestampKeeper({ state, log, targets, ...publication });
+  const pushElsewhere = primary && (() => primary?.tell('push'));
+  const keeper = new TimestampKeeper({ state, log, targets, pushElsewhere, ...publication });
   const watch = new ContentWatch(state, config, log);
   const metrics = createMetrics(state, {
     targets,
@@ -170,6 +187,7 @@ async function serve(
     certificates: () => certificateEnds(listeners),
     disks: () => freeOnDisks(config),
     shown: () => watch.shown,
+    others: workers && (() => workers.metrics()),
   });
 
   // Apps.
@@ -223,10 +241,10 @@ async function serve(
       origins,
       dev: adminUrl.startsWith('http:'),
     });
-  warnOfDescriptor(await provider.read(), origins, state.now(), log);
-  if (new URL(documents).hostname.endsWith(`.${new URL(origins.reading).hostname}`))
+  if (!primary) warnOfDescriptor(await provider.read(), origins, state.now(), log);
+  if (!primary && new URL(documents).hostname.endsWith(`.${new URL(origins.reading).hostname}`))
     log.warn({ documents }, 'published scripts can ask for passkeys of the account, below whose host they run');
-  await warnOfUnknownPlans(config, state, log);
+  if (!primary) await warnOfUnknownPlans(config, state, log);
   if (config.dev) await rememberDevOrigins(database, origins);
   else await forgetDevOrigins(database);
 
@@ -243,16 +261,18 @@ async function serve(
     (await startHttpcrypt({ ...common('httpcrypt'), metrics, config: config.httpcrypt, origin: origins.keyServer }));
   if (encrypted) listeners.httpcrypt?.serve(encrypted.app);
   parts.defer(() => encrypted?.stop());
-  keeper.start();
+  await workers?.serve({ state, mailer, push: () => keeper.push() });
+  if (!primary) keeper.start();
   parts.defer(() => keeper.stop());
-  parts.defer(workEachMinute(state, log));
+  parts.defer(workEachMinute(state, log, primary !== undefined));
   if (listeners.metrics) parts.defer(watch.start());
   parts.defer(watchCertificates(all, log, renewalInterval));
   warmUp(provider, publications, origins.reading).catch(() => undefined);
-  openid?.provider.greet().catch(({ code, message: reason }: KeyServerError) => {
-    if (!ending.signal.aborted)
-      log.warn({ code, reason }, 'nobody can sign in at the OpenID provider; "wispr doctor" tries it again');
-  });
+  if (!primary)
+    openid?.provider.greet().catch(({ code, message: reason }: KeyServerError) => {
+      if (!ending.signal.aborted)
+        log.warn({ code, reason }, 'nobody can sign in at the OpenID provider; "wispr doctor" tries it again');
+    });
   log.info({ ...origins, documents, dev: config.dev === true }, 'started');
   return {
     url: origins.keyServer,
@@ -270,9 +290,13 @@ async function serve(
     },
     state,
     apps,
+    metrics,
     keeper,
     publications,
-    reload: () => renew(all),
+    reload: async () => {
+      renew(all);
+      await workers?.reload();
+    },
   };
 }
 

@@ -1,4 +1,6 @@
+import cluster from 'node:cluster';
 import { resolve } from 'node:path';
+import { isSea } from 'node:sea';
 import type { Command } from 'commander';
 import { reasonOf } from '../../core/errors.ts';
 import {
@@ -7,7 +9,7 @@ import {
   type KeyServerConfig,
   readConfig,
 } from '../../keyserver/config/config.ts';
-import { isFetchFrom, postgresUrlFault } from '../../keyserver/config/schema.ts';
+import { isFetchFrom, MOST_PROCESSES, postgresUrlFault } from '../../keyserver/config/schema.ts';
 import { writeConfig } from '../../keyserver/config/template.ts';
 import type { RunningKeyServer } from '../../keyserver/server.ts';
 import { nameOfSource } from '../../keyserver/storage/master-key.ts';
@@ -22,6 +24,7 @@ interface Options {
   readonly config: string;
   readonly database?: string;
   readonly fetchFrom?: readonly string[];
+  readonly processes?: number;
   readonly dev?: boolean;
   readonly json?: boolean;
 }
@@ -38,9 +41,19 @@ export function addKeyServerCommand(program: Command): void {
       'first run: where the reading site finds the files of a site, like news.example=http://127.0.0.1:8080; repeatable',
       collect,
     )
+    .option(
+      '--processes <n>',
+      'processes that answer requests, instead of "processes" of the configuration',
+      parseProcesses,
+    )
     .option('--dev', 'plain HTTP on loopback, for development')
     .option('--json', 'print one line of JSON when ready')
-    .action(run);
+    .action(cluster.isWorker ? work : run);
+}
+
+async function work(): Promise<void> {
+  const { runWorker } = await import('../../keyserver/worker.ts');
+  await runWorker();
 }
 
 async function run(options: Options): Promise<void> {
@@ -56,7 +69,8 @@ async function run(options: Options): Promise<void> {
   const other = Object.keys(fetchFrom).find((site) => configured.fetchFrom?.[site] !== fetchFrom[site]);
   if (other !== undefined)
     throw new UsageError(`${file} is there already, without that place for ${other}`, 'change "fetchFrom" in it');
-  const config = options.dev ? forDevelopment(configured) : configured;
+  const { processes = configured.processes } = options;
+  const config = { ...(options.dev ? forDevelopment(configured) : configured), processes };
   if (written) await introduce(file, config);
   if (written && !options.dev) return sayNextSteps(file);
   await serve(config, options);
@@ -69,15 +83,16 @@ async function serve(config: KeyServerConfig, options: Options): Promise<void> {
   let server: RunningKeyServer | undefined;
   let isRenewed = false;
   const reload = () => {
-    if (server) reloadCertificates(server);
+    if (server) void reloadCertificates(server);
     isRenewed = true;
   };
   process.on('SIGHUP', reload); // now: while the server waits for its database, the signal would end it
   const stopping = new AbortController();
   const stopped = stopRequested().then(() => stopping.abort());
   try {
-    server = await startKeyServer(config, { signal: stopping.signal });
-    if (isRenewed) reloadCertificates(server);
+    const workerProgram = isSea() ? ['keyserver'] : [process.argv[1] ?? '', 'keyserver'];
+    server = await startKeyServer(config, { signal: stopping.signal, workerProgram });
+    if (isRenewed) await reloadCertificates(server);
     sayRunning(server, config, options);
     await stopped;
     await server.close();
@@ -86,6 +101,16 @@ async function serve(config: KeyServerConfig, options: Options): Promise<void> {
   } finally {
     process.off('SIGHUP', reload);
   }
+}
+
+/** @throws UsageError */
+function parseProcesses(text: string): number {
+  const number = /^[1-9]\d?$/.test(text) ? Number(text) : 0;
+  if (number >= 1 && number <= MOST_PROCESSES) return number;
+  throw new UsageError(
+    `--processes ${text} is no number from 1 to ${MOST_PROCESSES}`,
+    'take as many as there are cores',
+  );
 }
 
 /** Reads places by site. @throws UsageError */
@@ -120,6 +145,8 @@ function sayNextSteps(file: string): void {
 
 function sayRunning(server: RunningKeyServer, config: KeyServerConfig, { json }: Options): void {
   const { url, readingUrl, documentsUrl, metricsUrl, adminUrl, ports } = server;
+  const { processes = 1 } = config;
+  if (processes > 1) say(`${processes} processes answer requests`);
   if (config.dev) say('development: plain HTTP, on this machine only');
   const { reading } = config;
   sayDoor(`key server: ${url}`, url, config.listen.host, ports.keyServer, config);
@@ -151,9 +178,9 @@ function sayDoor(
   );
 }
 
-function reloadCertificates(server: RunningKeyServer): void {
+async function reloadCertificates(server: RunningKeyServer): Promise<void> {
   try {
-    server.reload();
+    await server.reload();
     say('certificates were read again');
   } catch (error) {
     say(`the certificates stay as they were: ${reasonOf(error)}`);

@@ -147,6 +147,9 @@ const dispatcher = z
     description: 'Key servers of one database share the hashing of passwords (docs/cluster.md); off if left out.',
   });
 
+/** Each takes some 100 MiB of memory, and four connections to a PostgreSQL. */
+export const MOST_PROCESSES = 64;
+
 export const configuration = z
   .strictObject({
     origin: httpsOrigin.optional().meta({
@@ -182,6 +185,10 @@ export const configuration = z
       description: 'An endpoint for encrypted key requests over plain HTTP (docs/spec/httpcrypt.md); off if left out.',
     }),
     dispatcher: dispatcher.optional(),
+    processes: z.int().min(1).max(MOST_PROCESSES).optional().meta({
+      description:
+        'Processes that answer requests, on a machine with several cores (docs/cluster.md); one if left out.',
+    }),
     metrics: metrics.optional(),
     limits: limits.optional(),
     entitlement: entitlementConfig.optional(),

@@ -1,12 +1,20 @@
 import type { ClientRateLimitInfo, Store } from 'express-rate-limit';
 import { LRUCache } from 'lru-cache';
+import { primary } from '../processes/primary.ts';
 
 /** Keys that one limit counts at the same time. With 6 limits, some 30 MB at the most. */
 const MAXIMUM_COUNTED = 20_000;
 
-/** The requests that one limit counts, in memory. Each key has a window of its own; where there are too many keys, the one that was used longest ago starts from zero. */
+/** Limits that were made in this process. All workers make the same ones, in the same order. */
+let made = 0;
+
+/**
+ * The requests that one limit counts, in memory; those of all workers in the memory of the primary process. Each key has a window of its own; where there
+ * are too many keys, the one that was used longest ago starts from zero.
+ */
 export class CountStore implements Store {
   readonly localKeys = true;
+  readonly #number = ++made;
   readonly #window: number;
   readonly #counts: LRUCache<string, { totalHits: number; readonly resetTime: Date }>;
 
@@ -22,7 +30,12 @@ export class CountStore implements Store {
     return this.#counts.size;
   }
 
-  increment(key: string): ClientRateLimitInfo {
+  increment(key: string): ClientRateLimitInfo | Promise<ClientRateLimitInfo> {
+    return primary ? primary.ask('hit', this.#number, this.#window, key) : this.count(key);
+  }
+
+  /** Counts a request here. */
+  count(key: string): { readonly totalHits: number; readonly resetTime: Date } {
     const known = this.#counts.get(key);
     const now = Date.now();
     if (known && known.resetTime.getTime() > now) {

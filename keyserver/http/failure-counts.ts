@@ -1,6 +1,7 @@
 /** Failures that all key servers count together, in the database: docs/keyserver.md, "Limits". */
 import { hmacSha256 } from '#primitives';
 import { utf8 } from '../../core/encoding/bytes.ts';
+import { primary } from '../processes/primary.ts';
 import { readSecret } from '../storage/secrets.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
@@ -23,7 +24,8 @@ export interface Attempt {
 
 /**
  * The failures of one kind, by key. Attempts that run at the same time count as if they had failed, in this process: another one learns of
- * failures only. So several processes let through what each has running at that moment, and never more than the limit for each.
+ * failures only. So several key servers let through what each has running at that moment, and never more than the limit for each. Workers have one
+ * process count for them.
  */
 export class FailureCounts {
   readonly #state: KeyServerState;
@@ -43,6 +45,10 @@ export class FailureCounts {
 
   /** Begins an attempt; `end` must be called. @throws what the database throws: who cannot be counted is not let in */
   async begin(key: string): Promise<Attempt> {
+    if (primary) {
+      const { attempt, ...begun } = await primary.ask('begin', this.#kind, this.#window, key);
+      return { ...begun, end: (failed) => primary?.tell('end', attempt, failed) };
+    }
     while (this.#writing.has(key)) await this.#writing.get(key);
     const running = (this.#running.get(key) ?? 0) + 1;
     this.#running.set(key, running);

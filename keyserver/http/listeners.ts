@@ -17,9 +17,14 @@ export interface Listeners {
 /**
  * Opens all listeners, or none.
  *
+ * @param elsewhere - opens the first three in other processes
  * @throws KeyServerError `configuration-invalid`, `certificate-…`, `listen-failed`
  */
-export async function openListeners(config: KeyServerConfig, limits: ConnectionLimits): Promise<Listeners> {
+export async function openListeners(
+  config: KeyServerConfig,
+  limits: ConnectionLimits,
+  elsewhere?: () => Promise<Pick<Listeners, 'api' | 'reading' | 'documents'>>,
+): Promise<Listeners> {
   const isTrustedProxy = trustedProxies(config.trustedProxies);
   const { reading, httpcrypt, metrics, admin } = config;
   const opened: Listener[] = [];
@@ -29,10 +34,12 @@ export async function openListeners(config: KeyServerConfig, limits: ConnectionL
     return listener;
   };
   try {
+    const there = await elsewhere?.();
+    opened.push(...Object.values(there ?? {}));
     return {
-      api: await open(config, 'listen'),
-      reading: await open(reading, 'reading.listen'),
-      documents: await open(reading.documents, 'reading.documents.listen'),
+      api: there?.api ?? (await open(config, 'listen')),
+      reading: there?.reading ?? (await open(reading, 'reading.listen')),
+      documents: there?.documents ?? (await open(reading.documents, 'reading.documents.listen')),
       httpcrypt: httpcrypt && (await open({ listen: httpcrypt.listen }, 'httpcrypt.listen')),
       metrics: metrics && (await open(metrics, 'metrics.listen')),
       admin: admin && (await open(admin, 'admin.listen')),

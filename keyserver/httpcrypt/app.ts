@@ -58,7 +58,7 @@ export function createHttpcryptApp(options: HttpcryptAppOptions): RequestListene
     const address = clientAddress(request, options.isTrustedProxy);
     if (!request.url?.startsWith(prefix)) return plain(response, 404);
     const clients = clientsBehind(request, options.isTrustedProxy, options.isShared);
-    if (counts.increment(address).totalHits > options.requestsPerAddress * clients) return plain(response, 429);
+    if (counts.count(address).totalHits > options.requestsPerAddress * clients) return plain(response, 429);
     if (request.method === 'OPTIONS') return plain(response, 200, recordText(await options.keys.record()));
     if (request.method !== 'POST') return plain(response, 404);
     const body = await readBody(request);

@@ -60,8 +60,7 @@ function bindingOf(
   const counts = new CountStore(MINUTE);
   return async (content: Uint8Array, { address, clients, fresh }: Circumstances) => {
     if (!fresh) return refuse(425, 'too-early');
-    if (counts.increment(address).totalHits > limits.changesPerAddress * clients)
-      return refuse(429, 'too-many-requests');
+    if (counts.count(address).totalHits > limits.changesPerAddress * clients) return refuse(429, 'too-many-requests');
     const attempt = await failures.begin(address);
     let failed = false;
     try {

@@ -40,14 +40,18 @@ export interface Mailer {
    * @throws KeyServerError `name-refused` for what is no address; `mail-failed`; `mail-refused` where there is no such address
    */
   send(to: string, kind: MailKind, fields: MailFields, unsubscribe?: string): Promise<void>;
-  /** Connects and signs in, and sends nothing. @throws KeyServerError `mail-failed` */
-  check(): Promise<void>;
   /** Asks before anything is done for a mail. @throws KeyServerError `busy` where as many wait as may */
-  demandPlace(): void;
+  demandPlace(): Promise<void>;
   /** Sends after the caller has answered; what fails is logged, without the address. Twice as many may wait as {@link Mailer.demandPlace} lets in; mails beyond them are dropped. */
   sendLater(to: string, kind: MailKind, fields: MailFields): void;
   /** Waits for what is on its way. */
   close(): Promise<void>;
+}
+
+/** A mailer with connections of its own. */
+export interface SmtpMailer extends Mailer {
+  /** Connects and signs in, and sends nothing. @throws KeyServerError `mail-failed` */
+  check(): Promise<void>;
 }
 
 /**
@@ -81,7 +85,7 @@ export function checkMailer({ passwordFile, templates }: MailConfig): void {
 }
 
 /** @throws KeyServerError as {@link checkMailer} does */
-export function createMailer(config: MailConfig, { readingSite, log, count, note }: MailerOptions = {}): Mailer {
+export function createMailer(config: MailConfig, { readingSite, log, count, note }: MailerOptions = {}): SmtpMailer {
   const password = readPassword(config.passwordFile);
   const render = readTemplates(config.templates);
   const { hostname } = readingSite === undefined ? {} : new URL(readingSite);
@@ -148,7 +152,7 @@ export function createMailer(config: MailConfig, { readingSite, log, count, note
         throw mailError(cause);
       }
     },
-    demandPlace: () => {
+    demandPlace: async () => {
       if (waiting.size >= config.queue) throw new KeyServerError('busy', 'too many mails wait');
     },
     sendLater: (to, kind, fields) => {

@@ -1,6 +1,7 @@
 /** What an operator wants to be woken up for, for Prometheus. No names of people, no paths of documents, no ids. */
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { PublicationConfig } from '../config/schema.ts';
+import type { MetricValues } from '../processes/primary.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { readStoredFacts, type StoredFacts } from './stored-facts.ts';
 
@@ -10,6 +11,8 @@ export interface Metrics {
   readonly contentType: string;
   /** All metrics in Prometheus's text format. Without the database, those that need it are left out. */
   readonly text: () => Promise<string>;
+  /** What this process counts, and its certificates. */
+  readonly values: () => Promise<MetricValues>;
 }
 
 /** Sources that metrics are read from besides the state. */
@@ -25,6 +28,8 @@ export interface MetricsSources {
   readonly disks: () => Promise<Iterable<readonly [place: string, free: number]>>;
   /** Versions of the publication that content hosts show, by their numbers. */
   readonly shown: () => Iterable<readonly [host: string, version: number]>;
+  /** What other processes of this key server count; `undefined`: it has this one. */
+  readonly others?: (() => Promise<MetricValues[]>) | undefined;
 }
 
 export function createMetrics(state: KeyServerState, sources: MetricsSources): Metrics {
@@ -54,21 +59,28 @@ export function createMetrics(state: KeyServerState, sources: MetricsSources): M
     'wispr_dispatcher_connected',
     'At the dispatcher, other key servers that are connected; elsewhere 1, or 0 where the dispatcher is lost.',
   );
+  const values = () => {
+    const ends = Array.from(sources.certificates(), ([name, end]) => [name, end - Date.now() / 1000] as const);
+    replace(certificates, 'listener', ends);
+    return registry.getMetricsAsJSON();
+  };
   return {
     count: (listener, route, status) => requests.inc({ listener, route, status: String(status) }),
     contentType: registry.contentType,
+    values,
     text: async () => {
       const facts = await readStoredFacts(state);
       database.set(Number(facts !== undefined));
       for (const each of fill) each(facts);
-      const ends = Array.from(sources.certificates(), ([name, end]) => [name, end - Date.now() / 1000] as const);
-      replace(certificates, 'listener', ends);
       replace(disks, 'place', await sources.disks());
       replace(shown, 'host', sources.shown());
       const connected = state.hashing.connected();
       if (connected === undefined) dispatcher.remove();
       else dispatcher.set(connected);
-      return registry.metrics();
+      const own = await values();
+      return sources.others
+        ? AggregatorRegistry.aggregate([own, ...(await sources.others())]).metrics()
+        : registry.metrics();
     },
   };
 }
@@ -79,7 +91,8 @@ type Fill = (facts: StoredFacts | undefined) => void;
 
 function gaugesIn(registry: Registry): MakeGauge {
   return (name, help, labelNames = []) => {
-    const made = new Gauge({ name, help, labelNames, registers: [registry] });
+    // The same in all processes, or of one of them: certificates of the worker that has not read a new one.
+    const made = new Gauge({ name, help, labelNames, registers: [registry], aggregator: 'min' });
     if (labelNames.length === 0) made.remove(); // absent until it is set
     return made;
   };

@@ -2,10 +2,9 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { ConnectionLimits } from '../../node-support/client-connections.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError } from '../errors.ts';
-import { closeListeners, type Listeners, openListeners } from '../http/listeners.ts';
+import { closeListeners, type Listeners } from '../http/listeners.ts';
 import { type KeyServerState, openState } from '../storage/state.ts';
 
 /** Milliseconds between two attempts: the first, and the longest. */
@@ -28,18 +27,19 @@ export interface DatabaseWait {
  * Opens the state, then the listeners. Where the database is away, the listeners come first: they answer 503 until it is there. Any other
  * refusal of the database ends the wait, and whatever fails leaves nothing open.
  *
- * @throws as `openState` and `openListeners`, but not `database-away`; AbortError where `signal` ended the wait
+ * @param open - opens all listeners, or none
+ * @throws as `openState` and `open`, but not `database-away`; AbortError where `signal` ended the wait
  */
 export async function openStateAndListeners(
   config: KeyServerConfig,
   log: Logger,
-  limits: ConnectionLimits,
+  open: () => Promise<Listeners>,
   start: DatabaseWait,
 ): Promise<StateAndListeners> {
   const state = await openState(config, start.now).catch(unlessAway);
-  if (state instanceof KeyServerError) return waitForState(config, log, limits, state, start);
+  if (state instanceof KeyServerError) return waitForState(config, log, open, state, start);
   try {
-    return { state, listeners: await openListeners(config, limits) };
+    return { state, listeners: await open() };
   } catch (error) {
     await state.database.close();
     throw error;
@@ -49,11 +49,11 @@ export async function openStateAndListeners(
 async function waitForState(
   config: KeyServerConfig,
   log: Logger,
-  limits: ConnectionLimits,
+  open: () => Promise<Listeners>,
   { code, message }: KeyServerError,
   { now, signal }: DatabaseWait,
 ): Promise<StateAndListeners> {
-  const listeners = await openListeners(config, limits);
+  const listeners = await open();
   listeners.api.serve(answerHealth);
   log.warn({ code, reason: message }, 'the database is away: waiting for it');
   try {

@@ -12,6 +12,8 @@ export interface KeeperOptions {
   readonly state: KeyServerState;
   readonly log: Logger;
   readonly targets: readonly PushTarget[];
+  /** Has another process push, in place of this one. */
+  readonly pushElsewhere?: (() => void) | undefined;
   /** Between two timestamps. */
   readonly resignMinutes: number;
   /** For which a timestamp is good. */
@@ -49,7 +51,7 @@ export class TimestampKeeper {
     const { patience } = limits;
     this.#farewell = limits.farewell;
     this.#freshSeconds = freshHours * 3600;
-    const common = { state, log, freshSeconds: this.#freshSeconds, patience, onAdopted: () => this.#push() };
+    const common = { state, log, freshSeconds: this.#freshSeconds, patience, onAdopted: () => this.push() };
     this.#pushers = targets.map((target, index) => new Pusher({ ...common, target, number: index + 1 }));
   }
 
@@ -81,7 +83,7 @@ export class TimestampKeeper {
    */
   async accept(bytes: Uint8Array, actor = this.#options.state.actor): Promise<HandOverOutcome> {
     const accepted = await acceptHandOver(as(this.#options.state, actor), bytes, this.#freshSeconds);
-    if (accepted.outcome === 'current') this.#push();
+    if (accepted.outcome === 'current') this.push();
     return accepted;
   }
 
@@ -102,12 +104,14 @@ export class TimestampKeeper {
       log.error({ reason: reasonFor(error) }, 'the timestamp was not signed');
       return false;
     } finally {
-      this.#push();
+      this.push();
     }
   }
 
-  #push(): void {
+  /** Puts the timestamp at all targets, in the background. */
+  push(): void {
     if (this.#stopped) return;
+    this.#options.pushElsewhere?.();
     for (const pusher of this.#pushers) pusher.push();
   }
 

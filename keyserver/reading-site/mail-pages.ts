@@ -32,8 +32,8 @@ export function addMailPages(app: Express, pages: AccountPages): void {
   if (!mail) return;
   const ownForm = [noStore, sameOriginOnly(origin), form];
   // Refused before anything is counted, and before it is known whose the name is.
-  const demandPlace: RequestHandler = (_request, _response, next) => {
-    mail.mailer.demandPlace();
+  const demandPlace: RequestHandler = async (_request, _response, next) => {
+    await mail.mailer.demandPlace();
     next();
   };
   const mailLimits = [demandPlace, ...limitMails(pages, refuseTooMany)];

@@ -13,6 +13,7 @@ import { findPassword } from './postgres-password.ts';
 import type { SqlTypes } from './schema.ts';
 import { Transactions } from './transactions.ts';
 
+/** Shared out among the processes of a key server, of which each has two at least. */
 const MAXIMUM_CONNECTIONS = 10;
 /** Those whose commits do not wait for the disk. */
 const UNFLUSHED_CONNECTIONS = 4;
@@ -90,8 +91,8 @@ function isAway(error: Error): boolean {
   return code === undefined ? error.cause instanceof Error : AWAY.includes(code);
 }
 
-/** The database at `url`, which holds no password: PGPASSWORD or `~/.pgpass` do. */
-export function postgresStore(url: string): Store {
+/** The database at `url`, which holds no password: PGPASSWORD or `~/.pgpass` do. @param processes - of this key server */
+export function postgresStore(url: string, processes: number): Store {
   const name = nameOf(url);
   const beside = async <Result>(work: (database: PostgresDatabase) => Promise<Result>): Promise<Result> => {
     const database = new PostgresDatabase(url);
@@ -115,7 +116,7 @@ export function postgresStore(url: string): Store {
         await check(database);
       }),
     open: async (fill) => {
-      const database = new PostgresDatabase(url);
+      const database = new PostgresDatabase(url, processes);
       try {
         await migrate(database, fill);
         return database;
@@ -147,13 +148,26 @@ class PostgresDatabase implements Migratable {
   /** Transactions of one process would get into each other's way, and be done again and again. */
   readonly #transactions = new Transactions<PoolClient>();
 
-  constructor(connectionString: string) {
+  constructor(connectionString: string, processes = 1) {
+    const share = (most: number) => Math.max(2, Math.ceil(most / processes));
     pg.defaults.user ||= userName();
     const types = { getTypeParser: parserOf as typeof pg.types.getTypeParser };
-    const common = { application_name: 'wispr', keepAlive: true, types, max: MAXIMUM_CONNECTIONS, Client: Connection };
+    const common = {
+      application_name: 'wispr',
+      keepAlive: true,
+      types,
+      max: share(MAXIMUM_CONNECTIONS),
+      Client: Connection,
+    };
     this.#pool = new pg.Pool({ connectionString, ...common, ...TIMES });
     const options = '-c synchronous_commit=off';
-    this.#unflushed = new pg.Pool({ connectionString, ...common, ...TIMES, options, max: UNFLUSHED_CONNECTIONS });
+    this.#unflushed = new pg.Pool({
+      connectionString,
+      ...common,
+      ...TIMES,
+      options,
+      max: share(UNFLUSHED_CONNECTIONS),
+    });
     // A connection that is cut while no statement runs: what comes next fails, or has a new one.
     for (const pool of [this.#pool, this.#unflushed])
       pool.on('connect', (client) => client.on('error', () => undefined)).on('error', () => undefined);

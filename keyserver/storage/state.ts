@@ -64,10 +64,10 @@ function openVault({ masterKey }: KeyServerConfig): Promise<Vault> {
 }
 
 /** @throws KeyServerError `package-missing` */
-export async function storeOf({ data, database }: KeyServerConfig): Promise<Store> {
+export async function storeOf({ data, database, processes = 1 }: KeyServerConfig): Promise<Store> {
   if (database === undefined) return sqliteStore(data ?? '');
   const { postgresStore } = await loadOptional(() => import('./postgres-database.ts'), withoutPg);
-  return postgresStore(database);
+  return postgresStore(database, processes);
 }
 
 function withoutPg(cause: unknown): KeyServerError {

@@ -6,18 +6,18 @@ afterEach(() => void vi.useRealTimers());
 it('attack 107: keeps a bounded number of counts, and those that are used', () => {
   const store = new CountStore(600_000, 100);
   for (let index = 0; index < 1000; index++) {
-    store.increment(`10.0.${index >> 8}.${index & 0xff}`);
-    if (index % 50 === 0) store.increment('an attacked name');
+    store.count(`10.0.${index >> 8}.${index & 0xff}`);
+    if (index % 50 === 0) store.count('an attacked name');
   }
   expect(store.size).toBe(100);
-  expect(store.increment('an attacked name').totalHits).toBe(21);
-  expect(store.increment('10.0.0.0').totalHits).toBe(1);
+  expect(store.count('an attacked name').totalHits).toBe(21);
+  expect(store.count('10.0.0.0').totalHits).toBe(1);
 });
 
 it('counts in windows that begin with the first count, and do not move', () => {
   vi.useFakeTimers();
   const store = new CountStore(1000);
-  const hits = () => store.increment('a').totalHits;
+  const hits = () => store.count('a').totalHits;
   vi.advanceTimersByTime(5000);
   expect([hits(), hits()]).toEqual([1, 2]);
   vi.advanceTimersByTime(900);

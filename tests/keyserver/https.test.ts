@@ -144,7 +144,7 @@ describe('with certificates', () => {
         expect(await isResumed(KEYS, here.keyServer, session)).toBe(true);
         expect(await isResumed(KEYS, there.keyServer, session)).toBe(true);
         expect(await isResumed(READ, there.reading, session)).toBe(false);
-        other.reload();
+        await other.reload();
         expect(await isResumed(KEYS, there.keyServer, session)).toBe(true);
         const { database, vault, now } = server.state;
         const key = await currentTicketKey(server.state);
@@ -178,7 +178,7 @@ describe('with certificates', () => {
       const before = readFileSync(renewed.certificate);
       await get(KEYS, keys, { ca: before });
       await makeSelfSigned(join(folder, 'renewed'), KEYS);
-      server.reload();
+      await server.reload();
       await get(KEYS, keys, { ca: readFileSync(renewed.certificate) });
       await makeSelfSigned(join(folder, 'renewed'), KEYS); // and without a signal
       const ca = readFileSync(renewed.certificate);
