@@ -164,7 +164,8 @@ export class Workers {
       return mailer;
     };
     return {
-      hit: (limit, window, key) => entryOf(this.#hits, limit, () => new CountStore(window)).count(key),
+      // A copy: more may be counted before it is sent.
+      hit: (limit, window, key) => ({ ...entryOf(this.#hits, limit, () => new CountStore(window)).count(key) }),
       begin: async (kind, window, key) => {
         const { state } = await this.#parts.promise;
         const counts = entryOf(this.#failures, kind, () => new FailureCounts(state, kind, window));
