@@ -32,7 +32,7 @@ export class FailureCounts {
   readonly #kind: string;
   readonly #window: number;
   readonly #running = new Map<string, number>();
-  readonly #writing = new Map<string, Promise<void>>();
+  readonly #turns = new Map<string, Promise<void>>();
   #writes = 0;
   #secret: Uint8Array | undefined;
 
@@ -49,17 +49,16 @@ export class FailureCounts {
       const { attempt, ...begun } = await primary.ask('begin', this.#kind, this.#window, key);
       return { ...begun, end: (failed) => primary?.tell('end', attempt, failed) };
     }
-    while (this.#writing.has(key)) await this.#writing.get(key);
-    const running = (this.#running.get(key) ?? 0) + 1;
-    this.#running.set(key, running);
-    try {
-      const { failed: before, ends } = await this.#failures(key);
-      const wait = ends - this.#state.now();
-      return { hits: before + running, wait, end: (failed) => this.#end(key, failed) };
-    } catch (error) {
-      this.#end(key, false);
-      throw error;
-    }
+    return this.#inTurn(key, async () => {
+      const running = this.#count(key, 1);
+      try {
+        const { failed: before, ends } = await this.#failures(key);
+        return { hits: before + running, wait: ends - this.#state.now(), end: (failed) => this.#end(key, failed) };
+      } catch (error) {
+        this.#count(key, -1);
+        throw error;
+      }
+    });
   }
 
   async #failures(key: string): Promise<{ readonly failed: number; readonly ends: number }> {
@@ -68,19 +67,31 @@ export class FailureCounts {
     return (await database.first(sql, await this.#counted(key), now())) ?? { failed: 0, ends: now() + 1 };
   }
 
+  /** Where the database does not answer, nothing that is counted here goes on either. */
   #end(key: string, failed: boolean): void {
-    const left = (this.#running.get(key) ?? 1) - 1;
-    if (left > 0) this.#running.set(key, left);
-    else this.#running.delete(key);
-    if (!failed) return;
-    const before = this.#writing.get(key);
     const time = this.#state.now();
-    // Where the database does not answer, nothing that is counted here goes on either.
-    const write = Promise.resolve(before)
-      .then(() => this.#write(key, time))
-      .catch(() => undefined)
-      .finally(() => this.#writing.get(key) === write && this.#writing.delete(key));
-    this.#writing.set(key, write);
+    if (!failed) this.#count(key, -1);
+    else this.#inTurn(key, () => this.#write(key, time).finally(() => this.#count(key, -1))).catch(() => undefined);
+  }
+
+  /** Reads and writes one after the other, so that each attempt counts once, as one that runs or as one that failed. */
+  #inTurn<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    const done = Promise.resolve(this.#turns.get(key)).then(work);
+    const turn = done.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#turns.set(key, turn);
+    void turn.then(() => this.#turns.get(key) === turn && this.#turns.delete(key));
+    return done;
+  }
+
+  /** @returns how many run then */
+  #count(key: string, change: 1 | -1): number {
+    const running = (this.#running.get(key) ?? 0) + change;
+    if (running > 0) this.#running.set(key, running);
+    else this.#running.delete(key);
+    return running;
   }
 
   async #write(key: string, time: number): Promise<void> {

@@ -17,6 +17,7 @@ const FILES = [
   'paywall',
   'periods',
   'plans',
+  'processes',
   'publication-hand-over',
   'reading-entrance',
   'rotation',
