@@ -56,13 +56,12 @@ export class Workers {
     this.#log = log;
   }
 
-  /** Starts all, the first one first: what is wrong is said once. @returns what stands for their listeners @throws as `startKeyServer` */
+  /** Starts all. @returns what stands for their listeners @throws as `startKeyServer`, for whichever fails first */
   async listen(): Promise<Pick<Listeners, keyof Places>> {
-    const first = this.#start(1);
+    const numbers = Array.from({ length: this.#config.processes ?? 1 }, (_, index) => index + 1);
     try {
-      const { api, reading, documents } = await first;
-      const others = Array.from({ length: (this.#config.processes ?? 1) - 1 }, (_, index) => this.#start(index + 2));
-      await Promise.all(others);
+      const [places] = await Promise.all(numbers.map((number) => this.#start(number)));
+      const { api, reading, documents } = places as Places;
       const standIn = (place: Place): Listener => ({ ...place, ...NO_LISTENER, close: () => this.stop() });
       return { api: standIn(api), reading: standIn(reading), documents: standIn(documents) };
     } catch (error) {
@@ -114,25 +113,26 @@ export class Workers {
     const channel = new Channel<WorkerAnswers>(child.process);
     const [ready, listening] = [Promise.withResolvers<void>(), Promise.withResolvers<Places>()];
     const attempts = new Map<number, Attempt>();
+    const isThere = () => this.#running.get(number)?.child === child;
     channel.answerBy<PrimaryAnswers>({
-      ...this.#answers(attempts),
+      ...this.#answers(attempts, isThere),
       ready: ready.resolve,
       listening: listening.resolve,
     });
     const serving = ready.promise.then(() => channel.ask('start', number, this.#config));
-    serving.catch((error: unknown) => {
-      listening.reject(error);
-      if (this.#isUp && !this.#stopped)
-        this.#log.error(
-          { process: number, code: systemCode(error), reason: reasonOf(error) },
-          'a process did not start',
-        );
-    });
     if (!this.#isUp) this.#serving.push(serving);
-    let hasServed = false;
-    serving.then(() => {
-      hasServed = true;
-    }, nothing);
+    let isKept = this.#isUp;
+    serving.then(
+      () => {
+        isKept = true;
+      },
+      (error: unknown) => {
+        listening.reject(error);
+        if (!isKept || this.#stopped) return;
+        const about = { process: number, code: systemCode(error), reason: reasonOf(error) };
+        this.#log.error(about, 'a process did not start');
+      },
+    );
     const begun = performance.now();
     const end = once(child.process, 'exit').catch((error: unknown) => [systemCode(error)]);
     const ended = end.then(([code, signal]) => {
@@ -141,13 +141,13 @@ export class Workers {
       ready.reject(reason);
       channel.close(reason);
       for (const attempt of attempts.values()) attempt.end(true); // broken off, which is a failure
-      if (!(this.#isUp || hasServed) || this.#stopped) return;
+      if (!isKept || this.#stopped) return;
       const early = performance.now() - begun < LONG_LIFE ? starts : 0;
       const pause = Math.min(FIRST_PAUSE * 2 ** Math.max(0, early - 1), LONGEST_PAUSE);
       this.#log.error({ process: number, code, signal, seconds: pause / 1000 }, 'a process ended: it is started again');
       const timer = setTimeout(() => {
         this.#timers.delete(timer);
-        this.#start(number, early + 1).catch(() => undefined);
+        this.#start(number, early + 1).catch(nothing);
       }, pause);
       this.#timers.add(timer);
     });
@@ -155,8 +155,8 @@ export class Workers {
     return listening.promise;
   }
 
-  /** @param attempts - those that have begun */
-  #answers(attempts: Map<number, Attempt>): Omit<PrimaryAnswers, 'listening' | 'ready'> {
+  /** @param attempts - those that have begun @param isThere - whether who asks has not ended */
+  #answers(attempts: Map<number, Attempt>, isThere: () => boolean): Omit<PrimaryAnswers, 'listening' | 'ready'> {
     let last = 0;
     const mailer = async () => {
       const { mailer } = await this.#parts.promise;
@@ -170,7 +170,8 @@ export class Workers {
         const { state } = await this.#parts.promise;
         const counts = entryOf(this.#failures, kind, () => new FailureCounts(state, kind, window));
         const attempt = await counts.begin(key);
-        attempts.set(++last, attempt);
+        if (isThere()) attempts.set(++last, attempt);
+        else attempt.end(true);
         return { attempt: last, hits: attempt.hits, wait: attempt.wait };
       },
       end: (number, failed) => {
