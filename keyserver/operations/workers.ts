@@ -114,25 +114,20 @@ export class Workers {
     const [ready, listening] = [Promise.withResolvers<void>(), Promise.withResolvers<Places>()];
     const attempts = new Map<number, Attempt>();
     const isThere = () => this.#running.get(number)?.child === child;
-    channel.answerBy<PrimaryAnswers>({
-      ...this.#answers(attempts, isThere),
-      ready: ready.resolve,
-      listening: listening.resolve,
-    });
-    const serving = ready.promise.then(() => channel.ask('start', number, this.#config));
-    if (!this.#isUp) this.#serving.push(serving);
+    const own = { ready: ready.resolve, listening: listening.resolve };
+    channel.answerBy<PrimaryAnswers>({ ...this.#answers(attempts, isThere), ...own });
     let isKept = this.#isUp;
-    serving.then(
-      () => {
-        isKept = true;
-      },
-      (error: unknown) => {
-        listening.reject(error);
-        if (!isKept || this.#stopped) return;
-        const about = { process: number, code: systemCode(error), reason: reasonOf(error) };
-        this.#log.error(about, 'a process did not start');
-      },
-    );
+    const serving = ready.promise.then(() => channel.ask('start', number, this.#config));
+    if (!isKept) this.#serving.push(serving);
+    const failed = (error: unknown) => {
+      listening.reject(error);
+      if (!isKept || this.#stopped) return;
+      const about = { process: number, code: systemCode(error), reason: reasonOf(error) };
+      this.#log.error(about, 'a process did not start');
+    };
+    serving.then(() => {
+      isKept = true;
+    }, failed);
     const begun = performance.now();
     const end = once(child.process, 'exit').catch((error: unknown) => [systemCode(error)]);
     const ended = end.then(([code, signal]) => {
@@ -141,18 +136,22 @@ export class Workers {
       ready.reject(reason);
       channel.close(reason);
       for (const attempt of attempts.values()) attempt.end(true); // broken off, which is a failure
-      if (!isKept || this.#stopped) return;
-      const early = performance.now() - begun < LONG_LIFE ? starts : 0;
-      const pause = Math.min(FIRST_PAUSE * 2 ** Math.max(0, early - 1), LONGEST_PAUSE);
-      this.#log.error({ process: number, code, signal, seconds: pause / 1000 }, 'a process ended: it is started again');
-      const timer = setTimeout(() => {
-        this.#timers.delete(timer);
-        this.#start(number, early + 1).catch(nothing);
-      }, pause);
-      this.#timers.add(timer);
+      if (isKept && !this.#stopped)
+        this.#startAgain(number, performance.now() - begun < LONG_LIFE ? starts : 0, reason);
     });
     this.#running.set(number, { child, channel, ready: ready.promise, ended });
     return listening.promise;
+  }
+
+  /** @param early - starts that came to an early end */
+  #startAgain(number: number, early: number, { message: reason }: Error): void {
+    const pause = Math.min(FIRST_PAUSE * 2 ** Math.max(0, early - 1), LONGEST_PAUSE);
+    this.#log.error({ process: number, reason, seconds: pause / 1000 }, 'a process ended: it is started again');
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#start(number, early + 1).catch(nothing);
+    }, pause);
+    this.#timers.add(timer);
   }
 
   /** @param attempts - those that have begun @param isThere - whether who asks has not ended */
