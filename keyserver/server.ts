@@ -294,8 +294,7 @@ async function serve(
     keeper,
     publications,
     reload: async () => {
-      renew(all);
-      await workers?.reload();
+      await Promise.all([workers?.reload(), Promise.resolve().then(() => renew(all))]);
     },
   };
 }
