@@ -2,7 +2,7 @@
  * What a device does with its device key. A Reader has the key's bytes; a browser has handles of the three keys that are derived from it, whose
  * bytes no script can read: docs/spec/web-reader.md, "Devices of browsers".
  */
-import { hkdfExpand } from '../crypto/hkdf.ts';
+import { type HmacHandle, hkdfExpand } from '../crypto/hkdf.ts';
 import { KEY_LENGTH, type KeyId } from '../crypto/key-id.ts';
 import { lengthPrefixed, utf8 } from '../encoding/bytes.ts';
 
@@ -24,6 +24,19 @@ export interface DeviceKeyHandle {
   readonly openWrapped: Open;
 }
 
+/** The keys that follow from a device key, for a key server that uses them again and again. */
+export interface DerivedDeviceKeys {
+  readonly id: KeyId;
+  readonly mac: Uint8Array;
+  readonly answer: Uint8Array;
+  readonly wrapping: Uint8Array;
+}
+
+/** @param id - the key id of `key` */
+export async function deriveFromDeviceKey(id: KeyId, key: Uint8Array): Promise<DerivedDeviceKeys> {
+  return { id, mac: await requestMacKey(key), answer: await keyAnswerKey(key), wrapping: await wrappingKey(key) };
+}
+
 /** Proves possession of the device key: keys.md section 8. */
 export function requestMacKey(deviceKey: Uint8Array): Promise<Uint8Array> {
   return derive(deviceKey, 'wispr/1 key request mac');
@@ -35,10 +48,10 @@ export function keyAnswerKey(deviceKey: Uint8Array): Promise<Uint8Array> {
 }
 
 /** A key is used for one purpose only, so what encrypts is derived from the outer key: keys.md section 3. */
-export function wrappingKey(outer: Uint8Array): Promise<Uint8Array> {
+export function wrappingKey(outer: Uint8Array | HmacHandle): Promise<Uint8Array> {
   return derive(outer, 'wispr/1 wrapping');
 }
 
-function derive(key: Uint8Array, label: string): Promise<Uint8Array> {
+function derive(key: Uint8Array | HmacHandle, label: string): Promise<Uint8Array> {
   return hkdfExpand(key, lengthPrefixed(utf8(label)), KEY_LENGTH);
 }

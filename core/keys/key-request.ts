@@ -11,7 +11,7 @@ import {
   type JsonObject,
   parseCanonicalJson,
 } from '../encoding/canonical-json.ts';
-import { type DeviceKeyHandle, keyAnswerKey, requestMacKey } from './device-key.ts';
+import { type DerivedDeviceKeys, type DeviceKeyHandle, keyAnswerKey, requestMacKey } from './device-key.ts';
 import { KeyError } from './errors.ts';
 import { MESSAGE_LIMITS } from './limits.ts';
 import { isRefusedKey, MAXIMUM_KEYS_PER_REQUEST, type RefusedKey } from './refused-key.ts';
@@ -76,19 +76,25 @@ export function parseKeyRequest(bytes: Uint8Array): KeyRequest {
  * Whether a request was made by the holder of `deviceKey`. For a device that is not known the server calls this with a decoy
  * key, so that both cases cost the same and get the same answer.
  */
-export async function isRequestBy(request: KeyRequest, keyServer: string, deviceKey: Uint8Array): Promise<boolean> {
-  return isMacBy(requestLabel(keyServer), request as unknown as JsonObject, await requestMacKey(deviceKey));
+export async function isRequestBy(
+  request: KeyRequest,
+  keyServer: string,
+  deviceKey: Uint8Array | DerivedDeviceKeys,
+): Promise<boolean> {
+  const key = 'mac' in deviceKey ? deviceKey.mac : await requestMacKey(deviceKey);
+  return isMacBy(requestLabel(keyServer), request as unknown as JsonObject, key);
 }
 
 /** The server's answer, readable by the device only and only as the answer to this request. */
 export async function encodeKeyAnswer(
   answer: KeyAnswer,
   request: Uint8Array,
-  deviceKey: Uint8Array,
+  deviceKey: Uint8Array | DerivedDeviceKeys,
 ): Promise<Uint8Array> {
   const nonce = randomBytes(GCM_NONCE_LENGTH);
   const plaintext = canonicalJson(answer as unknown as JsonObject);
-  const sealed = await aes256GcmSeal(await keyAnswerKey(deviceKey), nonce, plaintext, await answerContext(request));
+  const key = 'answer' in deviceKey ? deviceKey.answer : await keyAnswerKey(deviceKey);
+  const sealed = await aes256GcmSeal(key, nonce, plaintext, await answerContext(request));
   return concat(nonce, sealed);
 }
 

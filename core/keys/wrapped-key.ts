@@ -4,7 +4,7 @@ import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from '../crypto/
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
 import { concat, lengthPrefixed, u64, utf8 } from '../encoding/bytes.ts';
 import { hasMembers, isJsonObject, type Json } from '../encoding/canonical-json.ts';
-import { type DeviceKeyHandle, wrappingKey } from './device-key.ts';
+import { type DerivedDeviceKeys, type DeviceKeyHandle, wrappingKey } from './device-key.ts';
 import { KeyError } from './errors.ts';
 
 const NONCE_LENGTH = 12;
@@ -33,14 +33,15 @@ export interface NamedKey {
 
 /** Wraps `inner` under `outer`, a device or period key. */
 export async function wrapKey(
-  outer: NamedKey,
+  outer: NamedKey | DerivedDeviceKeys,
   inner: NamedKey & { readonly kind: WrappedKey['kind'] },
   validity: { readonly notBefore: number; readonly notAfter: number },
 ): Promise<WrappedKey> {
   const { notBefore, notAfter } = validity;
   const description = { id: inner.id, kind: inner.kind, notAfter, notBefore, under: outer.id };
   const nonce = randomBytes(NONCE_LENGTH);
-  const sealed = await aes256GcmSeal(await wrappingKey(outer.key), nonce, inner.key, additionalData(description));
+  const key = 'wrapping' in outer ? outer.wrapping : await wrappingKey(outer.key);
+  const sealed = await aes256GcmSeal(key, nonce, inner.key, additionalData(description));
   return { ...description, wrapped: toBase64url(concat(nonce, sealed)) };
 }
 

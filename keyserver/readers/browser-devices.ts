@@ -3,6 +3,9 @@ import type { KeyServerState } from '../storage/state.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { SESSION_LIFETIME, sessionHashOf } from './session-tokens.ts';
 
+/** Seconds between two renewals of a session. */
+const RENEWAL = 86_400;
+
 /** A browser that is signed in. */
 export interface BrowserSession {
   readonly token: string;
@@ -26,14 +29,17 @@ export async function deviceOfSession({ database }: KeyServerState, token: strin
   return row?.device ?? undefined;
 }
 
-/** Notes which device a session is used with, and renews the session. */
+/** Notes which device a session is used with, and renews the session: written where it is another one, and once a day. */
 export async function recordDevice(
   { database, now }: KeyServerState,
   { token }: BrowserSession,
   device: number,
 ): Promise<void> {
-  const sql = 'UPDATE sessions SET device = ?, expires = ? WHERE token_hash = ?';
-  await database.run(sql, device, now() + SESSION_LIFETIME, sessionHashOf(token) ?? null);
+  const hash = sessionHashOf(token) ?? null;
+  const expires = now() + SESSION_LIFETIME;
+  const known = 'SELECT 1 FROM sessions WHERE token_hash = ? AND device = ? AND expires > ?';
+  if (await database.first(known, hash, device, expires - RENEWAL)) return;
+  await database.run('UPDATE sessions SET device = ?, expires = ? WHERE token_hash = ?', device, expires, hash);
 }
 
 /** Private windows make a device each time: those that were not used for longest go. Their sessions go with them. */

@@ -6,6 +6,7 @@ import type { SetKey } from '../../core/object/document-reader.ts';
 import { KeyServerError } from '../errors.ts';
 import { setRow } from '../publication/import-bundle.ts';
 import type { Database } from '../storage/database.ts';
+import type { Remembered } from '../storage/memory.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { decideAccess } from '../subscriptions/access.ts';
 import type { Right } from '../subscriptions/periods.ts';
@@ -24,10 +25,15 @@ interface SetRow {
   readonly name: string;
   readonly site: string;
   readonly sealed: Uint8Array;
+  /** Its key, once it was opened. */
+  key?: Uint8Array;
 }
 
+/** Kind of what is kept in memory. */
+const SETS: { readonly of?: SetRow } = {};
+
 /**
- * The decision for each of several sets, in their order. Each set is read once.
+ * The decision for each of several sets, in their order.
  *
  * @param rights - of {@link standingRights}
  * @param sites - a set of another site is `not-entitled`, even where the subscriber was revoked; left out: all sites
@@ -35,14 +41,18 @@ interface SetRow {
  */
 export async function decideKeys(
   state: KeyServerState,
+  remembered: Remembered,
   rights: readonly Right[] | undefined,
   setKeyIds: readonly KeyId[],
   sites?: readonly string[],
 ): Promise<KeyDecision[]> {
   if (sites?.length === 0) return setKeyIds.map(() => ({ denied: 'not-entitled' }));
+  const known = remembered.rows('keys', SETS);
+  const missing = setKeyIds.filter((id) => !known.has(id));
+  for (const set of await findSets(state, missing)) known.set(set.id, set);
   return Promise.all(
     setKeyIds.map(async (id) => {
-      const set = await findSet(state, id);
+      const set = known.get(id);
       if (sites && !(set && sites.includes(set.site))) return { denied: 'not-entitled' };
       return decideSet(state, rights, set);
     }),
@@ -74,7 +84,7 @@ export async function findKeyForReading(
   site: string,
   setKeyId: KeyId,
 ): Promise<SetKey | Denial | undefined> {
-  const set = await findSet(state, setKeyId);
+  const [set] = await findSets(state, [setKeyId]);
   if (set?.site !== site) return undefined;
   const decision = await decideSet(state, await standingRights(state, subscriber), set);
   if (decision.denied) return decision.denied;
@@ -109,12 +119,20 @@ async function decideSet(
   return { denied: undefined, key: await openSetKey(state, set), notAfter: verdict.notAfter };
 }
 
-async function findSet({ database }: KeyServerState, id: KeyId): Promise<SetRow | undefined> {
-  return database.first<SetRow>('SELECT id, name, site, sealed FROM sets WHERE id = ?', id);
+/** Statements are prepared for few numbers of sets: the last one is named again. */
+async function findSets({ database }: KeyServerState, ids: readonly KeyId[]): Promise<SetRow[]> {
+  const last = ids.at(-1);
+  if (last === undefined) return [];
+  const places = 2 ** Math.ceil(Math.log2(ids.length));
+  const values = [...ids, ...Array<KeyId>(places - ids.length).fill(last)];
+  const sql = `SELECT id, name, site, sealed FROM sets WHERE id IN (${values.map(() => '?').join(', ')})`;
+  return database.all<SetRow>(sql, ...values);
 }
 
-async function openSetKey({ vault }: KeyServerState, { id, sealed }: SetRow): Promise<Uint8Array> {
-  const key = await vault.open(setRow(id), sealed);
-  if ((await keyIdOf('set', key)) === id) return key;
-  throw new KeyServerError('store-unusable', 'a set key in the database is not the key that it is named');
+async function openSetKey({ vault }: KeyServerState, set: SetRow): Promise<Uint8Array> {
+  const key = set.key ?? (await vault.open(setRow(set.id), set.sealed));
+  if (!set.key && (await keyIdOf('set', key)) !== set.id)
+    throw new KeyServerError('store-unusable', 'a set key in the database is not the key that it is named');
+  set.key = key;
+  return key;
 }

@@ -1,6 +1,8 @@
 /** Answering key requests: docs/spec/keys.md, "Key requests", the server's side. */
 
+import { randomBytes } from '#primitives';
 import type { KeyId } from '../../core/crypto/key-id.ts';
+import type { DerivedDeviceKeys } from '../../core/keys/device-key.ts';
 import {
   encodeKeyAnswer,
   isRequestBy,
@@ -10,34 +12,21 @@ import {
   REQUEST_TIME_TOLERANCE,
 } from '../../core/keys/key-request.ts';
 import type { RefusalReason } from '../../core/keys/refused-key.ts';
-import { type NamedKey, type WrappedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
+import { type WrappedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import { KeyServerError } from '../errors.ts';
-import { openPeriod, periodsFrom } from '../publication/period-keys.ts';
+import { openPeriods } from '../publication/period-keys.ts';
+import type { Remembered } from '../storage/memory.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { coversPeriod, givenFrom, type Right } from '../subscriptions/periods.ts';
+import { coversPeriod, givenFrom, isGivenAt, type Right } from '../subscriptions/periods.ts';
 import { type BrowserSession, recordDevice } from './browser-devices.ts';
-import { deviceRow } from './devices.ts';
-import { decideKeys, type KeyDecision, standingRights } from './entitlement.ts';
+import { decideKeys, type KeyDecision } from './entitlement.ts';
+import { type KnownDevice, readDevice, rememberDevice, rememberedDevice, type StoredDevice } from './known-devices.ts';
 
-/** Seconds between two notes of when a device was last seen. */
-const LAST_SEEN_INTERVAL = 3600;
+type IsExpected = (device: Pick<StoredDevice, 'kind' | 'subscriber'>) => boolean;
 
-interface DeviceRow {
-  readonly id: number;
-  readonly kind: 'browser' | 'reader';
-  readonly keys_digest: string;
-  readonly sealed: Uint8Array;
-  readonly last_seen: number | null;
-  readonly revoked: number | null;
-  readonly subscriber: number;
-  readonly name: string;
-  readonly subscriber_revoked: number | null;
-}
-
-interface Device {
-  readonly row: DeviceRow;
-  readonly key: NamedKey;
-}
+/** Keys that no device has, for a MAC at the cost of that of a device in memory. */
+const [mac, answer, wrapping] = [randomBytes(32), randomBytes(32), randomBytes(32)];
+const NOBODY: DerivedDeviceKeys = { id: '', mac, answer, wrapping };
 
 /**
  * Answers a key request.
@@ -52,9 +41,11 @@ export async function answerKeyRequest(
   bytes: Uint8Array,
 ): Promise<Uint8Array> {
   const request = parseKeyRequest(bytes);
-  const device = await authenticate(state, keyServer, request, ({ kind }) => kind === 'reader');
-  const answer = counted(state, await decide(state, device, request));
-  return encodeKeyAnswer(answer, bytes, device.key.key);
+  const remembered = await state.memory.current();
+  const isReader: IsExpected = ({ kind }) => kind === 'reader';
+  const device = await authenticate(state, remembered, keyServer, request, isReader);
+  const answer = counted(state, await decide(state, remembered, device, request));
+  return encodeKeyAnswer(answer, bytes, device.keys);
 }
 
 /**
@@ -73,54 +64,59 @@ export async function answerBrowserKeyRequest(
   bytes: Uint8Array,
 ): Promise<{ answer: Uint8Array; renewed: boolean }> {
   const request = parseKeyRequest(bytes);
-  const device = await authenticate(
-    state,
-    vault,
-    request,
-    ({ kind, subscriber }) => kind === 'browser' && subscriber === session.subscriber.id,
-  );
-  const answer = counted(state, await decide(state, device, request, site === undefined ? [] : [site]));
+  const remembered = await state.memory.current();
+  const isOwn: IsExpected = ({ kind, subscriber }) => kind === 'browser' && subscriber === session.subscriber.id;
+  const device = await authenticate(state, remembered, vault, request, isOwn);
+  const sites = site === undefined ? [] : [site];
+  const answer = counted(state, await decide(state, remembered, device, request, sites));
   const renewed = answer.keys.length > 0;
-  if (renewed) await recordDevice(state, session, device.row.id);
-  return { answer: await encodeKeyAnswer(answer, bytes, device.key.key), renewed };
+  if (renewed) await recordDevice(state, session, device.id);
+  return { answer: await encodeKeyAnswer(answer, bytes, device.keys), renewed };
 }
 
-/** Known or not, a device costs the same: one look-up, one sealed row opened, one MAC. */
+/**
+ * Who proves to be a device that is in memory is that device. Any other costs the same, whether there is such a device or not: one look-up, one sealed
+ * row opened, two MACs.
+ */
 async function authenticate(
   state: KeyServerState,
+  remembered: Remembered,
   keyServer: string,
   request: KeyRequest,
-  isExpected: (row: DeviceRow) => boolean,
-): Promise<Device> {
-  const { vault } = state;
-  const found = await findDevice(state, request.device);
-  const row = found && isExpected(found) ? found : undefined;
-  const { ref, sealed } = row ? { ref: deviceRow(row.keys_digest, request.device), sealed: row.sealed } : vault.decoy;
-  const key = await vault.open(ref, sealed);
-  const proved = await isRequestBy(request, keyServer, key);
-  if (row && proved) return { row, key: { id: request.device, key } };
+  isExpected: IsExpected,
+): Promise<KnownDevice> {
+  const known = rememberedDevice(remembered, request.device);
+  const expected = known && isExpected(known) ? known : undefined;
+  if ((await isRequestBy(request, keyServer, expected?.keys ?? NOBODY)) && expected) return expected;
+  const { device, keys } = await readDevice(state, request.device, isExpected);
+  const proved = await isRequestBy(request, keyServer, keys);
+  if (device && proved) {
+    rememberDevice(remembered, device);
+    return device;
+  }
   state.counts.add('key-refused request-refused');
   throw new KeyServerError('request-refused', 'the request does not prove possession of a device key');
 }
 
-/** @param sites - those of whose sets this place hands out keys, and no period keys; left out: all */
+/** @param sites - those of whose sets and plans this place hands out keys; left out: all */
 async function decide(
   state: KeyServerState,
-  { row, key }: Device,
+  remembered: Remembered,
+  device: KnownDevice,
   request: KeyRequest,
   sites?: readonly string[],
 ): Promise<KeyAnswer> {
   const time = state.now();
-  const refusal = row.revoked !== null ? 'revoked' : await checkFreshness(state, row, request);
+  const refusal = device.isRevoked ? 'revoked' : staleness(request, time);
   if (refusal) return { keys: [], refused: request.keys.map((id) => ({ id, reason: refusal })), time };
-  const subscriber = { id: row.subscriber, name: row.name, revoked: row.subscriber_revoked };
-  const rights = await standingRights(state, subscriber);
+  device.lastSeen = state.lastSeen.note(device.id, device.lastSeen);
+  const rights = await renewedRights(state, device);
   const [found, periods] = await Promise.all([
-    decideKeys(state, rights, request.keys, sites),
-    sites || !rights ? [] : periodKeys(state, key, rights),
+    decideKeys(state, remembered, rights, request.keys, sites),
+    rights ? periodKeys(state, remembered, device, rights, sites) : [],
   ]);
   const decisions = await Promise.all(
-    request.keys.map((id, index) => answerOne(key, id, found[index] ?? { denied: 'not-entitled' }, time)),
+    request.keys.map((id, index) => answerOne(device, id, found[index] ?? { denied: 'not-entitled' }, time)),
   );
   const given = new Set(periods.map(({ id }) => id));
   return {
@@ -130,6 +126,20 @@ async function decide(
   };
 }
 
+/** Refuses what is too old, or from the future. Within that time a request may come again: docs/spec/keys.md, section 8. */
+function staleness({ time }: KeyRequest, now: number): RefusalReason | undefined {
+  return Math.abs(time - now) > REQUEST_TIME_TOLERANCE ? 'stale-request' : undefined;
+}
+
+/** The rights, after another system was asked where there is one. */
+async function renewedRights(state: KeyServerState, { rights, subscriber, keys }: KnownDevice) {
+  if (!rights || !state.renewRights) return rights;
+  await state.renewRights(subscriber);
+  const { id } = keys;
+  const now = rememberedDevice(await state.memory.current(), id) ?? (await readDevice(state, id, () => true)).device;
+  return now?.rights;
+}
+
 function counted({ counts }: KeyServerState, answer: KeyAnswer): KeyAnswer {
   counts.add('key-given', answer.keys.length);
   for (const { reason } of answer.refused) counts.add(`key-refused ${reason}`);
@@ -137,20 +147,25 @@ function counted({ counts }: KeyServerState, answer: KeyAnswer): KeyAnswer {
 }
 
 /** The keys of the periods that the rights cover, of the next ones ahead of time: whatever was asked for. */
-async function periodKeys(state: KeyServerState, device: NamedKey, rights: readonly Right[]): Promise<WrappedKey[]> {
+async function periodKeys(
+  state: KeyServerState,
+  remembered: Remembered,
+  { keys }: KnownDevice,
+  rights: readonly Right[],
+  sites: readonly string[] | undefined,
+): Promise<WrappedKey[]> {
   const now = state.now();
-  const periods = await periodsFrom(state.database, now);
-  const covered = periods.filter((period) => givenFrom(period) <= now && coversPeriod(rights, period, now));
+  const periods = (await openPeriods(state, remembered)).filter(({ site }) => !sites || sites.includes(site));
+  const covered = periods.filter((period) => isGivenAt(period, now) && coversPeriod(rights, period, now));
   return Promise.all(
-    covered.map(async (period) => {
-      const validity = { notBefore: givenFrom(period), notAfter: period.ends };
-      return wrapKey(device, { ...(await openPeriod(state, period)), kind: 'period' }, validity);
+    covered.map(({ id, key, starts, ends }) => {
+      return wrapKey(keys, { id, key, kind: 'period' }, { notBefore: givenFrom({ starts, ends }), notAfter: ends });
     }),
   );
 }
 
 async function answerOne(
-  device: NamedKey,
+  { keys }: KnownDevice,
   id: KeyId,
   decision: KeyDecision,
   time: number,
@@ -158,37 +173,5 @@ async function answerOne(
   if (decision.denied) return { id, reason: decision.denied };
   // The device's clock may be behind by as much as its request may be.
   const validity = { notBefore: time - REQUEST_TIME_TOLERANCE, notAfter: decision.notAfter };
-  return wrapKey(device, { id, key: decision.key, kind: 'set' }, validity);
-}
-
-/**
- * Refuses what is too old, from the future, or here already; remembers the nonce for as long as its time would be accepted, and until some
- * device is noted as seen. No transaction: one statement decides, and requests do not wait for each other. Nor for the disk: after a power
- * cut, who has recorded a request of the last minutes gets the same keys for the same device once more, and cannot open them.
- */
-async function checkFreshness(
-  state: KeyServerState,
-  device: DeviceRow,
-  { nonce, time }: KeyRequest,
-): Promise<RefusalReason | undefined> {
-  const { database } = state;
-  const now = state.now();
-  if (Math.abs(time - now) > REQUEST_TIME_TOLERANCE) return 'stale-request';
-  const sql = 'INSERT INTO nonces (device, nonce, expires) VALUES (?, ?, ?) ON CONFLICT DO NOTHING';
-  if ((await database.runUnflushed(sql, device.id, nonce, time + REQUEST_TIME_TOLERANCE)) === 0)
-    return 'replayed-request';
-  if (now - (device.last_seen ?? 0) < LAST_SEEN_INTERVAL) return undefined;
-  await database.transaction(async () => {
-    await database.run('UPDATE devices SET last_seen = ? WHERE id = ?', now, device.id);
-    await database.run('DELETE FROM nonces WHERE expires < ?', now);
-  });
-  return undefined;
-}
-
-async function findDevice({ database }: KeyServerState, keyId: KeyId): Promise<DeviceRow | undefined> {
-  return database.first<DeviceRow>(
-    `SELECT devices.id, kind, keys_digest, sealed, last_seen, devices.revoked, subscriber, name, subscribers.revoked AS subscriber_revoked
-     FROM devices JOIN subscribers ON subscribers.id = subscriber WHERE key_id = ?`,
-    keyId,
-  );
+  return wrapKey(keys, { id, key: decision.key, kind: 'set' }, validity);
 }

@@ -19,7 +19,7 @@ export interface Database {
   run(sql: string, ...values: Value[]): Promise<number>;
   /**
    * The same without waiting for the disk, in no transaction: all processes see it at once, and a power cut may undo it. For what is of use
-   * for minutes only.
+   * for minutes only, and for what nobody keeps in memory (memory.ts).
    */
   runUnflushed(sql: string, ...values: Value[]): Promise<number>;
   /**

@@ -8,6 +8,7 @@ import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import { userName } from '../../node-support/user-name.ts';
 import { KeyServerError } from '../errors.ts';
 import type { Store, Value } from './database.ts';
+import { newProcessNumber, noteChanges, topicOf } from './memory.ts';
 import { checkVersion, type Migratable, migrate } from './migrations.ts';
 import { findPassword } from './postgres-password.ts';
 import type { SqlTypes } from './schema.ts';
@@ -147,6 +148,7 @@ class PostgresDatabase implements Migratable {
   readonly #statements = new Map<string, { readonly name: string; readonly text: string }>();
   /** Transactions of one process would get into each other's way, and be done again and again. */
   readonly #transactions = new Transactions<PoolClient>();
+  readonly #process = newProcessNumber();
 
   constructor(connectionString: string, processes = 1) {
     const share = (most: number) => Math.max(2, Math.ceil(most / processes));
@@ -232,6 +234,9 @@ class PostgresDatabase implements Migratable {
   async #query(sql: string, values: readonly Value[]): Promise<QueryResult> {
     const query = { ...this.#prepared(sql), values: [...values] };
     const client = this.#transactions.connection();
+    const topic = topicOf(sql);
+    if (topic && !client) return this.transaction(() => this.#query(sql, values));
+    if (topic) this.#transactions.noteChange(topic);
     return client
       ? client.query(query).catch(rethrow)
       : repeated(() => this.#pool.query(query).catch(rethrow), IN_THE_WAY);
@@ -254,7 +259,9 @@ class PostgresDatabase implements Migratable {
     let isBroken = false;
     try {
       await client.query('BEGIN ISOLATION LEVEL SERIALIZABLE').catch(rethrow);
-      const result = await this.#transactions.within(client, work);
+      const result = await this.#transactions.within(client, work, (topics) =>
+        noteChanges(this, this.#process, topics),
+      );
       const { command } = await client.query('COMMIT').catch(rethrow);
       if (command !== 'COMMIT') throw new Error('a statement of the transaction has failed, and nothing said so');
       return result;

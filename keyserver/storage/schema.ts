@@ -124,6 +124,7 @@ CREATE INDEX tellings_subscriber ON tellings (subscriber);
 -- Of plans, as the last bundle has them: the sorted patterns as JSON, and the time zone of a dated plan.
 CREATE TABLE periods (
   id TEXT PRIMARY KEY,
+  site TEXT NOT NULL,
   plan TEXT NOT NULL,
   sets TEXT NOT NULL,
   zone TEXT,
@@ -166,13 +167,13 @@ CREATE TABLE devices (
 CREATE INDEX devices_subscriber ON devices (subscriber);
 CREATE INDEX devices_last_seen ON devices (last_seen);
 
-CREATE TABLE nonces (
-  device ${integer} NOT NULL REFERENCES devices ON DELETE CASCADE,
-  nonce TEXT NOT NULL,
-  expires ${integer} NOT NULL,
-  PRIMARY KEY (device, nonce)
+-- Numbers of what each process has changed that others keep in memory: memory.ts.
+CREATE TABLE changes (
+  process ${integer} NOT NULL,
+  topic TEXT NOT NULL,
+  number ${integer} NOT NULL,
+  PRIMARY KEY (process, topic)
 )${keyed};
-CREATE INDEX nonces_expires ON nonces (expires);
 
 CREATE TABLE accounts (
   subscriber ${integer} PRIMARY KEY REFERENCES subscribers ON DELETE CASCADE,

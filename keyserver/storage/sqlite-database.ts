@@ -6,6 +6,7 @@ import { createFile } from '../../node-support/files/write-file.ts';
 import { databaseReason, headerNumber, isSqliteError, saysBusy, saysDamaged } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
 import type { Database, Store, Value } from './database.ts';
+import { newProcessNumber, noteChanges, topicOf } from './memory.ts';
 import { checkVersion, type Migratable, migrate } from './migrations.ts';
 import { APPLICATION_ID, type SqlTypes } from './schema.ts';
 import { Transactions } from './transactions.ts';
@@ -96,6 +97,7 @@ class SqliteDatabase implements Migratable {
   readonly #reading: Connection;
   readonly #unflushed: Connection;
   readonly #transactions = new Transactions<Connection>();
+  readonly #process = newProcessNumber();
 
   constructor(writing: DatabaseSync, reading: DatabaseSync, unflushed = writing) {
     this.#writing = new Connection(writing);
@@ -144,8 +146,12 @@ class SqliteDatabase implements Migratable {
 
   async #do<Result>(sql: string, work: (statement: StatementSync) => Result): Promise<Result> {
     const inside = this.#transactions.connection();
+    const isQuestion = sql.startsWith('SELECT ') || sql.startsWith('WITH ');
+    if (isQuestion) return work((inside ?? this.#reading).prepared(sql));
+    const topic = topicOf(sql);
+    if (topic && !inside) return this.transaction(() => this.#do(sql, work));
+    if (topic) this.#transactions.noteChange(topic);
     if (inside) return work(inside.prepared(sql));
-    if (sql.startsWith('SELECT ')) return work(this.#reading.prepared(sql));
     return this.#transactions.takeTurn(() => whenFree(() => work(this.#writing.prepared(sql))));
   }
 
@@ -153,7 +159,9 @@ class SqliteDatabase implements Migratable {
     const { database } = this.#writing;
     await whenFree(() => database.exec('BEGIN IMMEDIATE'));
     try {
-      const result = await this.#transactions.within(this.#writing, work);
+      const result = await this.#transactions.within(this.#writing, work, (topics) =>
+        noteChanges(this, this.#process, topics),
+      );
       database.exec('COMMIT');
       return result;
     } catch (error) {

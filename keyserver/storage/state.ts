@@ -12,7 +12,9 @@ import { KeyServerError } from '../errors.ts';
 import { type Hashing, localHashing } from '../hashing/hashing.ts';
 import { HourlyCounts } from './counts.ts';
 import type { Database, Store } from './database.ts';
+import { LastSeen } from './last-seen.ts';
 import { createMasterKey, hasMasterKey, type MasterKeySource, nameOfSource, readMasterKeys } from './master-key.ts';
+import { Memory } from './memory.ts';
 import { fillSecrets } from './secrets.ts';
 import { sqliteStore } from './sqlite-database.ts';
 import { Vault, versionOf } from './vault.ts';
@@ -35,6 +37,8 @@ export interface KeyServerState {
   /** Who acts, for the audit trail: audit.ts. */
   readonly actor: string;
   readonly counts: HourlyCounts;
+  readonly lastSeen: LastSeen;
+  readonly memory: Memory;
   /** Who hashes passwords. */
   readonly hashing: Hashing;
 }
@@ -116,8 +120,9 @@ async function prepare(
     await fillSecrets(database, vault);
     const recipient = await readRecipient(database, vault);
     writePublicKey(config.publicKey, recipient.publicKey);
-    const counts = new HourlyCounts(database, now);
-    return { database, vault, recipient, now, actor: 'server', counts, hashing: localHashing() };
+    const [counts, lastSeen] = [new HourlyCounts(database, now), new LastSeen(database, now)];
+    const memory = new Memory(database);
+    return { database, vault, recipient, now, actor: 'server', counts, lastSeen, memory, hashing: localHashing() };
   } catch (error) {
     await database.close();
     throw store.explain(error);

@@ -24,6 +24,11 @@ export function givenFrom({ starts, ends }: Pick<Period, 'starts' | 'ends'>): nu
   return starts - Math.floor((ends + 1 - starts) / 4);
 }
 
+/** Whether the key of a period is given out at a time. */
+export function isGivenAt(period: Pick<Period, 'starts' | 'ends'>, now: number): boolean {
+  return givenFrom(period) <= now && now <= period.ends;
+}
+
 /** Whether the publisher means the same by a plan as this key server: only then does a right to the plan cover what is in its envelopes. */
 export function isSamePlan(
   { plan, sets, zone }: Pick<Period, 'plan' | 'sets' | 'zone'>,

@@ -30,12 +30,26 @@ export async function plansOf(database: Database, subscriber: number): Promise<H
   return database.all<HeldPlan>(sql, subscriber, subscriber);
 }
 
+/** A right as a row: sets that were named, where it has no plan. */
+export interface RightRow {
+  readonly name: string | null;
+  readonly title: string | null;
+  /** Separated by spaces. */
+  readonly patterns: string;
+  readonly zone: string | null;
+  readonly begins: number;
+  readonly ends: number | null;
+}
+
+export function rightOf({ name, title, patterns, zone, begins, ends }: RightRow): Right {
+  const plan = name === null ? null : { name, title: title ?? '' };
+  return { patterns: patterns.split(' '), from: begins, until: ends, zone, plan };
+}
+
 /** Everything that entitles a subscriber: named sets, and current and ended subscriptions; their own, and those of their group. */
 export async function rightsOf(database: Database, subscriber: number): Promise<Right[]> {
   const grants = await grantsOf(database, subscriber);
-  const rows = await database.all<
-    { name: string; title: string; patterns: string; zone: string | null } & SubscriptionRow
-  >(
+  const rows = await database.all<RightRow>(
     `SELECT plans.name, title, patterns, zone, begins, ends FROM subscriptions JOIN plans ON plans.name = plan
      WHERE ${OWN_OR_OF_GROUP} ORDER BY plans.name, begins`,
     subscriber,
@@ -43,13 +57,7 @@ export async function rightsOf(database: Database, subscriber: number): Promise<
   );
   return [
     ...grants.map(({ pattern, from, until }) => ({ patterns: [pattern], from, until, zone: null, plan: null })),
-    ...rows.map(({ name, title, patterns, zone, begins, ends }) => ({
-      patterns: patterns.split(' '),
-      from: begins,
-      until: ends,
-      zone,
-      plan: { name, title },
-    })),
+    ...rows.map(rightOf),
   ];
 }
 

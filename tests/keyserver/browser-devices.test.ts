@@ -145,7 +145,9 @@ describe('a browser', () => {
     if (id === undefined || site === undefined) throw new Error('there is no set');
     const revoked = { id: await subscriber('lisa'), name: 'lisa', revoked: now() };
     const denials = async (sites?: string[]) =>
-      (await decideKeys(state, await standingRights(state, revoked), [id], sites)).map(({ denied }) => denied);
+      (
+        await decideKeys(state, await state.memory.current(), await standingRights(state, revoked), [id], sites)
+      ).map(({ denied }) => denied);
     expect(await denials([site])).toEqual(['revoked']);
     expect(await denials()).toEqual(['revoked']);
     expect(await denials(['elsewhere.example'])).toEqual(['not-entitled']);

@@ -146,6 +146,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
       const [sets, rights] = [[...publisher.sets], await standingRights(server.state, subscriber)];
       const decisions = await decideKeys(
         server.state,
+        await server.state.memory.current(),
         rights,
         sets.map(([, { id }]) => id),
       );
