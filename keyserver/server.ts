@@ -5,7 +5,7 @@ import { loggedError } from '../node-support/logged-error.ts';
 import { readWebReader, type WebReaderFiles } from '../node-support/web-reader-files.ts';
 import { adminOrigin } from './admin-site/address.ts';
 import { createAdminSite } from './admin-site/app.ts';
-import { createApiApp } from './api/app.ts';
+import { createApi } from './api/app.ts';
 import type { KeyServerConfig } from './config/config.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './config/limits.ts';
 import { DEFAULT_PUBLICATION } from './config/schema.ts';
@@ -201,16 +201,17 @@ async function serve(
     dev: config.dev === true,
     count: (route: string, status: number) => metrics.count(listener, route, status),
   });
+  const api = createApi({
+    ...common('api'),
+    origin: origins.keyServer,
+    origins,
+    keeper,
+    interval: publication.resignMinutes * 60,
+    stripe: readStripe(config),
+    mailer,
+  });
   const apps = {
-    api: createApiApp({
-      ...common('api'),
-      origin: origins.keyServer,
-      origins,
-      keeper,
-      interval: publication.resignMinutes * 60,
-      stripe: readStripe(config),
-      mailer,
-    }),
+    api: api.app,
     reading: createReadingSite({
       ...common('reading'),
       origin: origins.reading,
@@ -251,7 +252,7 @@ async function serve(
   // Requests are answered from here on.
   const all = listenersOf(listeners);
   parts.defer(await followTicketKey(state, log, (key) => all.forEach(({ setTicketKey }) => void setTicketKey(key))));
-  listeners.api.serve(apps.api);
+  listeners.api.serve(api.listener);
   listeners.reading.serve(apps.reading);
   listeners.documents.serve(apps.documents);
   listeners.metrics?.serve(metricsApp(metrics, listeners.metrics.origin));

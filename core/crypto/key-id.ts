@@ -21,9 +21,12 @@ export async function keyIdOf(kind: KeyKind, key: Uint8Array): Promise<KeyId> {
   return toBase64url(await sha256(concat(utf8(`wispr/1 ${kind} key id\n`), key)));
 }
 
+/** Spelling of 32 bytes: the two unused bits of the last character are zero. */
+const KEY_ID = /^[\w-]{42}[AEIMQUYcgkosw048]$/;
+
 /** Whether `text` is spelled like a key id. */
 export function isKeyId(text: unknown): text is KeyId {
-  return fromBase64url(text, KEY_LENGTH) !== undefined;
+  return typeof text === 'string' && KEY_ID.test(text);
 }
 
 /**

@@ -1,7 +1,9 @@
 import { decodeBase64, encodeBase64, URL_SAFE } from './base64.ts';
-import { utf8 } from './bytes.ts';
+import { utf8, utf8InScratch } from './bytes.ts';
 
 const decoder = new TextDecoder();
+/** Characters of most values. */
+const SHORT = 1024;
 
 /** RFC 4648 section 5 without padding: the only form in which wispr writes short binary values as text. */
 export function toBase64url(bytes: Uint8Array): string {
@@ -18,5 +20,5 @@ export function toBase64url(bytes: Uint8Array): string {
 export function fromBase64url(text: unknown, length?: number): Uint8Array | undefined {
   if (typeof text !== 'string') return undefined;
   if (length !== undefined && text.length !== Math.ceil((length * 4) / 3)) return undefined;
-  return decodeBase64(utf8(text), URL_SAFE);
+  return decodeBase64(text.length <= SHORT ? utf8InScratch(text) : utf8(text), URL_SAFE);
 }

@@ -97,12 +97,6 @@ export function isWrappedKey(value: Json | undefined): value is { [member: strin
 }
 
 function additionalData({ under, id, kind, notBefore, notAfter }: Omit<WrappedKey, 'wrapped'>): Uint8Array {
-  return concat(
-    AAD_LABEL,
-    keyIdBytes(under),
-    keyIdBytes(id),
-    lengthPrefixed(utf8(kind)),
-    u64(notBefore),
-    u64(notAfter),
-  );
+  const name = lengthPrefixed(utf8(kind));
+  return concat(AAD_LABEL, keyIdBytes(under), keyIdBytes(id), name, u64(notBefore), u64(notAfter));
 }

@@ -23,7 +23,7 @@ export const hmacSha512: Primitives['hmacSha512'] = async (key, data) =>
 
 export const aes256GcmSeal: Primitives['aes256GcmSeal'] = async (key, nonce, plaintext, additionalData) => {
   const sealed = Buffer.allocUnsafe(plaintext.length + TAG_LENGTH);
-  sealInto(sealed, 0, createSecretKey(key), nonce, plaintext, additionalData);
+  sealInto(sealed, 0, secretKeyOf(key), nonce, plaintext, additionalData);
   return sealed;
 };
 
@@ -52,7 +52,7 @@ export const openChunks: Primitives['openChunks'] = async (keys, firstChunk, cip
   return lengths === undefined ? undefined : openRun(keys, firstChunk, ciphertext, lengths, target);
 };
 
-/** Keys as OpenSSL wants them, by the bytes that they are made of: they are used for one block after the other. */
+/** Keys as OpenSSL wants them, by the bytes that they are made of: they are used for one block, or message, after the other. */
 const secretKeys = new WeakMap<Uint8Array, KeyObject>();
 
 function secretKeyOf(bytes: Uint8Array): KeyObject {

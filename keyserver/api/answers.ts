@@ -8,6 +8,10 @@ import type { KeyServerState } from '../storage/state.ts';
 
 export const refuseTooMany: RequestHandler = (_request, response) => sendError(response, 429, 'too-many-requests');
 
+export function refuseBusy(response: Response): void {
+  sendError(response, 503, 'busy');
+}
+
 /** Takes the body as it is, whatever its type claims; a compressed one is refused. */
 export function body(limit: number): RequestHandler {
   return express.raw({ type: () => true, limit, inflate: false });

@@ -1,4 +1,5 @@
 /** The key server's API. Codes and keys travel in bodies only; errors are `{"error":"code"}` and nothing more. */
+import type { RequestListener } from 'node:http';
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { BINDING_PATH, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
@@ -8,7 +9,9 @@ import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
 import { KeyServerError } from '../errors.ts';
 import { type AppOptions, createApp, noStore } from '../http/app.ts';
 import { compressAnswers } from '../http/compressed.ts';
-import { limitFailures, limitRequests, type RequestLimits } from '../http/limits.ts';
+import type { CountStore } from '../http/count-store.ts';
+import { countsOfMinute, limitFailures, limitRequests, type RequestLimits } from '../http/limits.ts';
+import { shed } from '../http/load.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { Origins } from '../publication/import-bundle.ts';
 import type { TimestampKeeper } from '../publication/keeper.ts';
@@ -16,10 +19,11 @@ import type { ProviderReader } from '../publication/provider.ts';
 import { bindDevice, renewDeviceKey } from '../readers/bindings.ts';
 import { answerKeyRequest } from '../readers/key-requests.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { body, bytesOf, refuseTooMany, send, sendDescriptor, sendError } from './answers.ts';
+import { body, bytesOf, refuseBusy, refuseTooMany, send, sendDescriptor, sendError } from './answers.ts';
 import { addHealthRoutes } from './health.ts';
 import { addPublicationRoutes } from './publication.ts';
-import { refusalOf } from './refusals.ts';
+import { keyRequestsFirst } from './key-requests.ts';
+import { outcomeOf } from './refusals.ts';
 import { addSubscriptionRoutes, type StripeConfig } from './subscriptions.ts';
 
 export interface ApiOptions extends AppOptions {
@@ -38,8 +42,16 @@ export interface ApiOptions extends AppOptions {
 /** @returns the answer to the bytes of a request */
 type Work = (content: Uint8Array) => Promise<Uint8Array>;
 
-/** The API as an Express app, not listening. */
-export function createApiApp(options: ApiOptions): Express {
+/** The API, not listening. */
+export function createApi(options: ApiOptions): { readonly app: Express; readonly listener: RequestListener } {
+  const [requests, keyRequests] = [countsOfMinute(), countsOfMinute()];
+  const { requestsPerAddress, keyRequestsPerAddress } = options.limits;
+  const app = createApiApp({ ...options, requests }, keyRequests);
+  const counts = [[requests, requestsPerAddress] as const, [keyRequests, keyRequestsPerAddress] as const];
+  return { app, listener: keyRequestsFirst(options, counts, app) };
+}
+
+function createApiApp(options: ApiOptions, keyRequests: CountStore): Express {
   const { state, provider, origin, origins, limits } = options;
   const app = createApp(
     options,
@@ -49,7 +61,7 @@ export function createApiApp(options: ApiOptions): Express {
   app.use(compressAnswers);
   app.get(DESCRIPTOR_PATH, sendDescriptor(provider));
   const answer = (path: string, limit: readonly RequestHandler[], length: number, type: string, work: Work) =>
-    app.post(path, noStore, refuseForeignPages, ...limit, body(length), async (request, response) =>
+    app.post(path, noStore, refuseForeignPages, shed(refuseBusy), ...limit, body(length), async (request, response) =>
       send(response, type, await work(bytesOf(request.body))),
     );
   const { bindingRequest, keyRequest } = MESSAGE_LIMITS;
@@ -59,7 +71,7 @@ export function createApiApp(options: ApiOptions): Express {
   answer(RENEWAL_PATH, bindingLimit(state, limits, 'renewals'), bindingRequest, 'application/json', (content) =>
     renewDeviceKey(state, provider, origin, content),
   );
-  const keyRequestLimit = [limitRequests(limits.keyRequestsPerAddress, refuseTooMany)];
+  const keyRequestLimit = [limitRequests(limits.keyRequestsPerAddress, refuseTooMany, keyRequests)];
   answer(KEY_REQUEST_PATH, keyRequestLimit, keyRequest, 'application/octet-stream', (content) =>
     answerKeyRequest(state, origin, content),
   );
@@ -93,17 +105,13 @@ function bindingLimit(
   return [limitRequests(changesPerAddress, refuseTooMany), limitFailures(state, limit, refuseTooMany)];
 }
 
-/** What is not foreseen is logged by its kind and where it happened, and not sent. */
 function handleError({ log }: AppOptions): ErrorRequestHandler {
   return (error, _request, response, next) => {
     if (response.headersSent) return next(error);
     if (error instanceof KeyServerError && error.code === 'token-refused') response.set('WWW-Authenticate', 'Bearer');
-    const refusal = refusalOf(error);
-    if (refusal?.code === 'disk-full') log.error({ code: refusal.code }, 'the disk is full');
-    if (refusal) return sendError(response, refusal.status, refusal.code);
     if (error?.type === 'entity.too.large') return sendError(response, 413, 'too-large');
     if (error?.status >= 400 && error.status < 500) return sendError(response, error.status, 'bad-request');
-    log.error({ err: error }, 'unforeseen error');
-    sendError(response, 500, 'internal');
+    const { status, code } = outcomeOf(error, log);
+    sendError(response, status, code);
   };
 }

@@ -1,4 +1,5 @@
 /** What a request that cannot be answered is refused with: a status and a code. */
+import type { Logger } from 'pino';
 import { KeyError } from '../../core/keys/errors.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { isDiskFull } from '../../node-support/disk-full.ts';
@@ -32,6 +33,15 @@ const STATUS: Partial<Record<KeyServerErrorCode, number>> = {
 
 /** Of publications; the rest disagrees with what is known here. */
 const MALFORMED: readonly string[] = ['metadata-malformed', 'metadata-too-large', 'metadata-signature'];
+
+/** Answer to a request that failed. What is not foreseen is logged by its kind and where it happened, and not sent. */
+export function outcomeOf(error: unknown, log: Logger): { readonly status: number; readonly code: string } {
+  const refusal = refusalOf(error);
+  if (refusal?.code === 'disk-full') log.error({ code: refusal.code }, 'the disk is full');
+  if (refusal) return refusal;
+  log.error({ err: error }, 'unforeseen error');
+  return { status: 500, code: 'internal' };
+}
 
 /** `undefined` for what was not foreseen. */
 export function refusalOf(error: unknown): { readonly status: number; readonly code: string } | undefined {

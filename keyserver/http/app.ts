@@ -1,10 +1,12 @@
 /** Parts that API, reading site and its documents have in common. */
-import express, { type Express, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
 import { isWindow, senderOf } from '../../reading/navigation.ts';
 import type { RequestLimits } from '../config/limits.ts';
 import { type IsTrustedProxy, trustedProxies } from './client-address.ts';
+import type { CountStore } from './count-store.ts';
 import { limitRequests } from './limits.ts';
 
 /** Characters of a foreign host that the log shows. */
@@ -22,6 +24,8 @@ export interface AppOptions {
   readonly formsLeadTo?: readonly string[];
   /** Digests of the scripts that stand in pages. */
   readonly scripts?: readonly string[];
+  /** Of all requests of an address; left out where nothing else counts them. */
+  readonly requests?: CountStore;
   /** Called for each answer with its route, as a pattern, and its status. */
   readonly count: (route: string, status: number) => void;
 }
@@ -44,11 +48,11 @@ export function createApp(
   app.set('env', 'production'); // where an error handler fails, Express shows readers a stack otherwise
   const { host, port, protocol } = new URL(options.origin);
   const hosts = port === '' ? [host, `${host}:${protocol === 'https:' ? 443 : 80}`] : [host];
-  app.use(logRequest(options), securityHeaders(options), (request, response, next) => {
+  app.use(logRequest(options), addHeaders(securityHeaders(options)), (request, response, next) => {
     if (hosts.includes(request.headers.host?.toLowerCase() ?? '')) next();
     else misdirected(request, response);
   });
-  const limit = limitRequests(options.limits.requestsPerAddress, refuseTooMany);
+  const limit = limitRequests(options.limits.requestsPerAddress, refuseTooMany, options.requests);
   app.use((request, response, next) => {
     // Requests of another site's page are refused later on: they could use up what the reader's address may do.
     if (senderOf(request.headers) === 'elsewhere' && !isWindow(request.headers)) next();
@@ -57,28 +61,44 @@ export function createApp(
   return app;
 }
 
-/** Writes a line for each request: what was asked for by its pattern, how it ended, and how long it took; the host too, where it is another one. */
-function logRequest({ log, count }: AppOptions) {
-  return (request: Request, response: Response, next: NextFunction) => {
+/** Has each request noted once it was answered. */
+function logRequest(options: AppOptions): RequestHandler {
+  return (request, response, next) => {
     const start = performance.now();
     response.once('close', () => {
       const route: string = response.locals.route ?? request.route?.path ?? 'none';
-      const ms = Math.round(performance.now() - start);
-      const { statusCode: status } = response;
-      const cut = response.writableFinished ? {} : { cut: true };
-      const host = status === 421 ? { host: request.headers.host?.slice(0, MAXIMUM_HOST_LENGTH) } : {};
-      count(route, status);
-      log.info({ method: request.method, route, status, ms, ...cut, ...host }, 'request');
+      noteAnswer(options, { request, response, start, route });
     });
     next();
   };
+}
+
+/** Writes a line for a request: what was asked for by its pattern, how it ended, and how long it took; the host too, where it is another one. */
+export function noteAnswer(
+  { log, count }: Pick<AppOptions, 'count' | 'log'>,
+  { request, response, start, route }: Noted,
+): void {
+  const ms = Math.round(performance.now() - start);
+  const { statusCode: status } = response;
+  const cut = response.writableFinished ? {} : { cut: true };
+  const host = status === 421 ? { host: request.headers.host?.slice(0, MAXIMUM_HOST_LENGTH) } : {};
+  count(route, status);
+  log.info({ method: request.method, route, status, ms, ...cut, ...host }, 'request');
+}
+
+interface Noted {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** By `performance.now()`. */
+  readonly start: number;
+  readonly route: string;
 }
 
 /**
  * Strict defaults for everything that is not a document. `same-origin` and not `no-referrer`, because under the latter browsers send
  * `Origin: null` with forms.
  */
-function securityHeaders({ dev, formsLeadTo, scripts = [] }: AppOptions) {
+function protection({ dev, formsLeadTo, scripts = [] }: AppOptions) {
   return helmet({
     contentSecurityPolicy: {
       useDefaults: false,
@@ -100,6 +120,21 @@ function securityHeaders({ dev, formsLeadTo, scripts = [] }: AppOptions) {
     xFrameOptions: { action: 'deny' },
     strictTransportSecurity: dev ? false : { maxAge: 31_536_000 },
   });
+}
+
+function addHeaders(headers: Map<string, string>): RequestHandler {
+  return (_request, response, next) => {
+    response.setHeaders(headers);
+    next();
+  };
+}
+
+/** Headers of every answer, which are always the same. */
+export function securityHeaders(options: AppOptions): Map<string, string> {
+  const headers = new Map<string, string>();
+  const response = { setHeader: (name: string, value: string) => headers.set(name, value), removeHeader: () => {} };
+  protection(options)({} as IncomingMessage, response as unknown as ServerResponse, () => {});
+  return headers;
 }
 
 /** For answers that are not kept. */

@@ -1,6 +1,5 @@
 /** Limits of requests: docs/keyserver.md, "Limits". Failures are counted where guessing is the danger, all requests where load is. */
 import type { Request, RequestHandler, Response } from 'express';
-import { rateLimit } from 'express-rate-limit';
 import { onceClosed } from '../../node-support/once-closed.ts';
 import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -21,16 +20,16 @@ export const MAXIMUM_FORM_LENGTH = 8192;
 export type CountedBy = 'address' | 'known-browser' | 'name' | 'name-and-address';
 
 /** Refuses with 429 the requests of one address above `limit` a minute, after which `refuse` writes the body. They are counted in this process, which they are to protect. */
-export function limitRequests(limit: number, refuse: RequestHandler): RequestHandler {
-  return rateLimit({
-    windowMs: MINUTE,
-    limit: (request) => limit * clientsOf(request),
-    store: new CountStore(MINUTE),
-    keyGenerator: addressOf,
-    handler: (request, response, next) => refuse(request, retryAfter(response, MINUTE / 1000), next),
-    legacyHeaders: false,
-    standardHeaders: false,
-  });
+export function limitRequests(limit: number, refuse: RequestHandler, counts = countsOfMinute()): RequestHandler {
+  return async (request, response, next) => {
+    const { totalHits, resetTime } = await counts.increment(addressOf(request));
+    if (totalHits <= limit * clientsOf(request)) return next();
+    refuse(request, retryAfter(response, (Number(resetTime) - Date.now()) / 1000), next);
+  };
+}
+
+export function countsOfMinute(): CountStore {
+  return new CountStore(MINUTE);
 }
 
 /** Bound on failures: how many are too many in 15 minutes, or in `window` seconds, and of what. */

@@ -3,6 +3,7 @@
  * named here writes a number at its end; who uses what is kept asks for the numbers first.
  */
 import { randomInt } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Database } from './database.ts';
 
@@ -74,20 +75,14 @@ export class Memory {
    * that comes before it is kept.
    */
   current(): Promise<Remembered> {
-    if (!this.#underWay) return this.#ask();
-    // All who come while a question is under way share the next one: the answer to this one may be older than what they have to see.
-    const ask = () => this.#ask();
-    this.#next ??= this.#underWay.then(ask, ask);
-    return this.#next;
-  }
-
-  #ask(): Promise<Remembered> {
-    const asking = this.#question().finally(() => {
-      if (this.#underWay === asking) this.#underWay = undefined;
+    // All who come in one turn of the event loop, or while a question is under way, share the next one: an answer to a question that was put
+    // before may be older than what they have to see.
+    this.#next ??= Promise.allSettled([this.#underWay, turn()]).then(() => {
+      this.#next = undefined;
+      this.#underWay = this.#question();
+      return this.#underWay;
     });
-    this.#underWay = asking;
-    this.#next = undefined;
-    return asking;
+    return this.#next;
   }
 
   async #question(): Promise<Remembered> {

@@ -1,0 +1,54 @@
+/** Tells when this process has more to do than it can: docs/keyserver.md, "Limits". What waits longer than that is better asked for again later. */
+import type { RequestHandler, Response } from 'express';
+import { onceClosed } from '../../node-support/once-closed.ts';
+import { retryAfter } from './limits.ts';
+
+/** Milliseconds between two looks at the event loop, and by which one may come late. */
+const INTERVAL = 50;
+const MOST_LATE = 500;
+/** Messages that are answered at a time. */
+const MOST_UNDER_WAY = 1000;
+/** Seconds after which to ask again, at random: who was refused together does not come back together. */
+const LEAST_PAUSE = 2;
+const MOST_PAUSE = 10;
+
+class Load {
+  #underWay = 0;
+  #late = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Takes a message, and counts it until `end` is called. @returns `undefined` where there is too much */
+  begin(): { readonly end: () => void } | undefined {
+    this.#watch();
+    if (this.#late > MOST_LATE || this.#underWay >= MOST_UNDER_WAY) return undefined;
+    this.#underWay++;
+    return { end: () => void this.#underWay-- };
+  }
+
+  /** Seconds after which to ask again. */
+  pause(): number {
+    return LEAST_PAUSE + Math.random() * (MOST_PAUSE - LEAST_PAUSE);
+  }
+
+  #watch(): void {
+    let last = performance.now();
+    this.#timer ??= setInterval(() => {
+      const now = performance.now();
+      this.#late = now - last - INTERVAL;
+      last = now;
+    }, INTERVAL).unref();
+  }
+}
+
+/** Load of this process, whatever it listens to. */
+export const load = new Load();
+
+/** Refuses messages with 503 where there is too much to do, after which `refuse` writes the body. */
+export function shed(refuse: (response: Response) => void): RequestHandler {
+  return (_request, response, next) => {
+    const taken = load.begin();
+    if (!taken) return refuse(retryAfter(response, load.pause()));
+    onceClosed(response, taken.end);
+    next();
+  };
+}
