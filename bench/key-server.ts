@@ -13,13 +13,14 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import express from 'express';
-import { destination, pino } from 'pino';
+import { pino } from 'pino';
 import { keyIdOf } from '../core/crypto/key-id.ts';
 import { toBase64url } from '../core/encoding/base64url.ts';
 import type { HttpcryptEndpoint } from '../core/httpcrypt/endpoint.ts';
 import { KEY_REQUEST_PATH } from '../core/keys/key-request.ts';
 import type { KeyServerConfig } from '../keyserver/config/config.ts';
 import type { ListenAddress } from '../keyserver/config/schema.ts';
+import { logOutput } from '../keyserver/operations/log-output.ts';
 import { setRow } from '../keyserver/publication/import-bundle.ts';
 import { deviceRow } from '../keyserver/readers/devices.ts';
 import { inviteSubscriber } from '../keyserver/readers/invitations.ts';
@@ -55,7 +56,7 @@ async function startServer(database: string, folder: string, port?: string): Pro
     publicKey: join(folder, 'keyserver.pub'),
     ...(endpoint && { httpcrypt: { ...endpoint, rotateMinutes: 60 } }),
   };
-  const log = pino({ base: null }, destination('/dev/null'));
+  const log = pino({ base: null }, logOutput('/dev/null'));
   const { state, url, ports, httpcrypt } = await startKeyServer(config, {
     log,
     limits: { requestsPerAddress: 1e9, keyRequestsPerAddress: 1e9 },

@@ -21,8 +21,8 @@ import { answerKeyRequest } from '../readers/key-requests.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { body, bytesOf, refuseBusy, refuseTooMany, send, sendDescriptor, sendError } from './answers.ts';
 import { addHealthRoutes } from './health.ts';
-import { addPublicationRoutes } from './publication.ts';
 import { keyRequestsFirst } from './key-requests.ts';
+import { addPublicationRoutes } from './publication.ts';
 import { outcomeOf } from './refusals.ts';
 import { addSubscriptionRoutes, type StripeConfig } from './subscriptions.ts';
 

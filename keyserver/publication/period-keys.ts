@@ -56,7 +56,8 @@ export async function storePeriods(database: Database, periods: readonly SealedP
 
 /** The periods that have not ended, the current ones first. @param now - seconds since 1970 */
 export function periodsFrom(database: Database, now: number): Promise<Period[]> {
-  const sql = 'SELECT id, site, plan, sets, zone, starts, ends, sealed FROM periods WHERE ends >= ? ORDER BY starts, id';
+  const sql =
+    'SELECT id, site, plan, sets, zone, starts, ends, sealed FROM periods WHERE ends >= ? ORDER BY starts, id';
   return database.all<Period>(sql, now);
 }
 
@@ -66,7 +67,9 @@ export async function openPeriods(state: KeyServerState, remembered: Remembered)
   const known = kept.get('');
   if (known) return known;
   const periods = await periodsFrom(state.database, state.now());
-  const opened = await Promise.all(periods.map(async (period) => ({ ...period, ...(await openPeriod(state, period)) })));
+  const opened = await Promise.all(
+    periods.map(async (period) => ({ ...period, ...(await openPeriod(state, period)) })),
+  );
   kept.set('', opened);
   return opened;
 }

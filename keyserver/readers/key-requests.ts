@@ -1,7 +1,6 @@
 /** Answering key requests: docs/spec/keys.md, "Key requests", the server's side. */
 
 import { randomBytes } from '#primitives';
-import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { DerivedDeviceKeys } from '../../core/keys/device-key.ts';
 import {
   encodeKeyAnswer,
@@ -11,7 +10,7 @@ import {
   parseKeyRequest,
   REQUEST_TIME_TOLERANCE,
 } from '../../core/keys/key-request.ts';
-import type { RefusalReason } from '../../core/keys/refused-key.ts';
+import type { RefusalReason, RefusedKey } from '../../core/keys/refused-key.ts';
 import { type WrappedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import { KeyServerError } from '../errors.ts';
 import { openPeriods } from '../publication/period-keys.ts';
@@ -19,7 +18,7 @@ import type { Remembered } from '../storage/memory.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { coversPeriod, givenFrom, isGivenAt, type Right } from '../subscriptions/periods.ts';
 import { type BrowserSession, recordDevice } from './browser-devices.ts';
-import { decideKeys, type KeyDecision } from './entitlement.ts';
+import { decideKeys } from './entitlement.ts';
 import { type KnownDevice, readDevice, rememberDevice, rememberedDevice, type StoredDevice } from './known-devices.ts';
 
 type IsExpected = (device: Pick<StoredDevice, 'kind' | 'subscriber'>) => boolean;
@@ -111,19 +110,22 @@ async function decide(
   if (refusal) return { keys: [], refused: request.keys.map((id) => ({ id, reason: refusal })), time };
   device.lastSeen = state.lastSeen.note(device.id, device.lastSeen);
   const rights = await renewedRights(state, device);
-  const [found, periods] = await Promise.all([
-    decideKeys(state, remembered, rights, request.keys, sites),
-    rights ? periodKeys(state, remembered, device, rights, sites) : [],
-  ]);
-  const decisions = await Promise.all(
-    request.keys.map((id, index) => answerOne(device, id, found[index] ?? { denied: 'not-entitled' }, time)),
-  );
+  const found = await decideKeys(state, remembered, rights, request.keys, sites);
+  const keys: WrappedKey[] = [];
+  const refused: RefusedKey[] = [];
+  // The device's clock may be behind by as much as its request may be.
+  const notBefore = time - REQUEST_TIME_TOLERANCE;
+  for (const [index, decision] of found.entries()) {
+    const id = request.keys[index] ?? '';
+    if (decision.denied) refused.push({ id, reason: decision.denied });
+    else {
+      const { key, notAfter } = decision;
+      keys.push(await wrapKey(device.keys, { id, key, kind: 'set' }, { notBefore, notAfter }));
+    }
+  }
+  const periods = rights ? await periodKeys(state, remembered, device, rights, sites) : [];
   const given = new Set(periods.map(({ id }) => id));
-  return {
-    keys: [...decisions.filter((decision) => 'wrapped' in decision), ...periods],
-    refused: decisions.filter((decision) => 'reason' in decision).filter(({ id }) => !given.has(id)),
-    time,
-  };
+  return { keys: [...keys, ...periods], refused: refused.filter(({ id }) => !given.has(id)), time };
 }
 
 /** Refuses what is too old, or from the future. Within that time a request may come again: docs/spec/keys.md, section 8. */
@@ -162,16 +164,4 @@ async function periodKeys(
       return wrapKey(keys, { id, key, kind: 'period' }, { notBefore: givenFrom({ starts, ends }), notAfter: ends });
     }),
   );
-}
-
-async function answerOne(
-  { keys }: KnownDevice,
-  id: KeyId,
-  decision: KeyDecision,
-  time: number,
-): Promise<WrappedKey | { id: KeyId; reason: RefusalReason }> {
-  if (decision.denied) return { id, reason: decision.denied };
-  // The device's clock may be behind by as much as its request may be.
-  const validity = { notBefore: time - REQUEST_TIME_TOLERANCE, notAfter: decision.notAfter };
-  return wrapKey(keys, { id, key: decision.key, kind: 'set' }, validity);
 }
