@@ -5,6 +5,7 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH, openKeyAnswer } from '../../core/keys/key-request.ts';
 import { type NamedKey, unwrapKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
+import { devicesOf } from '../../keyserver/readers/devices.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, type BoundDevice, bind, bytesOf, post, sendKeyRequest } from '../support/device.ts';
@@ -105,17 +106,65 @@ describe('a key request', () => {
       });
   });
 
-  it('attack 44: the same request again, an old one, one from the future and a reused nonce are refused inside the answer', async () => {
+  it('attack 44: an old one, and one from the future, are refused inside the answer', async () => {
     const device = await connect('hanna');
-    const request = await requestBy(device.deviceKey);
-    expect((await sendKeyRequest(rig.server.url, device.deviceKey, request)).keys).toHaveLength(1);
-    const replayed = await sendKeyRequest(rig.server.url, device.deviceKey, request);
-    expect(replayed).toMatchObject({ keys: [], refused: [{ reason: 'replayed-request' }] });
     for (const time of [nowInSeconds() - 310, nowInSeconds() + 310]) {
       const stale = await requestBy(device.deviceKey, time);
       const answer = await sendKeyRequest(rig.server.url, device.deviceKey, stale);
       expect(answer).toMatchObject({ keys: [], refused: [{ reason: 'stale-request' }] });
     }
+  });
+
+  it('attack 147: that comes again is answered anew for its device, by what holds by then, and writes nothing', async () => {
+    const device = await connect('ines');
+    const request = await requestBy(device.deviceKey);
+    const { database } = rig.server.state;
+    const writing = [vi.spyOn(database, 'run'), vi.spyOn(database, 'runUnflushed'), vi.spyOn(database, 'transaction')];
+    const answers = [];
+    for (let time = 0; time < 2; time++)
+      answers.push(await bytesOf(await post(rig.server.url, KEY_REQUEST_PATH, request)));
+    expect(writing.flatMap(({ mock }) => mock.calls)).toEqual([]);
+    vi.restoreAllMocks();
+    const opened = await Promise.all(answers.map((sealed) => openKeyAnswer(sealed, request, device.deviceKey.key)));
+    const [once, again] = opened.map(({ keys }) => keys[0]);
+    expect(again).toMatchObject({ id: day1().id, under: device.deviceKey.id });
+    expect(again?.wrapped.slice(0, 16)).not.toBe(once?.wrapped.slice(0, 16)); // the nonce
+    expect(answers[0]?.subarray(0, 12)).not.toEqual(answers[1]?.subarray(0, 12));
+    await revokeSubscriber(rig.server.state, 'ines');
+    const later = await sendKeyRequest(rig.server.url, device.deviceKey, request);
+    expect(later).toMatchObject({ keys: [], refused: [{ reason: 'revoked' }] });
+  });
+
+  it('has its device noted as used once an hour, after the answer', async () => {
+    const device = await connect('ilse');
+    const seen = async () =>
+      (await devicesOf(rig.server.state.database, await rig.idOf('ilse'))).map(({ lastSeen }) => lastSeen);
+    const ask = async () => sendKeyRequest(rig.server.url, device.deviceKey, await requestBy(device.deviceKey));
+    const { lastSeen } = rig.server.state;
+    await ask();
+    expect(await seen()).toEqual([null]);
+    await lastSeen.store();
+    const [first] = await seen();
+    expect(first).toBeGreaterThan(nowInSeconds() - 60);
+    rig.passTime(100);
+    await ask();
+    await lastSeen.store();
+    rig.passTime(-100);
+    expect(await seen()).toEqual([first]);
+  });
+
+  it('is refused with 503 while the event loop is late, and told when to ask again', async () => {
+    const device = await connect('irma');
+    const ask = async () => post(rig.server.url, KEY_REQUEST_PATH, await requestBy(device.deviceKey));
+    expect((await ask()).status).toBe(200); // from now on the event loop is watched
+    const late = performance.now() + 900;
+    while (performance.now() < late);
+    const refused = await Promise.all([ask(), ask()]);
+    expect(refused.map(({ status }) => status)).toContain(503);
+    const { headers } = refused.find(({ status }) => status === 503) ?? {};
+    expect(Number(headers?.get('retry-after'))).toBeGreaterThanOrEqual(2);
+    expect(Number(headers?.get('retry-after'))).toBeLessThanOrEqual(10);
+    await expect.poll(async () => (await ask()).status).toBe(200);
   });
 
   it('attack 45: unknown device and wrong proof get the same answer, byte for byte', async () => {

@@ -72,7 +72,7 @@ it('the dispatcher killed and started again: no error after one retry, and passw
   await vi.waitFor(() => expect(dispatcher.answered()).toBeGreaterThan(0), PATIENCE); // nothing below is tried twice
 });
 
-it('afterwards: each code has connected one device, no device is lost, no request is answered twice', async () => {
+it('afterwards: each code has connected one device, no device is lost, a request that comes again gets its keys', async () => {
   await readers.end();
   const { races, answered, signedIn } = readers;
   for (const { statuses } of races) expect(statuses.toSorted()).toEqual([200, 403]);
@@ -84,7 +84,7 @@ it('afterwards: each code has connected one device, no device is lost, no reques
   for (const { request, device } of answered.filter((_, index) => index % REPLAYED === 0)) {
     const { status, body } = await postBy(client, KEY_REQUEST_PATH, request);
     const { keys, refused } = await openKeyAnswer(body, request, device.deviceKey.key);
-    expect([status, keys, refused[0]?.reason]).toEqual([200, [], 'replayed-request']);
+    expect([status, keys.length, refused]).toEqual([200, 1, []]);
   }
   for (const visitor of [signedIn[0], signedIn.at(-1)])
     expect((await visitor?.get('/-/account'))?.text).toContain(ADA.name);
