@@ -4,6 +4,7 @@ import { type Dispatcher, request } from 'undici';
 import { readAtMost } from '../../core/encoding/byte-reader.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { isOrigin } from '../../core/site/site.ts';
+import { sendPatiently } from '../../reading/pause.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { connectionReason } from '../network/failures.ts';
@@ -22,6 +23,8 @@ export interface ExchangeResult {
   readonly body: Uint8Array;
   /** Seconds since 1970 by the other's clock, if it says. */
   readonly time: number | undefined;
+  /** As it was said. */
+  readonly retryAfter?: string | string[] | undefined;
 }
 
 /** Failures that the reader can tell apart: what `https:` says of a certificate. */
@@ -54,8 +57,17 @@ export interface HttpExchange extends ExchangeOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** @throws ReaderError `key-server-unreachable`, `key-server-certificate`, `key-server-answer` */
-export async function sendTo(
+/**
+ * Messages to a key server that has too much to do are sent again when it says.
+ *
+ * @throws ReaderError `key-server-unreachable`, `key-server-certificate`, `key-server-answer`
+ */
+export async function sendTo(dispatcher: Dispatcher, url: string, exchange: HttpExchange): Promise<ExchangeResult> {
+  const send = () => sendOnce(dispatcher, url, exchange);
+  return exchange.method === 'POST' ? sendPatiently(send, (answer) => answer) : send();
+}
+
+async function sendOnce(
   dispatcher: Dispatcher,
   url: string,
   { method, headers = {}, body, maximumLength, timeout = LIMITS.exchangeTimeout }: HttpExchange,
@@ -69,6 +81,7 @@ export async function sendTo(
       status: answer.statusCode,
       body: await readBounded(answer.body, maximumLength, origin),
       time: Number.isNaN(date) ? undefined : Math.floor(date / 1000),
+      retryAfter: answer.headers['retry-after'],
     };
   } catch (error) {
     throw describe(error, origin);

@@ -12,6 +12,7 @@ import {
 import { recordText } from '../../core/httpcrypt/record.ts';
 import { clientAddress, clientsBehind, type IsTrustedProxy } from '../http/client-address.ts';
 import { CountStore } from '../http/count-store.ts';
+import { load } from '../http/load.ts';
 import type { Opening, ServerKeys } from './server-keys.ts';
 
 const MINUTE = 60_000;
@@ -61,10 +62,16 @@ export function createHttpcryptApp(options: HttpcryptAppOptions): RequestListene
     if (counts.count(address).totalHits > options.requestsPerAddress * clients) return plain(response, 429);
     if (request.method === 'OPTIONS') return plain(response, 200, recordText(await options.keys.record()));
     if (request.method !== 'POST') return plain(response, 404);
-    const body = await readBody(request);
-    if (body === 'too long') return plain(response, 413);
-    if (body === 'cut') return { status: 400, route: NO_ROUTE };
-    return serveMessage(options, { address, clients }, { request, response, body });
+    const taken = load.begin();
+    if (!taken) return plain(response, 503);
+    try {
+      const body = await readBody(request);
+      if (body === 'too long') return plain(response, 413);
+      if (body === 'cut') return { status: 400, route: NO_ROUTE };
+      return await serveMessage(options, { address, clients }, { request, response, body });
+    } finally {
+      taken.end();
+    }
   };
   return async (request, response) => {
     const start = performance.now();
@@ -130,7 +137,8 @@ function send(response: ServerResponse, body: Uint8Array): void {
 /** An answer that is not sealed, and says nothing that is not public. */
 function plain(response: ServerResponse, status: number, text = ''): Outcome {
   const close = status === 413 && { Connection: 'close' };
-  const wait = status === 429 && { 'Retry-After': MINUTE / 1000 };
+  const pause = status === 429 ? MINUTE / 1000 : Math.ceil(load.pause());
+  const wait = (status === 429 || status === 503) && { 'Retry-After': pause };
   response.writeHead(status, {
     'Content-Type': 'text/plain',
     'Content-Length': text.length,

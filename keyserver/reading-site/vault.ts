@@ -9,11 +9,12 @@ import { MAXIMUM_KEYS_PER_REQUEST } from '../../core/keys/refused-key.ts';
 import { titleOfSet } from '../../core/publication/set-titles.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
 import { addressOf, type WebReaderFiles } from '../../node-support/web-reader-files.ts';
-import { body, bytesOf, refuseTooMany, send, sendError } from '../api/answers.ts';
+import { body, bytesOf, refuseBusy, refuseTooMany, send, sendError } from '../api/answers.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/app.ts';
 import { queryOf } from '../http/forms.ts';
 import { limitRequests } from '../http/limits.ts';
+import { shed } from '../http/load.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import { readPublication } from '../publication/stored.ts';
 import { bindBrowser } from '../readers/bindings.ts';
@@ -49,7 +50,7 @@ export interface VaultPages extends AccountPages {
 /** Adds the vault's addresses to the reading site. */
 export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles): void {
   const { origin, limits, state, provider, cookie } = pages;
-  const asked = (limit: number) => [noStore, ownPageOnly(origin), limitRequests(limit, refuseTooMany)];
+  const asked = (limit: number) => [noStore, ownPageOnly(origin), shed(refuseBusy), limitRequests(limit, refuseTooMany)];
   const scripts = { script: addressOf(SCRIPT, files.vault), mlKem: addressOf(ML_KEM, files['ml-kem']) };
   addScript(app, SCRIPT, files.vault);
   addScript(app, ML_KEM, files['ml-kem']);

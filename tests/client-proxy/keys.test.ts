@@ -66,6 +66,20 @@ describe('set keys', () => {
     rig.keyServer.refusals.clear();
   });
 
+  it('are asked for again when the key server says, where it has too much to do', async () => {
+    const sent: number[] = [];
+    rig.keyServer.instead = (request, response) => {
+      if (request.url !== '/v1/keys' || sent.push(performance.now()) > 1) return false;
+      request.resume();
+      response.writeHead(503, { 'Retry-After': '1' }).end('{"error":"busy"}');
+      return true;
+    };
+    expect((await read()).text).toBe(SECRET);
+    const [first = 0, second = 0] = sent;
+    expect(second - first).toBeGreaterThan(990);
+    expect(sent).toHaveLength(2);
+  });
+
   it('are not asked for again at once by a device that the key server does not know', async () => {
     let asked = 0;
     rig.keyServer.instead = (request, response) => {

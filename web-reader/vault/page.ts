@@ -1,6 +1,7 @@
 /** Data that the key server wrote into the vault's page, and requests of the page to it. */
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { PublicationPair } from '../../core/publication/pair.ts';
+import { sendPatiently } from '../../reading/pause.ts';
 
 export interface VaultData {
   /** Origin of the vault: this page's. */
@@ -63,7 +64,11 @@ export function readPage(): VaultData {
 
 /** Posts a message to the vault's origin. @throws KeyServerRefusal; TypeError where the network fails */
 export async function post(path: string, message: Uint8Array): Promise<Uint8Array> {
-  const response = await fetch(path, { method: 'POST', body: message as Uint8Array<ArrayBuffer>, redirect: 'error' });
+  const body = message as Uint8Array<ArrayBuffer>;
+  const response = await sendPatiently(
+    () => fetch(path, { method: 'POST', body, redirect: 'error' }),
+    ({ status, headers }) => ({ status, retryAfter: headers.get('retry-after') }),
+  );
   if (response.ok) return new Uint8Array(await response.arrayBuffer());
   const { error } = (await response.json().catch(() => ({}))) as { error?: unknown };
   throw new KeyServerRefusal(typeof error === 'string' ? error : 'unreachable');
