@@ -57,8 +57,8 @@ export async function openAt(
 
 /** What the publication says of the head, for callers that have the object already. */
 export function expectationOf(wanted: WantedDocument): Expectation {
-  const { head, headLength, set } = wanted.entry;
-  return { ...wanted, pin: { sha256: head, length: headLength, set } };
+  const { head, headLength, set, inBin } = wanted.entry;
+  return { ...wanted, pin: { sha256: head, length: headLength, set, inBin } };
 }
 
 /**

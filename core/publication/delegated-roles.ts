@@ -88,7 +88,7 @@ export class DelegatedRoles {
       checkExpiry(step.name, role, now); // 5.6.5
       until.expires = Math.min(until.expires, role.expires);
       const found = role.target(path);
-      if (found) return found;
+      if (found) return step.bins ? { ...found, inBin: true } : found;
       const below = stepsFrom(role, path, pathHash);
       steps = step.terminating ? below : [...below, ...steps]; // 5.6.7.2.1
     }

@@ -18,6 +18,8 @@ export interface DocumentEntry {
   readonly content: string | undefined;
   /** Whether the object lies inside the page at the document's own URL. */
   readonly inPage: boolean;
+  /** Whether a bin names it: then the head needs no signature of its own. */
+  readonly inBin?: boolean;
 }
 
 /** The entry of a document's target. */
@@ -46,7 +48,7 @@ export function documentEntryOf(target: TargetInfo, path: string): DocumentEntry
 /** Targets that are found again and again are read once. */
 const entries = new WeakMap<TargetInfo, DocumentEntry>();
 
-function readEntry({ custom, length, sha256 }: TargetInfo, path: string): DocumentEntry {
+function readEntry({ custom, length, sha256, inBin = false }: TargetInfo, path: string): DocumentEntry {
   const { set, content, carrier } = isTufObject(custom?.wispr) ? custom.wispr : {};
   const one = (set === undefined) !== (content === undefined);
   const good = (set === undefined || isKeyId(set)) && (content === undefined || fromHex(content, 32) !== undefined);
@@ -61,5 +63,6 @@ function readEntry({ custom, length, sha256 }: TargetInfo, path: string): Docume
     set: set as KeyId | undefined,
     content: content as string | undefined,
     inPage: carrier === 'html',
+    inBin,
   };
 }

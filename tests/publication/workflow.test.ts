@@ -62,8 +62,11 @@ describe('a publication', () => {
         redirects: [{ from: '/old', status: 301, to: '/news/today?x' }],
       });
       await publication.addEncrypted('/help/index.html', SET, utf8('help'));
+      await publication.addSection('sports', ['sports/*']);
+      await publication.addEncrypted('/sports/match.html', SET, utf8('match'));
     });
-    expect(await site.resolve('/news/today?q', NOW)).toMatchObject({ kind: 'document', path: PAGE });
+    expect(await site.resolve('/news/today?q', NOW)).toMatchObject({ path: PAGE, entry: { inBin: true } });
+    expect(await site.resolve('/sports/match', NOW)).toMatchObject({ kind: 'document', entry: { inBin: false } });
     expect(await site.resolve('/help/', NOW)).toMatchObject({ kind: 'document', path: '/help/index.html' });
     expect(await site.resolve('/help?q=1', NOW)).toEqual({ kind: 'redirect', status: 308, location: '/help/?q=1' });
     expect(await site.resolve('/old', NOW)).toEqual({ kind: 'redirect', status: 301, location: '/news/today?x' });

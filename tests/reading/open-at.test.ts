@@ -73,6 +73,16 @@ describe('a document that the publication names', () => {
       await expect(read(entry, { [file]: served })).rejects.toMatchObject({ code: 'head-unexpected' });
   });
 
+  it('attack 17: needs its own signature where a section names it, and none where a bin does', async () => {
+    const object = Uint8Array.from(await encode(dear));
+    const { headLength } = await entryOf(object);
+    object[headLength - 33] = (object[headLength - 33] ?? 0) ^ 1; // its last byte, before one digest
+    const entry = await entryOf(object);
+    const files = { [`/${entry.head}.a.html.protected`]: object };
+    await expect(read(entry, files)).rejects.toMatchObject({ code: 'signature-invalid' });
+    expect(await read({ ...entry, inBin: true }, files)).toBe(TEXT);
+  });
+
   it('is refused where what is named is more or less than a head, or no head', async () => {
     const sound = await encode(dear);
     const { headLength } = await entryOf(sound);

@@ -155,7 +155,7 @@ def is_metadata(value):
 
 
 def read_head(source, reader):
-    """Steps 1 to 9; returns the header and the block digests."""
+    """Steps 1 to 9 for an object that no bin names; returns the header and the block digests."""
     magic = source.take(8, "object-unrecognised")
     if magic != b"wispr/1\n":
         raise Refused("object-version" if re.fullmatch(rb"wispr/[0-9][0-9\n]", magic) else "object-unrecognised")
