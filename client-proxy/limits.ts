@@ -138,10 +138,16 @@ export const LIMITS = Object.freeze({
   /** How full it is when something is dropped, and how full then. */
   cacheSweepAt: 0.95,
   cacheFilledTo: 0.9,
-  /** Objects up to here are read at once; others in such pieces. */
-  cacheReadAtOnce: 131_072,
+  /** Objects up to here are in one database, and read at once; others are files, read in such pieces. */
+  cacheSmall: 131_072,
   cachePiece: 262_144,
-  /** What of those that were read at once stays in memory for the next time, all together, and for how long. */
+  /** How long small ones wait for others to be written with; a program for another that writes; and between two looks whether the database is there. */
+  cacheBatch: 10,
+  cacheWait: 1_000,
+  cacheLook: 1_000,
+  /** Part of that database that may be free. */
+  cacheFree: 0.25,
+  /** What of the small ones that were read stays in memory for the next time, all together, and for how long. */
   cacheInMemory: 2_097_152,
   cacheInMemoryFor: 60_000,
   /** What is collected before it is written; and what may wait before a copy is given up. */

@@ -20,6 +20,7 @@ const HOST = `${process.platform}-${process.arch}`;
 
 /** Programs that `programOfThread` starts. The child process for the keyring is not among them: its library is native. */
 const THREADS = [
+  'client-proxy/documents/cache/keeping-thread.ts',
   'client-proxy/documents/opening/opening-thread.ts',
   'keyserver/hashing/thread.ts',
   'publisher/check/check-thread.ts',

@@ -6,8 +6,7 @@ import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { type DocumentSupply, type HostAttempt, Payload, type PayloadBytes } from '../../reading/payload.ts';
 import type { Upstream } from '../network/upstream.ts';
 import type { HostHealth } from '../site/host-health.ts';
-import type { ObjectCache } from './cache/object-cache.ts';
-import type { CacheWriter } from './cache/object-writer.ts';
+import type { ObjectCache, ObjectWriter } from './cache/object-cache.ts';
 import type { CachedObject } from './cache/stored-object.ts';
 import type { ContentSource } from './content-source.ts';
 import type { BlockOpener } from './opening/block-opener.ts';
@@ -37,7 +36,7 @@ export class ReaderSupply implements DocumentSupply {
   readonly path: string;
   readonly entry: DocumentEntry;
   readonly #document: ReaderDocument;
-  #writer: CacheWriter | undefined;
+  #writer: ObjectWriter | undefined;
 
   constructor(document: ReaderDocument) {
     this.path = document.path;
@@ -56,7 +55,7 @@ export class ReaderSupply implements DocumentSupply {
     this.#document.cache.drop(this.#document.site, this.entry.head);
   }
 
-  begin(length: number): CacheWriter | undefined {
+  begin(length: number): ObjectWriter | undefined {
     const { cache, site, synced } = this.#document;
     this.#writer = cache.begin(site, this.entry.head, length, synced);
     return this.#writer;

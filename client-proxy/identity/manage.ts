@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { CodedError } from '../../core/errors.ts';
 import { CACHE_FOLDERS } from '../documents/cache/layout.ts';
 import type { ObjectCache } from '../documents/cache/object-cache.ts';
+import { SMALL_FILES } from '../documents/cache/small-objects.ts';
 import { forgetCached, forgetCachedSites } from '../documents/cache/sweep.ts';
 import { ReaderError } from '../errors.ts';
 import { describeError, RunningReaderError, type SerializedError } from '../running/conversation.ts';
@@ -306,6 +307,7 @@ async function forgetAllIn(store: ReaderStore, cacheDirectory: string): Promise<
 /** Removes the database, and the folders of what was read, where nothing else is in them. */
 function removeFiles(directory: string, cacheDirectory: string): void {
   for (const name of DATABASE_FILES) rmSync(join(directory, name), { force: true });
+  for (const name of SMALL_FILES) rmSync(join(cacheDirectory, name), { force: true });
   const caches = CACHE_FOLDERS.map((name) => join(cacheDirectory, name));
   for (const folder of [...caches, cacheDirectory, join(directory, SOCKET_FOLDER), directory]) {
     try {

@@ -47,7 +47,7 @@ export interface TargetInfo {
   readonly sha256: string;
   readonly custom: TufObject | undefined;
   /** Whether a bin named it, which the keys of `targets` have signed: they also name the descriptor, and with it the publisher's key. */
-  readonly inBin?: true;
+  readonly inBin?: boolean;
 }
 
 /** A delegation to a named role. */

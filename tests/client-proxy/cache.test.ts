@@ -2,17 +2,20 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, rename, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { objectName } from '../../client-proxy/documents/cache/layout.ts';
 import { ObjectCache } from '../../client-proxy/documents/cache/object-cache.ts';
+import { SMALL_FILES, SmallObjects } from '../../client-proxy/documents/cache/small-objects.ts';
 import { CachedObject } from '../../client-proxy/documents/cache/stored-object.ts';
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { afterwards } from '../support/afterwards.ts';
 import { forEachTest } from '../support/for-file.ts';
 import { refusalCode, send } from '../support/http-client.ts';
+import { changeSmall, keptObjects } from '../support/kept-objects.ts';
 import { startRawHost } from '../support/raw-http.ts';
 import { startHostileReaderRig } from '../support/reader-rig.ts';
 
@@ -28,6 +31,8 @@ const folder = () => join(rig.storage.dataDirectory, 'cache');
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   send(rig.proxy.port, rig.url(path), { method, headers });
 
+const kept = () => keptObjects(folder());
+
 /** All files below the folder, by name. */
 async function files(below = 'objects'): Promise<string[]> {
   const entries = await readdir(join(folder(), below), { withFileTypes: true, recursive: true });
@@ -36,9 +41,9 @@ async function files(below = 'objects'): Promise<string[]> {
 
 /** Reads a document, and waits until it is kept. */
 async function readAndKeep(path: string, headers: Record<string, string> = {}): Promise<Buffer> {
-  const before = (await files()).length;
+  const before = kept().length;
   const answer = await get(path, headers);
-  await expect.poll(async () => (await files()).length, SOON).toBeGreaterThan(before);
+  await expect.poll(() => kept().length, SOON).toBeGreaterThan(before);
   await expect.poll(() => files('partial'), SOON).toEqual([]);
   return answer.body;
 }
@@ -77,8 +82,7 @@ describe('a document that was read once', () => {
     await rig.publisher.publish(rig.host.files, '/a.bin', { content: 'x' });
     await readAndKeep('/a.bin');
     await get('/a.bin');
-    const [file = ''] = await files();
-    rmSync(file);
+    changeSmall(folder(), 'DELETE FROM objects');
     loseObjects();
     expect((await get('/a.bin')).text).toBe('x');
   });
@@ -88,12 +92,11 @@ describe('a document that was read once', () => {
     const size = 100_000;
     const most = LIMITS.cacheInMemory / size;
     const heads = Array.from({ length: Math.ceil(2 * most) }, (_, number) => `${number}`.padStart(64, '0'));
-    await rig.publisher.publish(rig.host.files, '/a.bin', { content: 'x' });
-    await readAndKeep('/a.bin');
-    const siteFolder = join((await files())[0] ?? '', '..');
-    for (const head of heads) await writeFile(join(siteFolder, head), new Uint8Array(size));
+    const small = new SmallObjects(folder());
+    small.put(heads.map((head) => ({ name: objectName(SITE, head), bytes: new Uint8Array(size) })));
     for (const head of heads) expect(cache.find(SITE, head)?.length).toBe(size);
-    rmSync(siteFolder, { recursive: true });
+    small.forget('');
+    small.close();
     const held = () => heads.filter((head) => cache.find(SITE, head) !== undefined).length;
     expect(held()).toBeGreaterThan(most / 2);
     expect(held()).toBeLessThanOrEqual(most);
@@ -163,9 +166,14 @@ describe('a document that was read once', () => {
 describe('the folder', () => {
   it('is for the reader alone, and its names say nothing', async () => {
     await rig.publisher.publish(rig.host.files, '/secret-name.html', { content: 'x' });
+    await rig.publisher.publish(rig.host.files, '/secret-film.mp4', { content: randomBytes(200_000) });
     await readAndKeep('/secret-name.html');
+    await readAndKeep('/secret-film.mp4');
+    expect(kept()).toHaveLength(2);
+    expect(kept().join()).not.toMatch(/secret|news/);
     const [file = ''] = await files();
-    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    for (const one of [file, ...SMALL_FILES.map((name) => join(folder(), name))])
+      expect((await stat(one)).mode & 0o777).toBe(0o600);
     for (let path = file; path !== rig.storage.dataDirectory; path = join(path, '..')) {
       expect(path.slice(folder().length)).not.toMatch(/secret|news/);
       if (path !== file) expect((await stat(path)).mode & 0o777).toBe(0o700);
@@ -216,21 +224,15 @@ describe('the folder', () => {
     await rig.restart({ cacheBytes: MiB });
     for (let index = 0; index < 12; index++) {
       await rig.publisher.publish(rig.host.files, `/${index}.bin`, { content: randomBytes(100_000) });
-      const before = await files();
+      const before = kept();
       await get(`/${index}.bin`);
-      await expect.poll(async () => (await files()).some((file) => !before.includes(file)), SOON).toBe(true);
-      for (const file of await files()) if (!before.includes(file)) await utimes(file, 1000 + index, 1000 + index);
+      await expect.poll(() => kept().some((name) => !before.includes(name)), SOON).toBe(true);
+      for (const name of kept())
+        if (!before.includes(name)) changeSmall(folder(), 'UPDATE objects SET used = ? WHERE name = ?', index, name);
       await expect.poll(() => rig.proxy.cache.status().bytes ?? 0, SOON).toBeLessThanOrEqual(MiB);
     }
-    const sizes = await Promise.all(
-      (await files()).map((file) =>
-        stat(file).then(
-          ({ size }) => size,
-          () => 0, // removed meanwhile
-        ),
-      ),
-    );
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(MiB);
+    expect(kept().length).toBeLessThanOrEqual(10);
+    expect((await stat(join(folder(), 'small.db'))).size).toBeLessThanOrEqual(1.1 * MiB);
     rig.host.requests.length = 0;
     await get('/11.bin');
     expect(documentRequests()).toEqual([]);
@@ -244,7 +246,7 @@ describe('the folder', () => {
     await rig.publisher.publish(rig.host.files, '/film.mp4', { content: Buffer.alloc(MiB / 4) });
     await readAndKeep('/small.bin');
     expect((await get('/film.mp4')).complete).toBe(true);
-    expect(await files()).toHaveLength(1);
+    expect(kept()).toHaveLength(1);
     const cache = new ObjectCache(folder(), MiB);
     const begins = (name: string, length: number, synced = false) =>
       cache.begin(SITE, name.repeat(64), length, synced) !== undefined;
@@ -262,7 +264,7 @@ describe('the folder', () => {
   });
 
   it('is not left by way of a link in an object’s place', async () => {
-    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'x' });
+    await rig.publisher.publish(rig.host.files, '/a.html', { content: randomBytes(200_000) });
     await readAndKeep('/a.html');
     const [file = ''] = await files();
     const found = CachedObject.find(file);
@@ -293,7 +295,32 @@ describe('the folder', () => {
     expect((await get('/a.bin')).complete).toBe(false);
     await get('/a.bin', { range: 'bytes=10-20' });
     await rig.restart();
-    expect([await files(), await files('partial')]).toEqual([[], []]);
+    expect([kept(), await files('partial')]).toEqual([[], []]);
+  });
+
+  it('is made anew while the Reader runs where it is removed, or its database is damaged or of another version', async () => {
+    await rig.publisher.together(rig.host.files, async () => {
+      for (let number = 0; number < 60; number++)
+        await rig.publisher.publish(rig.host.files, `/${number}.html`, { content: 'x' });
+    });
+    let number = 0;
+    const readNext = async () => {
+      expect((await get(`/${number++}.html`)).text).toBe('x');
+      return kept().length;
+    };
+    const harms: [what: string, harm: () => Promise<void>][] = [
+      ['removed', () => rm(folder(), { recursive: true })],
+      ['damaged', () => writeFile(join(folder(), 'small.db'), 'no database'.repeat(1000))],
+      ['of another version', async () => changeSmall(folder(), 'PRAGMA user_version = 7')],
+    ];
+    for (const [what, harm] of harms) {
+      await expect.poll(readNext, { timeout: 10_000, interval: 300, message: what }).toBeGreaterThan(0);
+      await harm();
+      if (what === 'of another version') await rig.restart();
+      else await expect.poll(readNext, { timeout: 10_000, interval: 300, message: what }).toBeGreaterThan(0);
+      expect(rig.proxy.cache.status().problem, what).toBeUndefined();
+    }
+    await expect.poll(readNext, { timeout: 10_000 }).toBeGreaterThan(0);
   });
 
   it('is not needed where it cannot be written: reading goes on without it', async () => {
@@ -310,12 +337,12 @@ describe('the folder', () => {
   });
 
   it('passes over a pipe that lies where an object was, without waiting for who writes into it', async () => {
-    await rig.publisher.publish(rig.host.files, '/a.bin', { content: 'x'.repeat(1000) });
+    await rig.publisher.publish(rig.host.files, '/a.bin', { content: 'x'.repeat(200_000) });
     await readAndKeep('/a.bin');
     const [file = ''] = await files();
     rmSync(file);
     execFileSync('mkfifo', [file]);
-    expect((await get('/a.bin')).text).toBe('x'.repeat(1000));
+    expect((await get('/a.bin')).text).toBe('x'.repeat(200_000));
   });
 
   it('forgets a site when it is told to, and nothing else', async () => {
@@ -324,11 +351,11 @@ describe('the folder', () => {
     const cache = new ObjectCache(folder(), 64 * MiB);
     await cache.keepSynced(SITE, [rig.publisher.set.id, 'f'.repeat(64)]);
     await cache.forget('other.example');
-    expect([(await files()).length, await cache.syncedOf(SITE)]).toEqual([1, new Set(['f'.repeat(64)])]);
-    const head = basename((await files())[0] ?? '');
+    expect([kept().length, await cache.syncedOf(SITE)]).toEqual([1, new Set(['f'.repeat(64)])]);
+    const head = basename(kept()[0] ?? '');
     expect(cache.find(SITE, head)).toBeDefined(); // and it is in memory
     await cache.forget(SITE);
-    expect([await files(), await cache.syncedOf(SITE), cache.find(SITE, head)]).toEqual([[], new Set(), undefined]);
+    expect([kept(), await cache.syncedOf(SITE), cache.find(SITE, head)]).toEqual([[], new Set(), undefined]);
     await cache.close();
     await readAndKeep('/a.bin'); // and it is kept anew
   });

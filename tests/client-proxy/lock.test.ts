@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -24,6 +24,7 @@ import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { send } from '../support/http-client.ts';
+import { keptObjects, liesIn } from '../support/kept-objects.ts';
 import { CleanUp, type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 
 const cleanUp = new CleanUp();
@@ -198,11 +199,9 @@ describe('a locked Reader', () => {
 });
 
 describe('a Reader that runs', () => {
-  const cache = () => join(rig.storage.dataDirectory, 'cache', 'objects');
-  const kept = () =>
-    existsSync(cache())
-      ? readdirSync(cache(), { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
-      : [];
+  const cache = () => join(rig.storage.dataDirectory, 'cache');
+  const kept = () => keptObjects(cache());
+  const liesThere = () => liesIn(cache(), 'plain on the disk');
 
   /** Reads two documents, and waits until they are kept. The public one lies there as it is. */
   async function readAndKeep(): Promise<void> {
@@ -211,7 +210,7 @@ describe('a Reader that runs', () => {
     expect((await send(rig.proxy.port, rig.url('/public.html'))).text).toBe('plain on the disk');
     expect((await read()).text).toBe('for subscribers');
     await expect.poll(() => kept().length).toBe(2);
-    expect(kept().some((one) => readFileSync(join(one.parentPath, one.name)).includes('plain on'))).toBe(true);
+    expect(liesThere()).toBe(true);
   }
 
   it('forgets a publisher at once, and what was read: what was its site passes through', async () => {
@@ -220,7 +219,7 @@ describe('a Reader that runs', () => {
     const publisher = await findPublisher(rig.storage, 'news.example');
     expect(publisher.sites).toEqual(['news.example']);
     expect(await forgetPublisher(rig.storage, publisher)).toMatchObject({ overwritten: true, cacheForgotten: true });
-    expect([(await read()).text, kept()]).toEqual(['from the host', []]);
+    expect([(await read()).text, kept(), liesThere()]).toEqual(['from the host', [], false]);
     await expect(findPublisher(rig.storage, 'news.example')).rejects.toMatchObject({ code: 'not-connected' });
   });
 
@@ -232,7 +231,8 @@ describe('a Reader that runs', () => {
       publishers: [{ sites: ['news.example'] }],
       cacheForgotten: true,
     });
-    expect([kept(), rig.proxy.lock.isLocked, existsSync(rig.storage.keyFile)]).toEqual([[], true, true]);
+    expect([kept(), liesThere()]).toEqual([[], false]);
+    expect([rig.proxy.lock.isLocked, existsSync(rig.storage.keyFile)]).toEqual([true, true]);
     expect(await rig.proxy.sites()).toEqual([]);
     const home = await send(rig.proxy.port, '/', { headers: { host: `localhost:${rig.proxy.port}` } });
     expect(home.text).toContain('No site is connected yet');

@@ -1,6 +1,6 @@
 /** A whole site into the cache: what `wispr sync` does, without its command. */
 import { randomBytes } from 'node:crypto';
-import { readdir, rm, writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ObjectCache } from '../../client-proxy/documents/cache/object-cache.ts';
@@ -20,6 +20,7 @@ import { binMetadata, signMetadata } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { forEachTest } from '../support/for-file.ts';
 import { send } from '../support/http-client.ts';
+import { changeSmall, keptObjects, smallObjects } from '../support/kept-objects.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
 import { startRawHost } from '../support/raw-http.ts';
 import { startHostileReaderRig } from '../support/reader-rig.ts';
@@ -57,11 +58,8 @@ async function publishUnseen(path: string): Promise<void> {
   await rig.publisher.publish(rig.host.files, path, { content: 'new' });
 }
 
-async function objects(): Promise<string[]> {
-  const folder = join(rig.storage.dataDirectory, 'cache', 'objects');
-  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
-  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
-}
+const folder = () => join(rig.storage.dataDirectory, 'cache');
+const objects = () => keptObjects(folder());
 
 async function setCacheSize(megabytes: string): Promise<void> {
   const store = await ReaderStore.open(storeOptions(rig.storage));
@@ -107,7 +105,7 @@ describe('a sync', () => {
     const summary = await sync({ onProgress: (progress) => steps.push(progress) });
     expect(summary).toMatchObject({ site: SITE, refused: [], failed: [], alreadyThere: { documents: 0, bytes: 0 } });
     expect(summary.here).toEqual(summary.fetched);
-    expect([summary.here.documents, (await objects()).length]).toEqual([ALL, ALL]);
+    expect([summary.here.documents, objects().length]).toEqual([ALL, ALL]);
     expect(summary.readableUntil).toBeGreaterThan(Date.now() / 1000);
     expect([...new Set(steps.map(({ step }) => step))]).toEqual(['listing', 'measuring', 'fetching']);
     expect(steps.at(-1)).toMatchObject({ documents: ALL, ofDocuments: ALL, bytes: summary.here.bytes });
@@ -122,9 +120,10 @@ describe('a sync', () => {
   it('fetches only what is new, what was damaged and what was lost when it runs again', async () => {
     const documents = await publishSome();
     await sync();
-    const [lost = '', damaged = ''] = await objects();
-    await rm(lost);
-    await writeFile(damaged, 'not an object');
+    const [lost = '', damaged = ''] = smallObjects(folder());
+    changeSmall(folder(), 'DELETE FROM objects WHERE name = ?', lost);
+    const named = 'id = (SELECT id FROM objects WHERE name = ?)';
+    changeSmall(folder(), `UPDATE contents SET bytes = CAST('not an object' AS BLOB) WHERE ${named}`, damaged);
     await rig.publisher.publish(rig.host.files, '/new.html', { content: 'new' });
     rig.host.requests.length = 0;
     const summary = await sync();
@@ -141,7 +140,7 @@ describe('a sync', () => {
     expect((await sync({ prefixes: ['/news/1', '/film'] })).here.documents).toBe(3);
     expect((await sync({ sets: ['public'] })).here.documents).toBe(1);
     expect((await sync({ sets: [rig.publisher.set.id], prefixes: ['/news/'] })).fetched.documents).toBe(NEWS - 2);
-    expect(await objects()).toHaveLength(ALL - 1);
+    expect(objects()).toHaveLength(ALL - 1);
   });
 
   it('says which sets the reader may not have, and why; the rest comes', async () => {
@@ -176,13 +175,13 @@ describe('a sync', () => {
     const refused = (message: RegExp) => ({ code: 'cache-too-small', message: expect.stringMatching(message) });
     const lengths = /^2\.\d MiB are to be fetched, and synced sites may have 1\.7 MiB of the cache /;
     await expect(sync({ cacheBytes: 2_000_000 })).rejects.toMatchObject(refused(lengths));
-    expect(await objects()).toEqual([]);
+    expect(objects()).toEqual([]);
     await setCacheSize('1');
     await expect(sync()).rejects.toMatchObject({ code: 'cache-too-small' });
     expect((await sync({ cacheBytes: 50_000_000 })).fetched.documents).toBe(ALL);
-    const kept = await objects();
+    const kept = objects();
     await expect(sync({ cacheBytes: 0 })).rejects.toMatchObject(refused(/^the size of the cache .* is 0/));
-    expect(await objects()).toEqual(kept);
+    expect(objects()).toEqual(kept);
     await publishUnseen('/new.html');
     await setCacheSize('50');
     expect(await sync()).toMatchObject({ fetched: { documents: 1 }, alreadyThere: { documents: ALL } });
@@ -204,7 +203,7 @@ describe('a sync', () => {
     const [, enough = ''] = /--cache-size (\d+)M/.exec((refused as ReaderError).remedy ?? '') ?? [];
     const cacheBytes = Number(enough) * MEGABYTE;
     expect((await sync({ cacheBytes, prefixes: ['/new.html'] })).fetched.documents).toBe(1);
-    expect(await objects()).toHaveLength(ALL + 1);
+    expect(objects()).toHaveLength(ALL + 1);
   });
 
   it('keeps what it brought, whatever else is read, and lets go of what the publication names no more', async () => {
@@ -220,15 +219,15 @@ describe('a sync', () => {
     await publish('kept', 0, 8, 20_000);
     await rig.restart({ cacheBytes: 400_000 });
     await sync();
-    const kept = await objects();
+    const kept = objects();
     await rig.restart({ cacheBytes: 400_000 });
     await read(0, 20);
     await rig.restart({ cacheBytes: 400_000 });
-    expect((await objects()).filter((file) => kept.includes(file))).toHaveLength(8);
+    expect(objects().filter((file) => kept.includes(file))).toHaveLength(8);
     await publish('kept', 0, 1, 20_000);
     await sync({ prefixes: ['/kept/0'] }); // and the other seven stay
     await read(20, 40);
-    await expect.poll(async () => (await objects()).filter((file) => kept.includes(file)).length).toBe(7);
+    await expect.poll(() => objects().filter((file) => kept.includes(file)).length).toBe(7);
   });
 
   it('counts on the settings page of the Reader that carries it out', async () => {
@@ -254,7 +253,7 @@ describe('a sync', () => {
       if (step === 'fetching' && documents > 0) ending.abort(new Error('enough'));
     };
     await expect(sync({ signal: ending.signal, onProgress, parallel: 1 })).rejects.toThrow('enough');
-    const before = (await objects()).length;
+    const before = objects().length;
     expect(before).toBeGreaterThan(0);
     const summary = await sync();
     expect([summary.alreadyThere.documents, summary.here.documents]).toEqual([before, ALL]);

@@ -3,6 +3,7 @@
  * nothing that counts.
  *
  *   objects/<site>/<head>    a whole object: its head, and the payload behind it; <head> is the SHA-256 that the publication names
+ *   small.db                 the same of small ones, by <site>/<head>
  *   synced/<site>            the objects that a sync has asked to keep, one <head> a line
  *   partial/<process>.<n>    an object that is on its way; renamed when it is whole, dropped when its process is gone
  *
@@ -19,7 +20,7 @@ const OBJECTS = 'objects';
 const SYNCED = 'synced';
 const PARTIAL = 'partial';
 
-/** All that this program makes in the folder. */
+/** Folders that this program makes in the folder. */
 export const CACHE_FOLDERS = [OBJECTS, SYNCED, PARTIAL] as const;
 
 export class Layout {
@@ -42,13 +43,9 @@ export class Layout {
     for (const folder of [this.objects, this.synced, this.partial]) makeDirectoryNow(folder, 0o700);
   }
 
-  /** @param head - SHA-256, hexadecimal */
-  objectFile(site: string, head: string): string {
-    return `${this.folderOf(site)}/${head}`;
-  }
-
-  folderOf(site: string): string {
-    return join(this.objects, siteName(site));
+  /** @param name - as {@link objectName} gives it */
+  fileOf(name: string): string {
+    return `${this.objects}/${name}`;
   }
 
   /** What a sync asked to keep, by the name of a site's folder. A list that is missing is empty; lines that are no names are passed over. */
@@ -73,7 +70,16 @@ export class Layout {
 
 /** The name of a site's folder, and of its list. */
 export function siteName(site: string): string {
-  return hash('sha256', site).slice(0, 32);
+  if (site !== last.site) last = { site, name: hash('sha256', site).slice(0, 32) };
+  return last.name;
+}
+
+/** Pages of one site are asked for one after the other. */
+let last = { site: '', name: hash('sha256', '').slice(0, 32) };
+
+/** @param head - SHA-256, hexadecimal */
+export function objectName(site: string, head: string): string {
+  return `${siteName(site)}/${head}`;
 }
 
 /** None where there is no such folder, or it cannot be read. */

@@ -10,8 +10,10 @@ import { LRUCache } from 'lru-cache';
 import { orDiskFull } from '../../../node-support/disk-full.ts';
 import { systemReason } from '../../../node-support/system-error.ts';
 import { LIMITS } from '../../limits.ts';
-import { Layout, siteName } from './layout.ts';
+import { Layout, objectName, siteName } from './layout.ts';
 import { CacheWriter } from './object-writer.ts';
+import { SmallObjects } from './small-objects.ts';
+import { SmallKeeper, SmallWriter } from './small-writer.ts';
 import { CachedObject } from './stored-object.ts';
 import { forgetSite, scan, spaceOf } from './sweep.ts';
 
@@ -23,17 +25,23 @@ export interface CacheStatus {
   readonly problem: string | undefined;
 }
 
+/** Keeps one object while it is read. */
+export type ObjectWriter = CacheWriter | SmallWriter;
+
 export class ObjectCache {
   readonly #layout: Layout;
+  readonly #small: SmallObjects;
+  readonly #keeper: SmallKeeper;
   readonly #limit: number;
-  readonly #writers = new Map<string, CacheWriter>();
+  /** By name, like all that follows. */
+  readonly #writers = new Map<string, ObjectWriter>();
   /**
-   * Small objects as they were read from the disk, by file: what one page after the other needs is not looked for there every time. They are
-   * verified whenever they are used, like the files; and soon looked for again, as others may drop files, too.
+   * Small objects as they were read from the disk: what one page after the other needs is not looked for there every time. They are
+   * verified whenever they are used, like the files; and soon looked for again, as others may drop them, too.
    */
   readonly #recent = new LRUCache<string, Uint8Array>({
     maxSize: LIMITS.cacheInMemory,
-    sizeCalculation: ({ length }, file) => length + 2 * file.length,
+    sizeCalculation: ({ length }, name) => length + 2 * name.length,
     ttl: LIMITS.cacheInMemoryFor,
   });
   #number = 0;
@@ -51,6 +59,8 @@ export class ObjectCache {
   /** @param bytes - the most that the folder may hold; 0: nothing is kept, and nothing is looked for */
   constructor(directory: string, bytes: number) {
     this.#layout = new Layout(directory);
+    this.#small = new SmallObjects(directory);
+    this.#keeper = new SmallKeeper(directory);
     this.#limit = bytes;
     if (bytes === 0) return;
     try {
@@ -64,12 +74,10 @@ export class ObjectCache {
   /** @param head - SHA-256 that the publication names, hexadecimal */
   find(site: string, head: string): CachedObject | undefined {
     if (this.#limit === 0) return undefined;
-    const file = this.#layout.objectFile(site, head);
-    const recent = this.#recent.get(file);
-    if (recent) return CachedObject.of(recent);
-    const stored = CachedObject.find(file);
-    if (stored?.bytes) this.#recent.set(file, new Uint8Array(stored.bytes)); // memory out of Node.js's pool would hold what lies beside it, too
-    return stored;
+    const name = objectName(site, head);
+    const bytes = this.#recent.get(name) ?? this.#findSmall(name);
+    if (bytes === undefined) return CachedObject.find(this.#layout.fileOf(name));
+    return CachedObject.of(bytes);
   }
 
   /** The folder, for messages. */
@@ -79,10 +87,11 @@ export class ObjectCache {
 
   /** Removes a damaged object. */
   drop(site: string, head: string): void {
-    const file = this.#layout.objectFile(site, head);
-    this.#recent.delete(file);
+    const name = objectName(site, head);
+    this.#recent.delete(name);
     try {
-      rmSync(file, { force: true });
+      this.#small.dropNamed(name);
+      rmSync(this.#layout.fileOf(name), { force: true });
     } catch (error) {
       this.#pause(error);
     }
@@ -95,15 +104,15 @@ export class ObjectCache {
    * @param synced - whether a sync asked for it: then it may take all there is, and the reading waits for the disk
    * @returns `undefined` where there is no room, or another request keeps it already
    */
-  begin(site: string, head: string, length: number, synced = false): CacheWriter | undefined {
-    const file = this.#layout.objectFile(site, head);
-    if (this.#limit === 0 || performance.now() < this.#pausedUntil || this.#writers.has(file)) return undefined;
+  begin(site: string, head: string, length: number, synced = false): ObjectWriter | undefined {
+    const name = objectName(site, head);
+    if (this.#limit === 0 || performance.now() < this.#pausedUntil || this.#writers.has(name)) return undefined;
     const space = spaceOf(length);
-    if (!this.#hasRoomFor(space, synced)) return undefined;
+    const isSmall = length <= LIMITS.cacheSmall;
+    if (!this.#hasRoomFor(space, synced) || (isSmall && !this.#keeper.hasRoomFor(length))) return undefined;
     this.#reserved += space;
-    const partialFile = join(this.#layout.partial, `${process.pid}.${Date.now().toString(36)}${++this.#number}`);
     const ended = (whole: boolean, error?: unknown) => {
-      this.#writers.delete(file);
+      this.#writers.delete(name);
       this.#reserved -= space;
       if (error !== undefined) this.#pause(error);
       if (!whole) return;
@@ -111,8 +120,10 @@ export class ObjectCache {
       this.#sinceScan += space;
       this.#objects++;
     };
-    const writer = new CacheWriter({ partialFile, file, length, patient: synced, ended });
-    this.#writers.set(file, writer);
+    const writer = isSmall
+      ? new SmallWriter(length, (bytes) => this.#keeper.keep({ name, bytes }), ended)
+      : new CacheWriter({ ...this.#filesFor(name), length, patient: synced, ended });
+    this.#writers.set(name, writer);
     return writer;
   }
 
@@ -137,7 +148,7 @@ export class ObjectCache {
 
   /** Bytes on the disk that syncs of other sites have asked to keep. */
   async syncedBeside(site: string): Promise<number> {
-    const { synced } = await scan(this.#layout, this.#limit, 0);
+    const { synced } = await scan(this.#layout, this.#small, this.#limit, 0);
     const own = siteName(site);
     return Array.from(synced).reduce((sum, [folder, bytes]) => (folder === own ? sum : sum + bytes), 0);
   }
@@ -146,8 +157,10 @@ export class ObjectCache {
   async spaceOfAll(site: string, heads: readonly string[]): Promise<number> {
     let total = 0;
     for (const head of heads) {
-      const state = await stat(this.#layout.objectFile(site, head)).catch(() => undefined);
-      if (state) total += spaceOf(state.size);
+      const name = objectName(site, head);
+      const length =
+        this.#findSmall(name)?.length ?? (await stat(this.#layout.fileOf(name)).catch(() => undefined))?.size;
+      if (length !== undefined) total += spaceOf(length);
     }
     return total;
   }
@@ -164,7 +177,7 @@ export class ObjectCache {
   /** Forgets all that was read of a site. */
   async forget(site: string): Promise<void> {
     this.#recent.clear();
-    await forgetSite(this.#layout, site);
+    await forgetSite(this.#layout, this.#small, site);
     await this.scan();
   }
 
@@ -186,7 +199,25 @@ export class ObjectCache {
   async close(): Promise<void> {
     for (const writer of this.#writers.values()) writer.abandon();
     await Promise.all(Array.from(this.#writers.values(), (writer) => writer.settled()));
+    await this.#keeper.close();
     await this.#scanning?.catch(() => undefined);
+    this.#small.close();
+  }
+
+  /** A database that cannot be read is as if it had nothing. */
+  #findSmall(name: string): Uint8Array | undefined {
+    try {
+      const bytes = this.#small.find(name);
+      if (bytes) this.#recent.set(name, bytes);
+      return bytes;
+    } catch {
+      return undefined;
+    }
+  }
+
+  #filesFor(name: string): { partialFile: string; file: string } {
+    const partial = `${process.pid}.${Date.now().toString(36)}${++this.#number}`;
+    return { partialFile: join(this.#layout.partial, partial), file: this.#layout.fileOf(name) };
   }
 
   #hasRoomFor(space: number, synced: boolean): boolean {
@@ -200,7 +231,7 @@ export class ObjectCache {
 
   async #scan(room: number): Promise<void> {
     const before = { used: this.#used, objects: this.#objects };
-    const found = await scan(this.#layout, this.#limit, room + this.#reserved);
+    const found = await scan(this.#layout, this.#small, this.#limit, room + this.#reserved);
     // What was kept in the meantime may be counted twice, never not at all.
     const meanwhile = { used: this.#used - before.used, objects: this.#objects - before.objects };
     this.#used = found.bytes + meanwhile.used;

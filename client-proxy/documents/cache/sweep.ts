@@ -4,10 +4,12 @@
  */
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { isHexDigest } from '../../../core/encoding/digest.ts';
 import { forEachInFlight } from '../../../node-support/in-flight.ts';
 import { LIMITS } from '../../limits.ts';
 import { CACHE_FOLDERS, Layout, namesIn, siteName } from './layout.ts';
+import { SmallObjects } from './small-objects.ts';
 
 export interface SweepResult {
   /** On the disk, after what had to go is gone. */
@@ -18,7 +20,8 @@ export interface SweepResult {
 }
 
 interface CacheEntry {
-  readonly file: string;
+  /** A file, or the id of a small object. */
+  readonly place: string | number;
   readonly space: number;
   readonly used: number;
   /** The site's folder, where a sync asked to keep it. */
@@ -26,6 +29,8 @@ interface CacheEntry {
 }
 
 const AT_ONCE = 32;
+/** Small objects that are looked at, or dropped, before others have their turn. */
+const SMALL_AT_ONCE = 200;
 const BLOCK = 4096;
 const DAY = 86_400_000;
 
@@ -40,9 +45,10 @@ export function spaceOf(length: number): number {
  * @param limit - the most bytes that may be there
  * @param room - bytes that are wanted free besides
  */
-export async function scan(layout: Layout, limit: number, room: number): Promise<SweepResult> {
+export async function scan(layout: Layout, small: SmallObjects, limit: number, room: number): Promise<SweepResult> {
   await dropAbandoned(layout.partial);
   const found = await listObjects(layout);
+  await listSmall(layout, small, found).catch(() => undefined); // without them, reading goes on
   const synced = new Map<string, number>();
   for (const { synced: folder, space } of found)
     if (folder !== undefined) synced.set(folder, (synced.get(folder) ?? 0) + space);
@@ -52,16 +58,39 @@ export async function scan(layout: Layout, limit: number, room: number): Promise
   // Down to where there is room for a while.
   const mostBytes = Math.max(0, limit * LIMITS.cacheFilledTo - room);
   const mostObjects = LIMITS.cacheObjects * LIMITS.cacheFilledTo;
-  const going: string[] = [];
+  const files: string[] = [];
+  const ids: number[] = [];
   const oldestFirst = found.filter((one) => one.synced === undefined).sort((one, other) => one.used - other.used);
-  for (const { file, space } of oldestFirst) {
+  for (const { place, space } of oldestFirst) {
     if (bytes <= mostBytes && objects <= mostObjects) break;
-    going.push(file);
+    if (typeof place === 'string') files.push(place);
+    else ids.push(place);
     bytes -= space;
     objects--;
   }
-  await forEachInFlight(going, AT_ONCE, (file) => rm(file, { force: true }));
+  await forEachInFlight(files, AT_ONCE, (file) => rm(file, { force: true }));
+  for (let start = 0; start < ids.length; start += SMALL_AT_ONCE) {
+    small.drop(ids.slice(start, start + SMALL_AT_ONCE));
+    await setImmediate();
+  }
+  if (ids.length > 0) small.trim();
   return { bytes, objects, synced };
+}
+
+/** Adds the small ones to what was found. */
+async function listSmall(layout: Layout, small: SmallObjects, found: CacheEntry[]): Promise<void> {
+  const lists = new Map<string, Set<string>>();
+  for (let after = 0; ; await setImmediate()) {
+    const entries = small.list(after, SMALL_AT_ONCE);
+    for (const { id, name, length, used } of entries) {
+      const [folder = '', head = ''] = name.split('/');
+      const list = lists.get(folder) ?? (await layout.readSynced(folder));
+      lists.set(folder, list);
+      found.push({ place: id, space: spaceOf(length), used, synced: list.has(head) ? folder : undefined });
+      after = id;
+    }
+    if (entries.length === 0) return;
+  }
 }
 
 async function listObjects(layout: Layout): Promise<CacheEntry[]> {
@@ -74,7 +103,7 @@ async function listObjects(layout: Layout): Promise<CacheEntry[]> {
       const state = await stat(file).catch(() => undefined); // another program may have dropped it
       if (!state?.isFile()) return;
       const { size, mtimeMs: used } = state;
-      found.push({ file, space: spaceOf(size), used, synced: synced.has(name) ? folder : undefined });
+      found.push({ place: file, space: spaceOf(size), used, synced: synced.has(name) ? folder : undefined });
     });
   }
   return found;
@@ -103,10 +132,12 @@ function isRunning(id: number): boolean {
 /** A Reader that runs may be writing into a folder while it goes. */
 const REMOVAL = { recursive: true, force: true, maxRetries: 3 } as const;
 
-/** Removes what was read of a site, and what a sync asked to keep of it. @throws the system's error */
-export async function forgetSite(layout: Layout, site: string): Promise<void> {
-  await rm(layout.folderOf(site), REMOVAL);
-  await rm(join(layout.synced, siteName(site)), REMOVAL);
+/** Removes what was read of a site, and what a sync asked to keep of it. @throws the system's error, or that of SQLite */
+export async function forgetSite(layout: Layout, small: SmallObjects, site: string): Promise<void> {
+  const name = siteName(site);
+  await rm(layout.fileOf(name), REMOVAL);
+  await rm(join(layout.synced, name), REMOVAL);
+  small.forget(`${name}/`);
 }
 
 /** Removes cached documents of sites. @returns whether all are removed */
@@ -114,15 +145,27 @@ export function forgetCachedSites(directory: string, sites: readonly string[]): 
   const layout = new Layout(directory);
   return succeeds(async () => {
     await dropAbandoned(layout.partial); // of whatever sites
-    for (const site of sites) await forgetSite(layout, site);
+    await withSmall(directory, async (small) => {
+      for (const site of sites) await forgetSite(layout, small, site);
+    });
   });
 }
 
-/** All of it. @returns whether it is gone */
+/** All of it. A Reader that runs has the database of small ones open, so its files stay. @returns whether it is gone */
 export function forgetCached(directory: string): Promise<boolean> {
   return succeeds(async () => {
     for (const folder of CACHE_FOLDERS) await rm(join(directory, folder), REMOVAL);
+    await withSmall(directory, async (small) => small.forget(''));
   });
+}
+
+async function withSmall(directory: string, work: (small: SmallObjects) => Promise<void>): Promise<void> {
+  const small = new SmallObjects(directory);
+  try {
+    await work(small);
+  } finally {
+    small.close();
+  }
 }
 
 /** What cannot be removed is for the caller to tell: the keys are gone by then, and that shall be said as well. */

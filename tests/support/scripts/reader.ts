@@ -1,6 +1,6 @@
 /** A reader in a script, with a home, a publisher, a content host and a key server; what runs beside the commands, runs in this process too. */
 import { randomBytes } from 'node:crypto';
-import { readdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'vitest';
@@ -8,6 +8,7 @@ import { SettingsKeeper } from '../../../client-proxy/store/settings.ts';
 import { ReaderStore } from '../../../client-proxy/store/store.ts';
 import { nowInSeconds } from '../../../node-support/clock.ts';
 import { send } from '../http-client.ts';
+import { keptObjects } from '../kept-objects.ts';
 import { createSetKey } from '../publisher-with-sets.ts';
 import { type ReaderHome, startReaderHome } from '../reader-home.ts';
 import { TEST_SETTINGS } from '../test-publication.ts';
@@ -122,10 +123,8 @@ export const READER: Readonly<Record<string, Verb>> = {
   },
   /** `kept N`: so many documents are in the cache of the Reader, sooner or later. */
   kept: async (run, [count]) => {
-    const directory = join(readerOf(run).home, 'cache/wispr/objects');
-    const files = () => readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
-    const objects = async () => (await files()).filter((entry) => entry.isFile()).length;
-    await expect.poll(objects).toBe(Number(count));
+    const directory = join(readerOf(run).home, 'cache/wispr');
+    await expect.poll(() => keptObjects(directory).length).toBe(Number(count));
   },
   /** `usual-port PORT`: the Reader has had this one so far. */
   'usual-port': async (run, [port = '']) => {
