@@ -66,9 +66,10 @@ export class PublicationKeeper {
    * The freshness of the publication to use now.
    *
    * @param newest - whether the reader asks for what is newest
+   * @param beside - called where it waits for a check, while something may be shown
    * @throws PublicationError, and the failure of the check, where none may be used
    */
-  async current(newest = false): Promise<Freshness> {
+  async current(newest = false, beside?: () => void): Promise<Freshness> {
     await this.publication.load();
     const { store, times } = this.#options;
     const shown = await this.#judge().catch(() => undefined);
@@ -82,6 +83,7 @@ export class PublicationKeeper {
       const isIdle = this.#failures === 0 && since >= 2 * times.checkInterval;
       const check = isDue || this.#isMoving ? this.check(newest).catch(() => undefined) : undefined;
       if (!(newest || shown.stale || isIdle || this.#isMoving)) return shown;
+      beside?.();
       if (check && (await atMost(times.staleWait, check))) this.#isLate = true;
     }
     return this.#judge().catch((error: unknown) => {

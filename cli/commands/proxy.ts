@@ -51,6 +51,7 @@ async function runProxy(flags: RunFlags): Promise<void> {
     print(
       JSON.stringify({ proxy: proxy.url, page: proxy.page, sites: await proxy.sites(), locked: proxy.lock.isLocked }),
     );
+  void proxy.lookAhead();
   for (const notice of proxy.notices) say(notice);
   if (!quiet) await greet(proxy);
   await stopped;

@@ -74,6 +74,7 @@ export async function sendDocument(access: DeliveryAccess, wanted: DocumentReque
   const { bound, path, entry, request, response, description, status, past } = wanted;
   const origins = past ? [] : description.content;
   const source = new ContentSource({ ...access, origins, inPage: entry.inPage });
+  if (!past && entry.set !== undefined) bound.keys.find(entry.set).catch(() => undefined); // beside the object
   const goOn = onceClosed(response, () => source.end(CLIENT_LEFT));
   try {
     const answer = await serveDocument({

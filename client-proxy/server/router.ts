@@ -24,6 +24,7 @@ import { refusalLookOf } from '../pages/look.ts';
 import type { Pages } from '../pages/pages.ts';
 import { publicLinkOf, type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
 import type { BoundSite, BoundSites } from '../site/bound-sites.ts';
+import { askForKey } from '../site/look-ahead.ts';
 import type { SettingsKeeper } from '../store/settings.ts';
 import { checkRequest, isLooping } from './messages.ts';
 import { answerAsLast, asksForUpgrade, forwardsLeft } from './pass-request.ts';
@@ -210,7 +211,7 @@ export class Router {
       );
     if (documentPathOf(target) === undefined)
       throw new ReadingError('path-refused', 'the address has a spelling that no document has');
-    const { freshness, ...current } = await this.#current(bound, asksForNewest(request.headers));
+    const { freshness, ...current } = await this.#current(bound, target, asksForNewest(request.headers));
     call.readingUrl = () => readingUrlOf(current.description.reading, target);
     call.confirmed = confirmedAt(freshness);
     const { access, now, settings, pages } = this.#options;
@@ -222,9 +223,11 @@ export class Router {
   }
 
   /** The site with everything about it as it is now: its publication, and the descriptor that came with it. */
-  async #current({ site, publication }: BoundSite, newest: boolean): Promise<CurrentSite> {
+  async #current(asked: BoundSite, target: string, newest: boolean): Promise<CurrentSite> {
+    const { site, publication } = asked;
     let past: Past | undefined;
-    const freshness = await publication.current(newest).catch(async (reason: unknown) => {
+    const beside = () => void askForKey(asked, target, this.#options.now());
+    const freshness = await publication.current(newest, beside).catch(async (reason: unknown) => {
       past = await pastOf(publication, this.#options.now(), reason);
       return past.freshness;
     });

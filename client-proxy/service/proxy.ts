@@ -12,6 +12,7 @@ import { listen } from '../server/listen.ts';
 import { LoopbackServer } from '../server/loopback-server.ts';
 import { type OpenReader, openReader, type ProxyOptions } from '../server/open-reader.ts';
 import { readerServerOptions } from '../server/server.ts';
+import { lookAhead } from '../site/look-ahead.ts';
 import { storeOptions } from '../store/locations.ts';
 import type { KeyLocation } from '../store/protection.ts';
 import { serveCommands } from './serve-commands.ts';
@@ -37,6 +38,8 @@ export interface RunningProxy extends Pick<OpenReader, 'cache' | 'health' | 'loc
    * @throws whatever the first one that failed met
    */
   check(): Promise<void>;
+  /** Asks for what the first page of each connected site will need. Never throws. */
+  lookAhead(): Promise<void>;
   /** Where the key of its database is; and whether that was decided just now. */
   readonly keysIn: { readonly place: KeyLocation['kind'] | undefined; readonly isFresh: boolean };
   /** What was put right at the start, and what could not be, in sentences for the reader. */
@@ -85,7 +88,7 @@ function alreadyRunning({ url, process }: ReaderStatus): ReaderError {
 }
 
 function describe(reader: OpenReader, url: string): Omit<RunningProxy, 'takenPort' | 'status' | 'notices'> {
-  const { sites, health, cache, tunnels, store, lock, close } = reader;
+  const { sites, health, cache, tunnels, store, lock, now, close } = reader;
   const port = Number(new URL(url).port);
   const list = async () => {
     await sites.refresh();
@@ -103,6 +106,7 @@ function describe(reader: OpenReader, url: string): Omit<RunningProxy, 'takenPor
       await Promise.all(sites.all().map(({ publication }) => publication.recheck()));
       await sites.refresh();
     },
+    lookAhead: () => lookAhead(sites, now),
     cache,
     health,
     lock,

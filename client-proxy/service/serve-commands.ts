@@ -11,6 +11,7 @@ import type { CommandName, Dialog } from '../running/in-reader.ts';
 import { type CommandSocket, openSocket } from '../running/socket.ts';
 import type { ReaderStatus } from '../running/status.ts';
 import type { OpenReader } from '../server/open-reader.ts';
+import { lookAhead } from '../site/look-ahead.ts';
 
 /** A Reader that runs, as the commands need it. */
 export interface RunningReader extends OpenReader {
@@ -32,7 +33,11 @@ const OPERATIONS: Readonly<Record<CommandName, Operation>> = {
     await lock.unlock(passphrase);
     return { url, keysIn: lock.keysIn };
   },
-  bind: bindInReader,
+  bind: async (reader, ...asked: [Parameters<typeof bindInReader>[1], Parameters<typeof bindInReader>[2]]) => {
+    const bound = await bindInReader(reader, ...asked);
+    void lookAhead(reader.sites, reader.now);
+    return bound;
+  },
   fetch: fetchInReader,
   sync: syncInReader,
   identity: ({ store }, request: { readonly keyFile: string }) => describeStored(store, request.keyFile),
