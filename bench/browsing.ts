@@ -4,44 +4,33 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { startNginx } from '../cache-config/servers.ts';
-import type { RunningKeyServer } from '../keyserver/server.ts';
 import { chooseSite } from '../serve/site.ts';
-import { type Person, World } from '../serve/world.ts';
+import { World } from '../serve/world.ts';
 import { launchChromium } from './chromium.ts';
-import { type Delay, startDelay } from './delay.ts';
 
 /** Public, with a picture: the first frame of a film of {@link FILM_LENGTH} bytes is what it shows. */
 export const FILM_PAGE = '/front/film.html';
 /** For `fetch`. */
 export const DOWNLOAD = '/front/download.bin';
-export const ARTICLE = '/2026/11/17/the%20great%20tide.html';
-export const NEXT_ARTICLE = '/2026/11/16/fog-signed-for.html';
 
 const FILM = 'examples/newspaper/site/2026/11/17/film/high-water.webm';
 const FILM_LENGTH = 50_000_000;
 const DOWNLOAD_LENGTH = 200_000_000;
 
 export interface Browsing {
-  /** Origin at which people sign in. */
-  readonly account: string;
   /** Origin at which documents are read. */
   readonly documents: string;
   /** Origin of the same in clear. */
   readonly plain: string;
   readonly browser: Browser;
-  readonly person: Person;
 }
 
-/** @param latency - milliseconds before every answer of every server */
-export async function whileBrowsing<Result>(
-  latency: number,
-  work: (browsing: Browsing) => Promise<Result>,
-): Promise<Result> {
+export async function whileBrowsing<Result>(work: (browsing: Browsing) => Promise<Result>): Promise<Result> {
   await using endings = new AsyncDisposableStack();
-  return await work(await open(latency, endings));
+  return await work(await open(endings));
 }
 
-async function open(latency: number, endings: AsyncDisposableStack): Promise<Browsing> {
+async function open(endings: AsyncDisposableStack): Promise<Browsing> {
   const settings = await chooseSite();
   const source = await mkdtemp(join(tmpdir(), 'wispr-bench-browsing-'));
   endings.defer(() => rm(source, { recursive: true, force: true }));
@@ -52,30 +41,11 @@ async function open(latency: number, endings: AsyncDisposableStack): Promise<Bro
   const keyServer = await world.startKeyServer();
   const host = await world.startContentHost(keyServer.readingUrl);
   await world.publish(keyServer, host.url);
-  const person = await world.addReader('ada', keyServer, undefined);
   const plain = await startNginx({ root: source, readingOrigin: keyServer.readingUrl });
   endings.defer(() => plain.stop());
-  const rules =
-    latency === 0 ? [] : await delayed(latency, keyServer, [new URL(host.url), new URL(plain.url)], endings);
-  const browser = await launchChromium(rules);
+  const browser = await launchChromium([]);
   endings.defer(() => browser.close());
-  const { readingUrl: account, documentsUrl: documents } = keyServer;
-  return { account, documents, plain: plain.url, browser, person };
-}
-
-async function delayed(
-  latency: number,
-  { readingUrl, documentsUrl }: RunningKeyServer,
-  hosts: readonly URL[],
-  endings: AsyncDisposableStack,
-): Promise<string[]> {
-  return Promise.all(
-    [new URL(readingUrl), new URL(documentsUrl), ...hosts].map(async ({ hostname, port }) => {
-      const delay: Delay = await startDelay(Number(port), latency);
-      endings.defer(() => delay.stop());
-      return `MAP ${hostname}:${port} 127.0.0.1:${delay.port}`;
-    }),
-  );
+  return { documents: keyServer.documentsUrl, plain: plain.url, browser };
 }
 
 /** A film, made long by zeros behind its end, and random bytes. */
@@ -95,4 +65,15 @@ async function writeLarge(source: string): Promise<void> {
 export async function newPage(browser: Browser): Promise<{ readonly context: BrowserContext; readonly page: Page }> {
   const context = await browser.newContext();
   return { context, page: await context.newPage() };
+}
+
+/** A page of the reading site's documents, in a browser that has installed the worker: it answers from here on. */
+export async function pageWithWorker(browser: Browser, documents: string): Promise<Page> {
+  const { page } = await newPage(browser);
+  await page.goto(documents);
+  await page.waitForFunction(
+    async () => (await navigator.serviceWorker.getRegistration())?.active?.state === 'activated',
+  );
+  await page.goto(documents);
+  return page;
 }

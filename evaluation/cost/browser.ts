@@ -10,7 +10,7 @@ const REQUESTS = 300;
 const LARGE_LENGTH = 200_000_000;
 
 export function browser(): Promise<Cost[]> {
-  return whileBrowsing(0, async ({ browser: chromium, documents, plain }) => {
+  return whileBrowsing(async ({ browser: chromium, documents, plain }) => {
     const cost = async (name: string, origin: string): Promise<Cost> => {
       const { context, page } = await newPage(chromium);
       // The first load may only start the worker; the second one is the page.

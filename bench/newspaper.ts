@@ -1,0 +1,128 @@
+/** The newspaper as docs/deploy.md has it, each part a process of its own: nginx ends TLS, with HTTP/2, for the key server, a content host, and the same in clear. */
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { getGlobalDispatcher, setGlobalDispatcher } from 'undici';
+import { freePort } from '../cache-config/child.ts';
+import { startNginx } from '../cache-config/servers.ts';
+import { initWorkspace } from '../publisher/init.ts';
+import { publishFromWorkspace } from '../publisher/publish/publish.ts';
+import { locateTargets } from '../publisher/publish/targets.ts';
+import { chooseSite } from '../serve/site.ts';
+import { makeChain } from '../tests/support/certificates.ts';
+import { runCommand } from './measure.ts';
+import { runNginx } from './nginx.ts';
+import { NODE, runToReady, WISPR } from './processes.ts';
+
+export const KEYS = 'keys.news.example';
+export const READ = 'read.news.example';
+export const PAGES = 'pages.news.example';
+export const CDN = 'cdn.news.example';
+/** In clear. */
+export const PLAIN = 'plain.news.example';
+
+const PASSPHRASE = 'bench bench bench';
+
+export interface Newspaper {
+  /** Ports of TLS, by names: the key server's three share a certificate and connections. */
+  readonly ports: Readonly<Record<string, number>>;
+  /** For Chromium: SHA-256 of the certificates' public key, base64. */
+  readonly pin: string;
+  /** The link of an invitation. */
+  readonly invite: (name: string) => Promise<string>;
+  /** Requests until now. */
+  readonly requests: () => Promise<number>;
+}
+
+/** @param documents - further settings of `reading.documents` of `keyserver.json` */
+export async function startNewspaper(documents: object, endings: AsyncDisposableStack): Promise<Newspaper> {
+  const directory = await mkdtemp(join(tmpdir(), 'wispr-bench-newspaper-'));
+  endings.defer(() => rm(directory, { recursive: true, force: true }));
+  const wispr = (...args: string[]) => runCommand(NODE, [WISPR, ...args], directory);
+  const [host, keys, read, pages] = [await freePort(), await freePort(), await freePort(), await freePort()];
+  const at = (port: number) => ({ host: '127.0.0.1', port });
+  const { source = '', ...settings } = await chooseSite();
+  const reading = {
+    ...{ origin: `https://${READ}`, listen: at(read) },
+    documents: { origin: `https://${PAGES}`, listen: at(pages), ...documents },
+  };
+  const configuration = {
+    ...{ origin: `https://${KEYS}`, listen: at(keys), trustedProxies: ['127.0.0.1'], reading },
+    ...{ data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' },
+    fetchFrom: { [settings.site]: `http://127.0.0.1:${host}` },
+    limits: { devices: 1000 },
+  };
+  await writeFile(join(directory, 'keyserver.json'), JSON.stringify(configuration));
+  const keyServer = await runToReady([NODE, WISPR, 'keyserver', '--json'], directory);
+  endings.defer(() => keyServer.stop());
+  const places = { out: 'protected', content: `https://${CDN}`, keyServer: `https://${KEYS}`, reading: reading.origin };
+  const { workspace } = await initWorkspace({
+    ...{ directory, url: `https://${settings.site}`, passphrase: PASSPHRASE },
+    settings: { ...settings, source, ...places },
+  });
+  await mkdir(join(directory, 'protected'));
+  const nginx = await startNginx({ port: host, root: join(directory, 'protected'), readingOrigin: reading.origin });
+  endings.defer(() => nginx.stop());
+  await publish(workspace.configuration, (await wispr('admin', 'token')).trim(), keys);
+  const passed = { [KEYS]: keys, [READ]: read, [PAGES]: pages, [CDN]: nginx.port };
+  const front = await startFront(directory, source, passed, endings);
+  return {
+    ...front,
+    invite: async (name) => JSON.parse(await wispr('invite', name, '--json')).link,
+  };
+}
+
+/** The publisher finds the key server on this machine under its name. */
+async function publish(configurationFile: string, token: string, port: number): Promise<void> {
+  const way = getGlobalDispatcher();
+  const toKeyServer = way.compose((dispatch) => (options, handler) => {
+    const headers = { ...(options.headers as object), host: KEYS };
+    return dispatch({ ...options, origin: `http://127.0.0.1:${port}`, headers }, handler);
+  });
+  setGlobalDispatcher(toKeyServer);
+  try {
+    const places = { ...(await locateTargets({ configurationFile })), token };
+    await publishFromWorkspace({ places, passphrase: PASSPHRASE, protect: {} });
+  } finally {
+    setGlobalDispatcher(way);
+  }
+}
+
+/** @param passed - ports of what is behind, by names */
+async function startFront(
+  directory: string,
+  source: string,
+  passed: Readonly<Record<string, number>>,
+  endings: AsyncDisposableStack,
+): Promise<Pick<Newspaper, 'pin' | 'ports' | 'requests'>> {
+  const names = [...Object.keys(passed), PLAIN];
+  const { certFile, keyFile, pin } = await makeChain(
+    directory,
+    'front',
+    'ecdsa',
+    names.map((name) => `DNS:${name}`),
+  );
+  const [own, cdn] = [await freePort(), await freePort()];
+  const ports = Object.fromEntries(names.map((name) => [name, name === CDN || name === PLAIN ? cdn : own]));
+  const server = (name: string, rest: string) =>
+    `server { listen 127.0.0.1:${ports[name]} ssl http2; server_name ${name}; ${rest} }`;
+  const servers = Object.entries(passed).map(([name, port]) =>
+    server(
+      name,
+      `location / { proxy_pass http://127.0.0.1:${port}; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host;
+        proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto https; }`,
+    ),
+  );
+  const home = join(directory, 'front');
+  await mkdir(home);
+  const log = join(directory, 'requests');
+  const child = await runNginx(
+    home,
+    `include /etc/nginx/mime.types; log_format line '$msec $host $status $request_uri'; access_log ${log} line; sendfile on; tcp_nopush on;
+  ssl_certificate ${certFile}; ssl_certificate_key ${keyFile}; ssl_protocols TLSv1.3;
+  ${servers.join('\n  ')}
+  ${server(PLAIN, `root ${source}; index index.html; gzip on; gzip_min_length 256; gzip_types text/css text/javascript application/javascript image/svg+xml;`)}`,
+  );
+  endings.defer(() => child.stop());
+  return { ports, pin, requests: async () => (await readFile(log, 'utf8')).split('\n').length - 1 };
+}
