@@ -2,7 +2,7 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { startNginx } from '../cache-config/servers.ts';
 import { chooseSite } from '../serve/site.ts';
 import { World } from '../serve/world.ts';
@@ -62,18 +62,27 @@ async function writeLarge(source: string): Promise<void> {
 }
 
 /** A page of a browser that has never been anywhere. */
-export async function newPage(browser: Browser): Promise<{ readonly context: BrowserContext; readonly page: Page }> {
-  const context = await browser.newContext();
-  return { context, page: await context.newPage() };
+export async function newPage(browser: Browser): Promise<Page> {
+  return (await browser.newContext()).newPage();
 }
 
 /** A page of the reading site's documents, in a browser that has installed the worker: it answers from here on. */
 export async function pageWithWorker(browser: Browser, documents: string): Promise<Page> {
-  const { page } = await newPage(browser);
+  const page = await newPage(browser);
   await page.goto(documents);
   await page.waitForFunction(
     async () => (await navigator.serviceWorker.getRegistration())?.active?.state === 'activated',
   );
-  await page.goto(documents);
+  await loadedPage(page);
+  await page.reload();
   return page;
 }
+
+/** All pictures are there. */
+export const loadedPage = (page: Page) =>
+  page.waitForFunction(
+    () =>
+      document.readyState === 'complete' &&
+      document.images.length > 0 &&
+      [...document.images].every(({ complete }) => complete),
+  );

@@ -40,28 +40,21 @@ export async function startNewspaper(documents: object, endings: AsyncDisposable
   endings.defer(() => rm(directory, { recursive: true, force: true }));
   const wispr = (...args: string[]) => runCommand(NODE, [WISPR, ...args], directory);
   const [host, keys, read, pages] = [await freePort(), await freePort(), await freePort(), await freePort()];
-  const at = (port: number) => ({ host: '127.0.0.1', port });
   const { source = '', ...settings } = await chooseSite();
-  const reading = {
-    ...{ origin: `https://${READ}`, listen: at(read) },
-    documents: { origin: `https://${PAGES}`, listen: at(pages), ...documents },
+  const more = { fetchFrom: { [settings.site]: `http://127.0.0.1:${host}` }, limits: { devices: 1000 } };
+  await startKeyServer(directory, { keys, read, pages }, { ...more, documents }, endings);
+  const places = {
+    out: 'protected',
+    content: `https://${CDN}`,
+    keyServer: `https://${KEYS}`,
+    reading: `https://${READ}`,
   };
-  const configuration = {
-    ...{ origin: `https://${KEYS}`, listen: at(keys), trustedProxies: ['127.0.0.1'], reading },
-    ...{ data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' },
-    fetchFrom: { [settings.site]: `http://127.0.0.1:${host}` },
-    limits: { devices: 1000 },
-  };
-  await writeFile(join(directory, 'keyserver.json'), JSON.stringify(configuration));
-  const keyServer = await runToReady([NODE, WISPR, 'keyserver', '--json'], directory);
-  endings.defer(() => keyServer.stop());
-  const places = { out: 'protected', content: `https://${CDN}`, keyServer: `https://${KEYS}`, reading: reading.origin };
   const { workspace } = await initWorkspace({
     ...{ directory, url: `https://${settings.site}`, passphrase: PASSPHRASE },
     settings: { ...settings, source, ...places },
   });
   await mkdir(join(directory, 'protected'));
-  const nginx = await startNginx({ port: host, root: join(directory, 'protected'), readingOrigin: reading.origin });
+  const nginx = await startNginx({ port: host, root: join(directory, 'protected'), readingOrigin: places.reading });
   endings.defer(() => nginx.stop());
   await publish(workspace.configuration, (await wispr('admin', 'token')).trim(), keys);
   const passed = { [KEYS]: keys, [READ]: read, [PAGES]: pages, [CDN]: nginx.port };
@@ -70,6 +63,34 @@ export async function startNewspaper(documents: object, endings: AsyncDisposable
     ...front,
     invite: async (name) => JSON.parse(await wispr('invite', name, '--json')).link,
   };
+}
+
+/**
+ * Starts a key server behind a proxy.
+ *
+ * @param ports - where it listens
+ * @param more - members of `keyserver.json`; `documents` are those of `reading.documents`
+ */
+export async function startKeyServer(
+  directory: string,
+  ports: Readonly<Record<'keys' | 'read' | 'pages', number>>,
+  { documents, ...more }: { readonly documents?: object; readonly fetchFrom: object; readonly limits?: object },
+  endings: AsyncDisposableStack,
+): Promise<void> {
+  const at = (port: number) => ({ host: '127.0.0.1', port });
+  const reading = {
+    ...{ origin: `https://${READ}`, listen: at(ports.read) },
+    documents: { origin: `https://${PAGES}`, listen: at(ports.pages), ...documents },
+  };
+  const configuration = {
+    ...{ origin: `https://${KEYS}`, listen: at(ports.keys), trustedProxies: ['127.0.0.1'], reading },
+    ...{ data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' },
+    ...more,
+  };
+  await mkdir(directory, { recursive: true });
+  await writeFile(join(directory, 'keyserver.json'), JSON.stringify(configuration));
+  const { stop } = await runToReady([NODE, WISPR, 'keyserver', '--json'], directory);
+  endings.defer(stop);
 }
 
 /** The publisher finds the key server on this machine under its name. */

@@ -20,9 +20,8 @@ const ARTICLE = { path: '/2026/11/17/the%20great%20tide.html', words: 'They brou
 const NEXT = { path: '/2026/11/16/fog-signed-for.html', words: 'The horn was oiled' };
 const BUTTON = 'Read in this browser';
 
-/** Of the documents' origin: it opens no page for a browser. */
+/** Setting of the documents' origin: it opens no page for a browser. */
 const STRICT = {};
-const PLAIN_PEER = 'the same in clear';
 
 /** Milliseconds until the text is there, and the step in clear. */
 const GOALS: readonly { readonly step: string; readonly goal: number; readonly inClear?: string }[] = [
@@ -41,6 +40,12 @@ interface Step {
   readonly connections: number;
 }
 
+interface Figures extends Step {
+  readonly roundTrips: number;
+}
+
+const NOT_MEASURED: Figures = { milliseconds: Number.NaN, roundTrips: Number.NaN, requests: 0, connections: 0 };
+
 type Cookies = Awaited<ReturnType<BrowserContext['cookies']>>;
 type Steps = Readonly<Record<string, Step>>;
 
@@ -52,39 +57,35 @@ interface Setting {
 
 /** Milliseconds until the text is there, with TCP and TLS of each connection. */
 export async function webReaderFirst(): Promise<Row[]> {
-  const near = new Map<string, Step>();
-  const far = new Map<string, Step>();
-  for (const [documents, visit] of [
-    [{}, visitAll],
-    [STRICT, visitStrictly],
-  ] as const) {
-    await using endings = new AsyncDisposableStack();
-    const newspaper = await startNewspaper(documents, endings);
-    for (const [name, step] of await measure(newspaper, LINE, RUNS, visit)) near.set(name, step);
-    for (const [name, step] of await measure(newspaper, LONGER, LONGER_RUNS, visit)) far.set(name, step);
-  }
-  const row = (name: string, peers: readonly [string, number][]) => {
-    const step = near.get(name);
-    const longer = (far.get(name)?.milliseconds ?? Number.NaN) - (step?.milliseconds ?? Number.NaN);
-    const roundTrips = (longer / (LONGER.roundTrip - LINE.roundTrip)).toFixed(1);
-    const bound = `${roundTrips} round trips one after the other; ${step?.requests} requests, ${step?.connections} connections`;
+  const figures = new Map([...(await measure({}, visitAll)), ...(await measure(STRICT, visitStrictly))]);
+  return GOALS.flatMap(({ step: name, goal, inClear }) => {
+    const { milliseconds, roundTrips, requests, connections } = figures.get(name) ?? NOT_MEASURED;
+    const bound = `${roundTrips.toFixed(1)} round trips one after the other; ${requests} requests, ${connections} connections`;
     const about = { row: `web-reader-first: ${name}`, unit: 'ms', runs: RUNS, bound };
-    return compare(
-      about,
-      ['', ...peers.map(([peer]) => peer)],
-      [step?.milliseconds ?? Number.NaN, ...peers.map(([, value]) => value)],
-    );
-  };
-  return GOALS.flatMap(({ step, goal, inClear }) => {
-    const clear = inClear && near.get(inClear)?.milliseconds;
-    return row(step, [['goal', goal], ...(clear ? [[PLAIN_PEER, clear] as [string, number]] : [])]);
+    const clear = figures.get(inClear ?? '');
+    return [
+      ...compare(about, ['', 'goal'], [milliseconds, goal]),
+      ...(clear ? compare(about, ['', 'the same in clear'], [milliseconds, clear.milliseconds]) : []),
+    ];
   });
 }
 
-async function measure(
-  newspaper: Newspaper,
+/** @param documents - settings of the documents' origin */
+async function measure(documents: object, visit: (setting: Setting) => Promise<Steps>): Promise<[string, Figures][]> {
+  await using endings = new AsyncDisposableStack();
+  const newspaper = await startNewspaper(documents, endings);
+  const steps = await visitOver(LINE, RUNS, newspaper, visit);
+  const longer = await visitOver(LONGER, LONGER_RUNS, newspaper, visit);
+  return steps.map(([name, step], index) => {
+    const more = (longer[index]?.[1].milliseconds ?? Number.NaN) - step.milliseconds;
+    return [name, { ...step, roundTrips: more / (LONGER.roundTrip - LINE.roundTrip) }];
+  });
+}
+
+async function visitOver(
   kind: LineKind,
   runs: number,
+  newspaper: Newspaper,
   visit: (setting: Setting) => Promise<Steps>,
 ): Promise<[string, Step][]> {
   await using endings = new AsyncDisposableStack();
@@ -97,10 +98,8 @@ async function measure(
   endings.defer(() => browser.close());
   const visits: Steps[] = [];
   for (let run = 0; run < runs; run++) visits.push(await visit({ newspaper, line, browser }));
-  return Object.keys(visits[0] ?? {}).map((name) => [
-    name,
-    mediansOf(visits.flatMap(({ [name]: step }) => step ?? [])),
-  ]);
+  const medianOf = (name: string) => mediansOf(visits.flatMap(({ [name]: step }) => step ?? []));
+  return Object.keys(visits[0] ?? {}).map((name) => [name, medianOf(name)]);
 }
 
 /** Each browser has never been anywhere; the last one but those in clear is signed in, and has nothing else. */

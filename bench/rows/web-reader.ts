@@ -1,7 +1,7 @@
 /** What reading in the browser costs: beside the same files in clear from the same nginx, in the same Chromium. */
 import type { Page } from 'playwright-core';
 import { readWebReader } from '../../node-support/web-reader-files.ts';
-import { type Browsing, DOWNLOAD, FILM_PAGE, newPage, pageWithWorker, whileBrowsing } from '../browsing.ts';
+import { type Browsing, DOWNLOAD, FILM_PAGE, loadedPage, newPage, pageWithWorker, whileBrowsing } from '../browsing.ts';
 import { compare, type Row, sideBySide } from '../measure.ts';
 
 const PLAIN = 'the same in clear';
@@ -34,9 +34,9 @@ async function coldAndWarm(
   [coldGoal, warmGoal]: readonly [number, number],
 ): Promise<Row[]> {
   const cold = (origin: string) => async () => {
-    const { context, page } = await newPage(browser);
+    const page = await newPage(browser);
     const took = await timeOf(page, origin + path, shown);
-    await context.close();
+    await page.context().close();
     return took;
   };
   const warm = async (page: Page, origin: string) => {
@@ -51,7 +51,7 @@ async function coldAndWarm(
   ]);
   const warmRows = await sideBySide(about('warm'), [
     { name: 'in the browser', run: await warm(await pageWithWorker(browser, documents), documents) },
-    { name: PLAIN, run: await warm((await newPage(browser)).page, plain) },
+    { name: PLAIN, run: await warm(await newPage(browser), plain) },
   ]);
   return [...withGoal(coldRows, coldGoal), ...withGoal(warmRows, warmGoal)];
 }
@@ -64,7 +64,7 @@ function withGoal(rows: readonly Row[], goal: number): Row[] {
 /** MB/s of a download of 200 MB. */
 export function webReaderRate(): Promise<Row[]> {
   return whileBrowsing(async ({ browser, documents, plain }) => {
-    const [read, { page: inClear }] = [await pageWithWorker(browser, documents), await newPage(browser)];
+    const [read, inClear] = [await pageWithWorker(browser, documents), await newPage(browser)];
     await inClear.goto(plain);
     const contestants = [
       { name: 'in the browser', run: () => read.evaluate(rateOf, DOWNLOAD) },
@@ -81,14 +81,6 @@ async function timeOf(page: Page, url: string, shown: (page: Page) => Promise<un
   await shown(page);
   return performance.now() - start;
 }
-
-const loadedPage = (page: Page) =>
-  page.waitForFunction(
-    () =>
-      document.readyState === 'complete' &&
-      document.images.length > 0 &&
-      [...document.images].every(({ complete }) => complete),
-  );
 
 const firstFrame = (page: Page) =>
   page.waitForFunction(() => (document.querySelector('video')?.readyState ?? 0) >= HTMLMediaElement.HAVE_CURRENT_DATA);

@@ -1,7 +1,7 @@
 /** The in-browser reader in Chromium, all of its processes together, beside the same files in clear. */
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
-import { DOWNLOAD, newPage, whileBrowsing } from '../../bench/browsing.ts';
+import { DOWNLOAD, newPage, pageWithWorker, whileBrowsing } from '../../bench/browsing.ts';
 import { processorTime, sumOf, treeOf } from '../../bench/proc.ts';
 import { type Cost, medianOf } from './programs.ts';
 
@@ -12,15 +12,12 @@ const LARGE_LENGTH = 200_000_000;
 export function browser(): Promise<Cost[]> {
   return whileBrowsing(async ({ browser: chromium, documents, plain }) => {
     const cost = async (name: string, origin: string): Promise<Cost> => {
-      const { context, page } = await newPage(chromium);
-      // The first load may only start the worker; the second one is the page.
-      for (let turn = 0; turn < 2; turn++) {
-        await page.goto(`${origin}/about.html`);
-        await page.waitForSelector('#headline');
-      }
+      const page = await (origin === documents ? pageWithWorker(chromium, origin) : newPage(chromium));
+      await page.goto(`${origin}/about.html`);
+      await page.waitForSelector('#headline');
       const document = (await medianOf(() => spentOn(page, SMALL, REQUESTS))) / REQUESTS;
       const large = await medianOf(() => spentOn(page, DOWNLOAD, 1));
-      await context.close();
+      await page.context().close();
       return { name, document: document * 1e9, byte: ((large - document) * 1e9) / LARGE_LENGTH };
     };
     return [await cost('in-browser reader', documents), await cost('browser, in clear', plain)];

@@ -2,8 +2,9 @@
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runCommand } from '../../bench/measure.ts';
+import { startKeyServer } from '../../bench/newspaper.ts';
 import { runNginx } from '../../bench/nginx.ts';
-import { NODE, runToReady, WISPR } from '../../bench/processes.ts';
+import { NODE, WISPR } from '../../bench/processes.ts';
 import { startNginx } from '../../cache-config/servers.ts';
 import { initWorkspace } from '../../publisher/init.ts';
 import { chooseSite } from '../../serve/site.ts';
@@ -24,7 +25,7 @@ export async function startFar(
   const { certFile, keyFile, rootFile, pin } = await makeChain(directory, 'sites', 'ecdsa', hosts);
   const chain = { chain: certFile, key: keyFile };
   const wispr = (...args: string[]) => runCommand(NODE, [WISPR, ...args], directory);
-  await startKeyServer(directory, endings);
+  await startKeyServer(directory, PORTS, { fetchFrom: { [SITE]: `http://127.0.0.1:${PROTECTED_PORT}` } }, endings);
   await initWorkspace({
     directory,
     url: `https://${SITE}`,
@@ -60,21 +61,6 @@ async function settingsOf(source: string) {
     reading: `https://${READ}`,
   };
   return { ...settings, ...places };
-}
-
-async function startKeyServer(directory: string, endings: AsyncDisposableStack): Promise<void> {
-  const at = (port: number) => ({ host: '127.0.0.1', port });
-  const documents = { origin: `https://${PAGES}`, listen: at(PORTS.pages) };
-  const configuration = {
-    ...{ origin: `https://${KEYS}`, listen: at(PORTS.keys), trustedProxies: ['127.0.0.1'] },
-    reading: { origin: `https://${READ}`, listen: at(PORTS.read), documents },
-    ...{ data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' },
-    fetchFrom: { [SITE]: `http://127.0.0.1:${PROTECTED_PORT}` },
-  };
-  await mkdir(directory, { recursive: true });
-  await writeFile(join(directory, 'keyserver.json'), JSON.stringify(configuration));
-  const { stop } = await runToReady([NODE, WISPR, 'keyserver', '--json'], directory);
-  endings.defer(stop);
 }
 
 /** Listens where the near side looks. */
