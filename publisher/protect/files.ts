@@ -166,13 +166,20 @@ export function replacedTimes({ now, signedAt, freshFor, grace }: Replacing): { 
  * Removes what publications do without. To be called only where `timestamp.json` in `out` names the publication that the index describes: nothing
  * is replaced before its successor is confirmed.
  *
+ * @param first - does the same elsewhere, before it is forgotten which files these are
  * @returns how many files were removed
  */
-export function pruneOutput(out: string, index: PublisherIndex, replacing: Replacing): number {
+export async function pruneOutput(
+  out: string,
+  index: PublisherIndex,
+  replacing: Replacing,
+  first: (files: readonly string[]) => Promise<void> = async () => {},
+): Promise<number> {
   const { since, before } = replacedTimes(replacing);
   index.startWaiting(since);
   let removed = 0;
   for (let batch = index.removable(before); batch.length > 0; batch = index.removable(before)) {
+    await first(batch);
     removeFiles(out, batch);
     index.transaction(() => {
       for (const file of batch) index.unretire(file);

@@ -159,7 +159,7 @@ class Inspection {
     const named = new Set(unknown.map(({ name, version }) => metadataFile(name, version)));
     const litter = new Set(files.filter((name) => !this.signed.has(name) && !named.has(name)));
     this.#litter = litter.add(metadataFile('root', nextRoot));
-    this.#isCurrent = unknown.length === 0 && this.signed.size === files.length && index.fact('pages') !== 'rollback';
+    this.#isCurrent = unknown.length === 0 && this.signed.size === files.length;
     this.#isDoubted = index.fact('boot') !== bootId();
     this.#published = index.fact('targets')?.split(' ') ?? [];
     const largest = index.largestId();

@@ -60,12 +60,11 @@ export async function write(inspected: Inspected, planned: Planned, options: Wri
   const freshFor = configuration.freshness.hours * 3600;
   const publication = await publish(signing, signingPlan, options.signsTimestamp ? { freshFor } : undefined);
   index.setFact('boot', bootId());
-  index.setFact('pages', 'protect');
   await recordKeyStore(index, workspace);
   const replacing = { now, signedAt: now, freshFor, grace: settings.grace };
   const { timestampBy, keyServerTokenFile } = configuration;
   const isConfirmed = options.signsTimestamp && (timestampBy === 'publisher' || keyServerTokenFile === undefined);
-  const pruned = isConfirmed ? pruneOutput(out, index, replacing) : 0; // otherwise the key server confirms, once `wispr publish` asks it
+  const pruned = isConfirmed ? await pruneOutput(out, index, replacing) : 0; // otherwise the key server confirms, once `wispr publish` asks it
   return { secured, tasks, publication, keyFiles, pruned };
 }
 

@@ -6,7 +6,7 @@ import { type DocumentEntry, documentEntryOf } from '../../core/publication/docu
 import { PublicationError } from '../../core/publication/errors.ts';
 import type { RoleExpiry } from '../../core/publication/hand-over.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
-import type { MetaFile, TargetInfo, TargetsMetadata } from '../../core/publication/metadata.ts';
+import type { Delegation, MetaFile, TargetInfo, TargetsMetadata } from '../../core/publication/metadata.ts';
 import { documentPathOfHead, METADATA_PATH, metadataFile } from '../../core/publication/names.ts';
 import { verifyTargets } from '../../core/publication/verify-roles.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';
@@ -42,8 +42,23 @@ export interface RoleContents {
   readonly wrong: readonly PublicationError[];
 }
 
-/** The delegated roles of a publication, in the order in which readers ask them. */
-export async function* delegatedRoles(publication: OpenPublication): AsyncGenerator<DelegatedRole> {
+/** Parts of a publication. */
+export interface Selection {
+  /** Names of lists that are wanted whole. */
+  readonly lists: ReadonlySet<string>;
+  /** Target paths that are wanted by themselves, and their hashes. */
+  readonly targets: ReadonlyMap<string, Uint8Array>;
+}
+
+/**
+ * The delegated roles of a publication, in the order in which readers ask them.
+ *
+ * @param selection - left out: all; otherwise no other list is read than can have some of it, but for that of the bins
+ */
+export async function* delegatedRoles(
+  publication: OpenPublication,
+  selection?: Selection,
+): AsyncGenerator<DelegatedRole> {
   const { delegations, keys } = publication.state.targets;
   for (const [index, delegation] of delegations.entries()) {
     const before = delegations.slice(0, index).filter(({ terminating }) => terminating);
@@ -51,19 +66,28 @@ export async function* delegatedRoles(publication: OpenPublication): AsyncGenera
       const pathHash = await pathHashOf(path);
       return delegates(delegation, path, pathHash) && !before.some((other) => delegates(other, path, pathHash));
     };
+    const isWanted = !selection || delegation.name === DOCUMENTS_ROLE || isSection(delegation, selection);
+    if (!isWanted) continue;
     const found = await readRole(publication, delegation.name, { roleKeys: delegation, keys }, answersFor);
     yield found;
-    if (delegation.name === DOCUMENTS_ROLE && found.role) yield* binsOf(publication, found.role, answersFor);
+    if (delegation.name === DOCUMENTS_ROLE && found.role) yield* binsOf(publication, found.role, answersFor, selection);
   }
+}
+
+function isSection(delegation: Delegation, { lists, targets }: Selection): boolean {
+  return lists.has(delegation.name) || [...targets].some(([path, hash]) => delegates(delegation, path, hash));
 }
 
 async function* binsOf(
   publication: OpenPublication,
   { bins, keys }: TargetsMetadata,
   answersAbove: (path: string) => Promise<boolean>,
+  selection: Selection | undefined,
 ): AsyncGenerator<DelegatedRole> {
   if (bins === undefined || bins.bits > PUBLICATION_LIMITS.binBits) return;
+  const wanted = selection && new Set(Array.from(selection.targets.values(), (pathHash) => binFor(pathHash, bins)));
   for (const name of binNames(bins.bits, bins.namePrefix)) {
+    if (wanted && !wanted.has(name) && !selection?.lists.has(name)) continue;
     yield await readRole(publication, name, { roleKeys: bins, keys }, async (path) => {
       return binFor(await pathHashOf(path), bins) === name && answersAbove(path);
     });
@@ -107,11 +131,16 @@ export function* metadataFilesOf({ root, snapshot }: Pick<TrustedState, 'root' |
   yield fileOfRole('snapshot', snapshot.version);
 }
 
-/** Sorts out what a role names. */
-export async function contentsOf({ name, role, answersFor }: DelegatedRole): Promise<RoleContents> {
+/** Sorts out what a role names. @param selection - left out: all */
+export async function contentsOf(
+  { name, role, answersFor }: DelegatedRole,
+  selection?: Selection,
+): Promise<RoleContents> {
   const documents: PublishedDocument[] = [];
   const wrong: PublicationError[] = [];
+  const isWhole = !selection || selection.lists.has(name);
   for (const targetPath of role?.targetPaths() ?? []) {
+    if (!isWhole && !selection.targets.has(targetPath)) continue;
     try {
       const target = role?.target(targetPath);
       if (target === undefined) continue;
@@ -143,17 +172,40 @@ export interface RoleState extends RoleExpiry {
 
 /** When each role of a publication has to be signed again; of the bins, the first. */
 export async function expiriesOf({ state, source }: OpenPublication): Promise<RoleState[]> {
-  const named: RoleState[] = [];
-  let bins: RoleState | undefined;
-  for await (const { name, role } of delegatedRoles({ state, source })) {
-    if (role === undefined) continue;
-    const { version, expires } = role;
-    if (!name.startsWith(`${DOCUMENTS_ROLE}-`)) named.push({ role: name, version, expires });
-    else if (bins === undefined || expires < bins.expires) bins = { role: 'bins', version, expires };
-  }
+  const roles: RoleState[] = [];
+  for await (const { name, role } of delegatedRoles({ state, source }))
+    if (role) roles.push({ role: name, version: role.version, expires: role.expires });
+  return withTopRoles(state, roles);
+}
+
+/**
+ * As {@link expiriesOf}, by what is noted of the publication, so that no list has to be read.
+ *
+ * @param noted - every list, by its name; `expires` is 0 where it is not known
+ */
+export async function expiriesIn(
+  noted: ReadonlyMap<string, Pick<RoleState, 'version' | 'expires'>>,
+  publication: OpenPublication,
+): Promise<RoleState[]> {
+  const { delegations } = publication.state.targets;
+  const bins = [...noted.keys()].filter((name) => name.startsWith(BIN_NAME) && !delegations.some((one) => one.name === name));
+  const roles = [...delegations.map(({ name }) => name), ...bins].map((role) => {
+    const { version = 0, expires = 0 } = noted.get(role) ?? {};
+    return { role, version, expires };
+  });
+  const isKnown = roles.every(({ expires }) => expires > 0);
+  return isKnown ? withTopRoles(publication.state, roles) : expiriesOf(publication);
+}
+
+const BIN_NAME = `${DOCUMENTS_ROLE}-`;
+
+function withTopRoles(state: OpenPublication['state'], roles: readonly RoleState[]): RoleState[] {
+  const bins = roles.filter(({ role }) => role.startsWith(BIN_NAME)).sort((a, b) => a.expires - b.expires);
+  const named = roles.filter(({ role }) => !role.startsWith(BIN_NAME));
   const top = (role: 'root' | 'targets' | 'snapshot') => {
     const { version, expires } = state[role];
     return { role, version, expires };
   };
-  return [top('root'), top('targets'), ...named, ...(bins ? [bins] : []), top('snapshot')];
+  const first = bins[0] ? [{ ...bins[0], role: 'bins' }] : [];
+  return [top('root'), top('targets'), ...named, ...first, top('snapshot')];
 }

@@ -79,7 +79,36 @@ export class KeptListing {
   }
 }
 
-export class Inventory {
+/** What a target has. */
+export interface Found {
+  /** What is known of the file at a path. */
+  find(path: string): Promise<Pick<StoredFile, 'path' | 'length' | 'digest'> | undefined>;
+  /** By which the target knows whether metadata at a path were changed meanwhile; `null` where there were none. */
+  tagOf(path: string): string | null;
+}
+
+/** Asks for one file after the other, where few are wanted. */
+export class Inquiry implements Found {
+  readonly #target: Target;
+  readonly #tags = new Map<string, string>();
+
+  constructor(target: Target) {
+    this.#target = target;
+  }
+
+  async find(path: string): Promise<StoredFile | undefined> {
+    const file = await this.#target.head(path);
+    if (file && path.startsWith(METADATA_PATH)) this.#tags.set(path, file.tag);
+    return file;
+  }
+
+  tagOf(path: string): string | null {
+    return this.#tags.get(path) ?? null;
+  }
+}
+
+/** Asks once for all files. */
+export class Inventory implements Found {
   readonly #lengths = new Map<number, number>();
   /** Of files that may be replaced, whose content is compared. */
   readonly #digests = new Map<number, string | undefined>();
@@ -107,15 +136,13 @@ export class Inventory {
     return this.#lengths.size;
   }
 
-  /** What is known of the file at a path. */
-  find(path: string): Pick<StoredFile, 'path' | 'length' | 'digest'> | undefined {
+  async find(path: string): Promise<Pick<StoredFile, 'path' | 'length' | 'digest'> | undefined> {
     if (path.startsWith(METADATA_PATH)) return this.#metadata.get(path);
     const short = shortOf(path);
     const length = this.#lengths.get(short);
     return length === undefined ? undefined : { path, length, digest: this.#digests.get(short) };
   }
 
-  /** By which the target knows whether metadata at a path were changed meanwhile; `null` where there were none. */
   tagOf(path: string): string | null {
     return this.#metadata.get(path)?.tag ?? null;
   }

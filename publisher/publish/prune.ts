@@ -16,6 +16,7 @@ import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { RootMetadata } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, SETTINGS_TARGET, targetFile } from '../../core/publication/names.ts';
 import { parseSettings } from '../../core/publication/settings.ts';
+import { KEY_FILES_PATH } from '../../core/site/path.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { filesOf, isImmutablePath, ownTargetFiles } from '../publication/files.ts';
@@ -176,6 +177,15 @@ export async function graceOf({ state, source }: SnapshotPublication): Promise<n
   const target = state.targets.target(SETTINGS_TARGET);
   const bytes = target && (await source.read(targetFile(SETTINGS_TARGET, target.sha256), target.length));
   return bytes ? parseSettings(bytes).grace : PUBLICATION_LIMITS.grace;
+}
+
+/** Files of {@link isAlone} at a target that are not named any more. */
+export async function endedAt(target: Target, named: PathSet): Promise<string[]> {
+  const paths = [...READING_SITE_FILES];
+  for await (const { path } of target.list(KEY_FILES_PATH)) if (isKeyFilePath(path)) paths.push(path);
+  const ended = [];
+  for (const path of paths) if (!named.has(path) && (await target.head(path))) ended.push(path);
+  return ended;
 }
 
 /** Of a site without a key server: an invitation that ended, or all of it. */

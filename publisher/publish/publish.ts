@@ -14,7 +14,7 @@ import type { ProtectOptions } from '../protect/protect.ts';
 import { protectSite } from '../protect/protect.ts';
 import type { ProtectSummary } from '../protect/summary.ts';
 import { TIMESTAMP_PATH } from '../publication/files.ts';
-import { expiriesOf, type RoleState } from '../publication/roles.ts';
+import { expiriesIn, expiriesOf, type RoleState } from '../publication/roles.ts';
 import {
   findSnapshot,
   missing,
@@ -27,7 +27,8 @@ import { type Delivery, deliver } from './deliver.ts';
 import { checkNotStopped, eachTarget } from './each-target.ts';
 import { checkMadeHere, claim, confirmed } from './elsewhere.ts';
 import { findHighest, type Highest, type Reached } from './highest.ts';
-import { graceOf, type Pruned, pruneTarget } from './prune.ts';
+import { endedAt, graceOf, type Pruned, pruneTarget } from './prune.ts';
+import { type RolledBack, remember } from './remembered.ts';
 import { keepTimestamp, type OpenSiteOptions, type Site, withSite } from './site.ts';
 import type { PublishTargets } from './targets.ts';
 import { type Uploaded, type UploadProgress, upload } from './upload.ts';
@@ -46,6 +47,8 @@ export interface PublishRun extends OpenSiteOptions {
 export interface PublishOptions {
   /** In place of what the last `wispr protect` made. */
   readonly snapshot?: SignedSnapshot;
+  /** What of it is other than at targets which show the one before. */
+  readonly rolledBack?: RolledBack;
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
 }
 
@@ -54,6 +57,8 @@ export interface PublishedTarget extends Pruned {
   readonly files: number;
   readonly bytes: number;
   readonly unchanged: number;
+  /** Files among those that were sent which were missing, or others than they were left. */
+  readonly repaired: number;
 }
 
 export interface PublishSummary extends Delivery {
@@ -137,12 +142,13 @@ export async function publishSite(
   const started = performance.now();
   const { signal } = site;
   const publication = await openOwn(site, options.snapshot);
-  const expires = await expiriesOf(publication);
+  const isOfIndex = site.index.roles().get('snapshot')?.sha256 === publication.signed.file.sha256; // no rollback
+  const expires = await (isOfIndex ? expiriesIn(site.index.roles(), publication) : expiriesOf(publication));
   const snapshot = { ...publication.signed, expiries: expires };
   if (!site.keyServer) await checkClock(site.now(), reachable);
   claim(site, snapshot);
   await handOverBundle(site);
-  const bring = (target: Target) => upload(site, target, publication, options.onProgress);
+  const bring = (target: Target) => upload(site, target, publication, options.rolledBack, options.onProgress);
   const uploads = await eachTarget(reachable, bring, { signal });
   const complete = { reachable: [...uploads.done.keys()], failures: [...failures, ...uploads.failures] };
   throwIfNone(complete);
@@ -152,16 +158,17 @@ export async function publishSite(
   const { shown, delivery } = await deliver(site, timestamp, snapshot, complete);
   await keepTimestamp(site, timestamp, snapshot);
   const plans = new Map([...uploads.done].filter(([target]) => shown.includes(target)));
+  for (const [target, { part }] of plans) remember(site, target, snapshot, part);
   const { version: signedAt, expires: until } = readTimestamp(timestamp).timestamp;
   const freshFor = Math.max(site.configuration.freshness.hours * 3600, until - signedAt);
   const replacing = { now: site.now(), signedAt, freshFor, grace: await graceOf(publication) };
-  const isOfIndex = site.index.roles().get('snapshot')?.sha256 === snapshot.file.sha256; // no rollback
-  if (isOfIndex) pruneOutput(site.out, site.index, replacing);
-  const pruned = await prune(plans, site, publication, replacing);
+  const removed = options.rolledBack?.removed ?? [];
+  const pruned = await prune(plans, site, publication, { ...replacing, isOfIndex, removed });
   return {
     ...delivery,
-    targets: Array.from(plans, ([target, { files, bytes, unchanged }]) => {
-      return { target: target.name, files, bytes, unchanged, ...(pruned.get(target) ?? { removed: 0, waiting: 0 }) };
+    targets: Array.from(plans, ([target, { files, bytes, unchanged, repaired }]) => {
+      const counts = { files, bytes, unchanged, repaired };
+      return { target: target.name, ...counts, ...(pruned.get(target) ?? { removed: 0, waiting: 0 }) };
     }),
     expires,
     milliseconds: Math.round(performance.now() - started),
@@ -221,14 +228,55 @@ export async function handOverBundle({ keyServer, workspace, index }: Site): Pro
   }
 }
 
-/** Removes old files at targets. What readers find stays what it is, so being stopped is no failure here. */
+/** Removes old files, at targets and in `out`. What readers find stays what it is, so being stopped is no failure here. */
 async function prune(
   plans: ReadonlyMap<Target, Uploaded>,
-  { signal, index }: Site,
+  site: Site,
+  publication: SnapshotPublication,
+  { isOfIndex, removed, ...replacing }: Replacing & { readonly isOfIndex: boolean; readonly removed: readonly string[] },
+): Promise<ReadonlyMap<Target, Pruned>> {
+  const { signal, index, out } = site;
+  const ending = AbortSignal.any([AbortSignal.timeout(PRUNING), ...(signal ? [signal] : [])]);
+  const done = new Map<Target, { removed: number; waiting: number }>();
+  const whole = [...plans.keys()].filter((target) => plans.get(target)?.part === undefined);
+  const parts = [...plans.keys()].filter((target) => !whole.includes(target));
+  for (const target of parts) done.set(target, { removed: 0, waiting: index.countRetired() });
+  const removeAt = async (work: (target: Target) => Promise<readonly string[]>) => {
+    const remove = async (target: Target) => {
+      const files = await work(target);
+      await target.remove(files);
+      const counts = done.get(target);
+      if (counts) counts.removed += files.length;
+    };
+    const { failures } = await eachTarget(parts, remove, { signal: ending });
+    for (const { target } of failures) index.forgetTarget(target.name);
+  };
+  const removeEverywhere = async (files: readonly string[]) => {
+    const reached = [...plans.keys()].map(({ name }) => name);
+    for (const name of index.targets()) if (!reached.includes(name)) index.forgetTarget(name);
+    await removeAt(async () => files);
+  };
+  try {
+    if (isOfIndex) await pruneOutput(out, index, replacing, removeEverywhere);
+    await removeAt(async (target) => [...removed, ...(await endedAt(target, (plans.get(target) as Uploaded).named))]);
+    await pruneWhole(whole, plans, site, publication, replacing, ending, done);
+  } catch (error) {
+    if (!ending.aborted) throw error;
+  }
+  return done;
+}
+
+/** Lists targets to their ends. */
+async function pruneWhole(
+  targets: readonly Target[],
+  plans: ReadonlyMap<Target, Uploaded>,
+  { index }: Site,
   publication: SnapshotPublication,
   replacing: Replacing,
-): Promise<ReadonlyMap<Target, Pruned>> {
-  const ending = AbortSignal.any([AbortSignal.timeout(PRUNING), ...(signal ? [signal] : [])]);
+  ending: AbortSignal,
+  done: Map<Target, Pruned>,
+): Promise<void> {
+  if (targets.length === 0) return;
   const { since, before } = replacedTimes(replacing);
   const known = new Map<number, number>(JSON.parse(index.fact('replaced') ?? '[]'));
   const seen = new Map<number, number>();
@@ -237,16 +285,15 @@ async function prune(
     seen.set(version, at);
     return at;
   };
-  const done = new Map<Target, Pruned>();
   const work = async (target: Target) => {
     const { named } = plans.get(target) as Uploaded;
     done.set(target, await pruneTarget({ target, publication, named, replacedAt, before, signal: ending }));
     if (!ending.aborted) await target.removeLeftovers(Math.min(replacing.now, replacing.signedAt) - LEFTOVER_AGE);
   };
-  await eachTarget([...plans.keys()], work, { signal: ending }).catch((error: unknown) => {
-    if (!ending.aborted) throw error;
-  });
-  const elsewhere = [...known].filter(([version]) => !seen.has(version)).slice(-NOTED);
-  index.setFact('replaced', JSON.stringify([...elsewhere, ...seen]));
-  return done;
+  try {
+    await eachTarget(targets, work, { signal: ending });
+  } finally {
+    const elsewhere = [...known].filter(([version]) => !seen.has(version)).slice(-NOTED);
+    index.setFact('replaced', JSON.stringify([...elsewhere, ...seen]));
+  }
 }

@@ -95,11 +95,12 @@ async function rollBackHeld(
   const bins = await rebinned(then, today, to);
   const isDone = bins.size === 0 && !current.snapshot.closed; // it may be missing at a target
   const snapshot = isDone ? current : await sign(site, before, bins);
-  site.index.setFact('pages', 'rollback'); // the next run of protect places every page again, also if this one is killed
-  const touched = await placePages(site, plan, then);
-  keepLonger(site, then);
+  const touched = await pagesToPlace(site, plan, then);
+  keepUntilNext(site, plan, then, touched);
+  await placePages(site, touched, then);
+  const rolledBack = { from: current.file.sha256, paths: touched, removed: plan.removed };
   try {
-    return { plan, summary: await publishSite(site, highest, { snapshot }) };
+    return { plan, summary: await publishSite(site, highest, { snapshot, rolledBack }) };
   } finally {
     // They are not those of the source: no later upload takes them.
     if (site.targets.length > 0) for (const path of touched) await rm(join(site.out, path), { force: true });
@@ -188,15 +189,14 @@ function comparison({ documents: then }: Lists, { documents: now }: Lists): Omit
   };
 }
 
-/** @throws PublishError `publication-missing` */
+/** Whether `out` has what comes back; the rest of the documents are those of the current publication. @throws PublishError `publication-missing` */
 async function checkKept({ out }: Site, { added, changed, to }: RollbackPlan, { documents }: Lists): Promise<void> {
-  for (const document of documents.values()) {
-    for (const { path, immutable } of filesOf(document)) {
+  for (const each of [...added, ...changed]) {
+    const document = documents.get(each);
+    if (document?.entry.inPage) throw gone(to, each); // the object lay in the page, which has been replaced
+    for (const { path, immutable } of document ? filesOf(document) : [])
       if (immutable && !(await isFile(join(out, path)))) throw gone(to, path);
-    }
   }
-  const inPage = [...added, ...changed].find((path) => documents.get(path)?.entry.inPage);
-  if (inPage !== undefined) throw gone(to, inPage); // the object lay in the page, which has been replaced
 }
 
 /**
@@ -273,42 +273,38 @@ function isSameList(a: Entries | undefined, b: Entries | undefined): boolean {
   return a !== undefined && b !== undefined && text(a) === text(b);
 }
 
-/**
- * Puts copies of public documents to their own names, and plain fallback pages for the others: what an excerpt said then is not known any more.
- *
- * @returns the paths that were written or removed
- */
-async function placePages(
-  { out, configuration, workspace, store }: Site,
+/** The documents at whose own names another file is to lie than that of the source, or none; also those of a rollback before that left a target behind. */
+async function pagesToPlace(
+  { out, index }: Site,
   { added, changed, removed }: RollbackPlan,
   { documents }: Lists,
 ): Promise<string[]> {
-  const appearance = await appearanceOf(configuration, workspace.directory, store.rootId);
-  // The sources are not looked at: a page that was to stay out of indexes may be among them.
-  const teaser = encodeTeaser(readPage(Buffer.from('<meta name="robots" content="noindex">')).teaser, []);
-  for (const path of removed) await rm(join(out, path), { force: true });
-  const lacking = []; // removed by a rollback that left a target behind
+  const paths = new Set([...added, ...changed, ...removed]);
+  const placed = index.placedPaths();
   for (const { path, entry } of documents.values()) {
     const hasPage = entry.content !== undefined || path.endsWith('.html');
-    if (hasPage && !(await isFile(join(out, path)))) lacking.push(path);
+    if (hasPage && !placed.has(path) && !(await isFile(join(out, path)))) paths.add(path);
   }
-  for (const path of new Set([...added, ...changed, ...lacking])) {
-    const content = documents.get(path)?.entry.content;
-    const copied = content && join(out, targetFile(contentTargetOf(path), content));
-    // Beside and renamed: a copy may be a hard link to the content, which would be written through it.
-    await makeDirectory(dirname(join(out, path)));
-    if (copied) await replaceCopy(join(out, path), (temporary) => copyFile(copied, temporary), { durable: false });
-    else if (path.endsWith('.html'))
-      await replaceOutputFile(join(out, path), Buffer.from(appearance.fallbackPage(path, teaser)));
-    else await rm(join(out, path), { force: true });
-  }
-  return [...added, ...changed, ...removed, ...lacking];
+  return [...paths];
 }
 
-/** The time after which `out` loses old objects begins with the next run: until then they are in use. */
-function keepLonger({ index }: Site, { documents }: Lists): void {
+/**
+ * Notes what the next run of protect has to put right, also if this one is killed; and what is old from then on: the time after which `out` loses it
+ * begins with the next run.
+ */
+function keepUntilNext(
+  { index }: Site,
+  { added, changed }: RollbackPlan,
+  { documents }: Lists,
+  touched: readonly string[],
+): void {
   index.transaction(() => {
-    for (const document of documents.values()) {
+    for (const path of touched) {
+      const row = index.findFiles(path);
+      if (row) index.setPlaced(row.id, undefined);
+      else index.retire(path, true);
+    }
+    for (const document of [...added, ...changed].flatMap((path) => documents.get(path) ?? [])) {
       for (const { path, immutable } of filesOf(document)) {
         if (!immutable || !index.isRetired(path)) continue;
         index.unretire(path);
@@ -316,6 +312,28 @@ function keepLonger({ index }: Site, { documents }: Lists): void {
       }
     }
   });
+}
+
+/** Puts copies of public documents to their own names, and plain fallback pages for the others: what an excerpt said then is not known any more. */
+async function placePages(
+  { out, configuration, workspace, store }: Site,
+  touched: readonly string[],
+  { documents }: Lists,
+): Promise<void> {
+  const appearance = await appearanceOf(configuration, workspace.directory, store.rootId);
+  // The sources are not looked at: a page that was to stay out of indexes may be among them.
+  const teaser = encodeTeaser(readPage(Buffer.from('<meta name="robots" content="noindex">')).teaser, []);
+  for (const path of touched) {
+    const document = documents.get(path);
+    const content = document?.entry.content;
+    const copied = content && join(out, targetFile(contentTargetOf(path), content));
+    // Beside and renamed: a copy may be a hard link to the content, which would be written through it.
+    await makeDirectory(dirname(join(out, path)));
+    if (copied) await replaceCopy(join(out, path), (temporary) => copyFile(copied, temporary), { durable: false });
+    else if (document && path.endsWith('.html'))
+      await replaceOutputFile(join(out, path), Buffer.from(appearance.fallbackPage(path, teaser)));
+    else await rm(join(out, path), { force: true });
+  }
 }
 
 function gone(version: number, what?: string): PublishError {

@@ -40,6 +40,8 @@ export interface Site extends PublishTargets {
   readonly signal: AbortSignal | undefined;
   /** Milliseconds for small files at one target. */
   readonly targetLimit: number;
+  /** Documents that are compared with targets besides those that changed; `all`: every one, byte for byte. */
+  readonly inTurn: number | 'all';
 }
 
 export interface OpenSiteOptions {
@@ -49,8 +51,12 @@ export interface OpenSiteOptions {
   readonly keyServerLimits?: KeyServerLimits;
   /** Milliseconds for small files at one target. */
   readonly targetLimit?: number;
+  readonly inTurn?: number | 'all' | undefined;
   readonly now?: () => number;
 }
+
+/** A smaller site is compared whole. */
+const IN_TURN = 1000;
 
 /**
  * Opens a site for `work`, and keeps other runs in this workspace out meanwhile.
@@ -67,7 +73,7 @@ export function withSite<Result>(
 
 async function openSite(
   places: PublishTargets,
-  { passphrase, signal, keyServerLimits: limits, targetLimit = 10_000, now = nowInSeconds }: OpenSiteOptions,
+  { passphrase, signal, keyServerLimits: limits, targetLimit = 10_000, inTurn = IN_TURN, now = nowInSeconds }: OpenSiteOptions,
   index: PublisherIndex,
 ): Promise<Site> {
   const { configuration, workspace, token, out } = places;
@@ -90,7 +96,7 @@ async function openSite(
   if (shown) await local.learn(shown);
   return {
     ...places,
-    ...{ index, store, roots, keyServer, now, signal, targetLimit },
+    ...{ index, store, roots, keyServer, now, signal, targetLimit, inTurn },
     rootFiles: store.roots,
     output,
     authority: remote ?? local,

@@ -6,6 +6,7 @@ import { missing, type SignedSnapshot } from '../publication/signed.ts';
 import { bringTo, type Confirmation } from './confirm.ts';
 import { claim, confirmed } from './elsewhere.ts';
 import { findCurrent, findHighest } from './highest.ts';
+import { rememberClosing } from './remembered.ts';
 import { claimVersion, type Site, signSnapshot } from './site.ts';
 
 export type Withdrawal =
@@ -36,6 +37,7 @@ export async function withdrawSite(site: Site, version?: number): Promise<Withdr
   const expires = [{ role: 'snapshot', version: snapshot.file.version, expires: snapshot.snapshot.expires }];
   const everywhere = { reachable: site.targets, failures: [] };
   const confirmation = await bringTo(site, everywhere, timestamp, snapshot, expires);
+  rememberClosing(site, confirmation.targets, current, snapshot);
   return { outcome: closed ? 'already withdrawn' : 'withdrawn', ...confirmation };
 }
 

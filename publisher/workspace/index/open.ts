@@ -15,7 +15,7 @@ import {
 } from '../../../node-support/sqlite.ts';
 import { PublishError } from '../../errors.ts';
 import { type LostIndex, PublisherIndex } from './publisher-index.ts';
-import { APPLICATION_ID, PLAN_SCHEMA, SCHEMA, SCHEMA_VERSION } from './schema.ts';
+import { APPLICATION_ID, PLAN_SCHEMA, SCHEMA, SCHEMA_VERSION, TARGET_SCHEMA } from './schema.ts';
 
 /** A rollback journal, since a write-ahead log leaves files beside the database. NORMAL is durable under an exclusive lock, which syncs the journal's end. */
 const SETTINGS =
@@ -69,6 +69,8 @@ function openWritable(file: string, lost?: LostIndex): PublisherIndex {
     () => {
       database.exec(SETTINGS);
       if (isBlank(database)) inTransaction(database, () => database.exec(SCHEMA));
+      check(database, file);
+      inTransaction(database, () => database.exec(TARGET_SCHEMA));
     },
     lost,
   );

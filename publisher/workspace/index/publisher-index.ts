@@ -1,6 +1,6 @@
 /** `publisher.db`: what earlier runs wrote, so that a run writes only what changed; what this one is going to do; and the state of the workspace. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { Change, IndexedDocument, LaterFile, RoleRow, Task, Written } from './schema.ts';
+import type { Change, IndexedDocument, LaterFile, RoleRow, TargetRow, Task, Written } from './schema.ts';
 import { Statements, valuesOf } from './statements.ts';
 
 /** Facts about the workspace's last run, by name. */
@@ -15,8 +15,6 @@ export type FactName =
   | 'boot'
   /** JSON: names of all targets that showed a publication. */
   | 'shownAt'
-  /** Whose pages lie in `out`: `protect` or `rollback`. */
-  | 'pages'
   /** SHA-256 of the snapshot that this copy of the workspace published last, and of those that it began to publish since: publisher/publish/elsewhere.ts. */
   | 'ours'
   /** JSON: versions of publications at targets, and since when a confirmed one has been in the place of each. */
@@ -337,5 +335,49 @@ export class PublisherIndex extends Statements {
   setIdsIn(section: number): string[] {
     const sql = 'SELECT DISTINCT setId AS id FROM document WHERE headBin = ? AND setId IS NOT NULL';
     return this.all<{ id: string }>(sql, section).map(({ id }) => id);
+  }
+
+  /** What is remembered of a target. */
+  target(name: string): TargetRow | undefined {
+    return this.get('SELECT * FROM target WHERE name = ?', name);
+  }
+
+  /** Names of the targets of which something is remembered. */
+  targets(): string[] {
+    return this.all<TargetRow>('SELECT name FROM target').map(({ name }) => name);
+  }
+
+  /** Remembers what a target has; changes that all targets have are forgotten. */
+  storeTarget({ name, version, sha256, seen, compared }: TargetRow): void {
+    this.transaction(() => {
+      this.run('INSERT OR REPLACE INTO target VALUES (?, ?, ?, ?, ?)', name, version, sha256, seen, compared);
+      this.run('DELETE FROM change WHERE id <= (SELECT min(seen) FROM target)');
+    });
+  }
+
+  /** The next run compares all that the target has. */
+  forgetTarget(name: string): void {
+    this.run('DELETE FROM target WHERE name = ?', name);
+  }
+
+  /** The last change of a document, and whether lists are still to be signed that say what documents became. */
+  lastChange(): { readonly id: number; readonly isSigned: boolean } {
+    const sql = `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'change'), 0) AS id, NOT EXISTS (SELECT 1 FROM changed_bin) AS signed`;
+    const row = this.get<{ id: number; signed: number }>(sql);
+    return { id: row?.id ?? 0, isSigned: row?.signed === 1 };
+  }
+
+  /** Paths of the documents that changed after a change. */
+  changedSince(id: number): string[] {
+    return this.all<Task>('SELECT path FROM change WHERE id > ?', id).map(({ path }) => path);
+  }
+
+  /** Paths of the documents whose files at their own names are those of the source. */
+  placedPaths(): Set<string> {
+    return new Set(this.all<Task>('SELECT path FROM document WHERE placed IS NOT NULL').map(({ path }) => path));
+  }
+
+  countDocuments(): number {
+    return this.get<{ documents: number }>('SELECT count(*) AS documents FROM document')?.documents ?? 0;
   }
 }

@@ -56,6 +56,29 @@ PRAGMA application_id = ${APPLICATION_ID};
 PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
+/** What each target has. By themselves these tables do no harm to a version that does not know them, and the triggers run there too. */
+export const TARGET_SCHEMA = `
+-- The publication that a target showed last, with all of its files; those of documents as far as \`change\` had come then.
+CREATE TABLE IF NOT EXISTS target (
+  name TEXT PRIMARY KEY,
+  version INTEGER NOT NULL,
+  sha256 TEXT NOT NULL,            -- of the snapshot, which names the digests of all lists, and these those of all files
+  seen INTEGER NOT NULL,           -- the last change of which the target has the files
+  compared TEXT NOT NULL           -- the list whose documents were compared last, in turn
+) STRICT, WITHOUT ROWID;
+-- Documents of which any file became another, each once, in their order.
+CREATE TABLE IF NOT EXISTS change (id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE) STRICT;
+CREATE TRIGGER IF NOT EXISTS document_added AFTER INSERT ON document WHEN EXISTS (SELECT 1 FROM target) BEGIN
+  DELETE FROM change WHERE path = NEW.path;
+  INSERT INTO change (path) VALUES (NEW.path);
+END;
+CREATE TRIGGER IF NOT EXISTS document_changed AFTER UPDATE OF head, content, form, placed ON document
+  WHEN (OLD.head, OLD.content, OLD.form, OLD.placed) IS NOT (NEW.head, NEW.content, NEW.form, NEW.placed) AND EXISTS (SELECT 1 FROM target) BEGIN
+  DELETE FROM change WHERE path = NEW.path;
+  INSERT INTO change (path) VALUES (NEW.path);
+END;
+`;
+
 /** What the present run is going to do. It lies in a file of its own that SQLite removes. */
 export const PLAN_SCHEMA = `
 CREATE TEMP TABLE task (
@@ -142,6 +165,16 @@ export type LaterFile = Pick<Task, 'file' | 'identity' | 'lastModified' | 'path'
 
 /** What a document became; the rest of its row comes from its {@link Task}. */
 export type Written = Omit<IndexedDocument, 'id' | keyof Task>;
+
+/** A row of `target`: what is remembered of one. */
+export interface TargetRow {
+  /** Its address. */
+  readonly name: string;
+  readonly version: number;
+  readonly sha256: string;
+  readonly seen: number;
+  readonly compared: string;
+}
 
 /** A row of `role`: a metadata file of the last publication. */
 export interface RoleRow {
