@@ -42,7 +42,7 @@ const ONLY_UNRESERVED = /^[A-Za-z0-9._~-]*$/;
 /** Whether `text` is a document's path in its one canonical form. */
 export function isDocumentPath(text: unknown): text is string {
   if (typeof text !== 'string' || !text.startsWith('/') || !text.isWellFormed()) return false;
-  if (text.length > MAXIMUM_PATH_BYTES || utf8(text).length > MAXIMUM_PATH_BYTES) return false;
+  if (3 * text.length > MAXIMUM_PATH_BYTES && utf8(text).length > MAXIMUM_PATH_BYTES) return false;
   return text.slice(1).split('/').every(isSegment);
 }
 

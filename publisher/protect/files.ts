@@ -4,6 +4,7 @@ import {
   closeSync,
   type Dirent,
   existsSync,
+  fstatSync,
   opendirSync,
   openSync,
   readFileSync,
@@ -61,18 +62,6 @@ export interface FoundFile {
   readonly isFile: boolean;
 }
 
-/** Everything in a directory that is no directory, at whatever depth. Links are listed, and never followed. */
-export function* filesIn(out: string): Generator<FoundFile> {
-  const waiting = [''];
-  for (let prefix = waiting.pop(); prefix !== undefined; prefix = waiting.pop()) {
-    for (const entry of entriesOf(join(out, prefix))) {
-      const path = `${prefix}/${entry.name}`;
-      if (entry.isDirectory()) waiting.push(path);
-      else yield { path, name: entry.name, isFile: entry.isFile() };
-    }
-  }
-}
-
 /** Nothing, where there is no such directory. */
 export function* entriesOf(directory: string): Generator<Dirent> {
   if (!existsSync(directory)) return;
@@ -99,7 +88,7 @@ export function digestOf(file: string): string {
     const descriptor = openSync(file, 'r');
     try {
       const digest = createHash('sha256');
-      const piece = Buffer.allocUnsafe(1024 * 1024);
+      const piece = Buffer.allocUnsafe(Math.min(1024 * 1024, fstatSync(descriptor).size + 1));
       for (let read = -1; read !== 0; ) {
         read = readSync(descriptor, piece);
         digest.update(piece.subarray(0, read));

@@ -23,11 +23,11 @@ import { count, Problems, someOf } from '../text.ts';
 import type { IndexedFiles, PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { IndexedDocument, RoleRow } from '../workspace/index/schema.ts';
 import { IdSet } from '../workspace/index/statements.ts';
+import { Directories } from './directories.ts';
 import {
   digestOf,
   entriesOf,
   type FoundFile,
-  filesIn,
   isCutShort,
   parseImmutableName,
   readProof,
@@ -80,7 +80,7 @@ export async function inspectOutput(
   const inspection = new Inspection(out, index, options);
   await index.listing(async () => {
     let looked = 0;
-    for (const file of filesIn(out)) {
+    for (const file of inspection.directories.filesIn(out)) {
       inspection.look(file);
       if (++looked % STEP !== 0) continue;
       await setImmediate();
@@ -133,8 +133,9 @@ class Inspection {
   /** Files that an interrupted run had begun, as paths in the output. */
   readonly unfinished: string[] = [];
   readonly foreign = new Problems();
-  /** Whether there is nothing but litter. */
-  isEmpty = true;
+  /** Those that had to be listed, and the others: what is said to be there in them is there. */
+  readonly directories: Directories;
+  #isEmpty = true;
   readonly #out: string;
   readonly #index: PublisherIndex;
   readonly #readOnly: boolean;
@@ -162,14 +163,21 @@ class Inspection {
     this.#isCurrent = unknown.length === 0 && this.signed.size === files.length;
     this.#isDoubted = index.fact('boot') !== bootId();
     this.#published = index.fact('targets')?.split(' ') ?? [];
+    const mayPass = !readOnly && this.#isCurrent && !this.#isDoubted;
+    this.directories = new Directories(mayPass ? index.directories() : new Map());
     const largest = index.largestId();
     [this.heads, this.contents] = [new IdSet(largest), new IdSet(largest)];
     [this.placed, this.staged] = [new IdSet(largest), new IdSet(largest)];
   }
 
+  /** Whether there is nothing but litter. */
+  get isEmpty(): boolean {
+    return this.#isEmpty && this.directories.isEmpty;
+  }
+
   look({ path, name, isFile }: FoundFile): void {
     if (LITTER.has(name)) return;
-    this.isEmpty = false;
+    this.#isEmpty = false;
     if (!isFile) this.#refuse(path);
     else if (path.startsWith(METADATA_PATH)) this.#lookAtMetadata(path.slice(METADATA_PATH.length), path);
     else if (mayBeLeftover(name) && isLeftoverName(name) && !this.#index.findFiles(path)) this.#lookAtLeftover(path);
@@ -292,8 +300,12 @@ function mayBeLeftover(name: string): boolean {
 
 /** Whether the files that make up a document are there. */
 export function isThere(row: IndexedFiles, output: InspectedOutput): boolean {
-  if (row.form === 'carrier') {
-    return row.placed === undefined ? output.staged.has(row.id) : output.placed.has(row.id);
-  }
+  if (row.form === 'carrier') return row.placed === undefined ? output.staged.has(row.id) : isPlaced(row, output);
+  if (output.directories.has(row.path)) return true;
   return output.heads.has(row.id) && (row.content === undefined || output.contents.has(row.id));
+}
+
+/** Whether something lies at a document's own name that was put there. */
+export function isPlaced({ id, path }: Pick<IndexedFiles, 'id' | 'path'>, output: InspectedOutput): boolean {
+  return output.placed.has(id) || output.directories.has(path);
 }

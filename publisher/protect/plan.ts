@@ -19,7 +19,7 @@ import type { IndexedDecision } from '../workspace/index/publisher-index.ts';
 import type { Change, Form, Task } from '../workspace/index/schema.ts';
 import { IdSet } from '../workspace/index/statements.ts';
 import { TEASER_VERSION } from './appearance.ts';
-import { isThere } from './output.ts';
+import { isPlaced, isThere } from './output.ts';
 import type { Inspected, Plan } from './phases.ts';
 import { readPageFacts } from './site-page.ts';
 
@@ -42,6 +42,9 @@ const HTML_CARRIER_LENGTH = 256 * 1024 * 1024;
 
 /** Paths that are kept for the summary, of each reason to be public. */
 const PATHS_KEPT = 100;
+
+/** Rows of a directory that are kept in memory. */
+const ROWS_KEPT = 5000;
 
 /** Files between two looks at the clock, the signal and the event loop. */
 const STEP = 500;
@@ -84,7 +87,9 @@ class Planner {
   readonly #context: PlanContext;
   readonly #rules: SetRules;
   readonly #named: NamedDocuments;
+  readonly #rows: DirectoryRows;
   readonly #seen: IdSet;
+  #found = 0;
   readonly #pageProblems = new Problems();
   readonly #problems = new Problems();
   readonly #sets = new Map<string, number>();
@@ -101,6 +106,7 @@ class Planner {
     this.#rules = new SetRules(context.configuration);
     this.#named = new NamedDocuments(context.configuration, this.#rules);
     this.#sections = new Map(context.sections.list.map(({ name }) => [name, { name, documents: 0, waiting: 0 }]));
+    this.#rows = new DirectoryRows(context.index);
     this.#seen = new IdSet(context.index.largestId());
   }
 
@@ -113,8 +119,11 @@ class Planner {
   /** Decides about one file, after all pages if they can name it. */
   addNamed(source: SourceFile): void {
     const { index, output, sections } = this.#context;
-    const row = index.findDecision(source.path);
-    if (row) this.#seen.add(row.id);
+    const row = this.#rows.find(source.path);
+    if (row) {
+      this.#seen.add(row.id);
+      this.#found++;
+    }
     if (row?.named !== undefined && row.identity === source.identity) this.#named.claim(JSON.parse(row.named), source);
     if (sections.isTooDeep(source.path)) this.#problems.add(tooDeep(source.path));
     const holder = sections.holderOf(source.path);
@@ -137,7 +146,7 @@ class Planner {
     if (change) {
       this.#changes[change]++;
       index.addTask({ ...task, change });
-    } else if (row && row.form !== 'none' && row.placed !== undefined && !output.placed.has(row.id)) {
+    } else if (row && row.form !== 'none' && row.placed !== undefined && !isPlaced(row, output)) {
       if (!this.#context.readOnly) index.setPlaced(row.id, undefined);
     }
   }
@@ -154,6 +163,7 @@ class Planner {
   /** Whatever the index has and the source has not. */
   noteGone(): void {
     const { index, sections } = this.#context;
+    if (this.#found === index.countDocuments()) return;
     for (const id of index.ids()) {
       if (this.#seen.has(id)) continue;
       const path = index.pathOf(id);
@@ -240,14 +250,18 @@ class Planner {
   /** A digest: it is short, and there are few of them. */
   #optionsOf(path: string, mediaType: string, form: Form): string {
     const { objectFacts, pageFacts, headers, uncompressed } = this.#context.appearance;
-    const further = headers.headersOf(path) ?? {};
+    const further = headers.headersOf(path);
     const shown = { copy: isPage(mediaType) ? TEASER_VERSION : '', none: '', page: TEASER_VERSION, carrier: pageFacts }[
       form
     ];
-    const text = JSON.stringify([objectFacts, mediaType, form, shown, further, uncompressed.fits(path.slice(1))]);
-    const known = this.#optionDigests.get(text) ?? hash('sha256', text).slice(0, 32);
-    this.#optionDigests.set(text, known);
-    return known;
+    const isUncompressed = uncompressed.fits(path.slice(1));
+    const key = `${mediaType} ${form} ${isUncompressed}${further ? JSON.stringify(further) : ''}`;
+    const known = this.#optionDigests.get(key);
+    if (known !== undefined) return known;
+    const text = JSON.stringify([objectFacts, mediaType, form, shown, further ?? {}, isUncompressed]);
+    const digest = hash('sha256', text).slice(0, 32);
+    this.#optionDigests.set(key, digest);
+    return digest;
   }
 
   #changeOf(row: IndexedDecision, task: Undecided): Change | undefined {
@@ -259,6 +273,27 @@ class Planner {
     if (row.identity !== task.identity) return 'changed';
     if (row.options !== task.options) return 'remade';
     return isThere(row, output) ? undefined : 'restored';
+  }
+}
+
+/** Rows of documents, a directory at a time: files come directory by directory, and a question for each takes four times as long. */
+class DirectoryRows {
+  readonly #index: PlanContext['index'];
+  #directory: string | undefined;
+  #rows: ReadonlyMap<string, IndexedDecision> | undefined;
+
+  constructor(index: PlanContext['index']) {
+    this.#index = index;
+  }
+
+  find(path: string): IndexedDecision | undefined {
+    const directory = path.slice(0, path.lastIndexOf('/'));
+    if (directory !== this.#directory) {
+      this.#directory = directory;
+      const rows = this.#index.decisionsIn(directory, ROWS_KEPT + 1);
+      this.#rows = rows.length > ROWS_KEPT ? undefined : new Map(rows.map((row) => [row.path, row]));
+    }
+    return this.#rows ? this.#rows.get(path) : this.#index.findDecision(path);
   }
 }
 

@@ -5,7 +5,7 @@ import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { Change, Form, IndexedDocument, Task } from '../workspace/index/schema.ts';
 import type { Appearance } from './appearance.ts';
 import { immutableFilesOf } from './files.ts';
-import { isThere } from './output.ts';
+import { isPlaced, isThere } from './output.ts';
 import type { Inspected } from './phases.ts';
 import type { ChangeReasons } from './summary.ts';
 import type { Placement, WriteTask, WrittenDocument } from './writers/jobs.ts';
@@ -104,7 +104,7 @@ function placedBefore(
 ): string | undefined {
   if (task.form === 'carrier') return document.staged ? undefined : placedMark('carrier', pageFacts);
   const row = task.change === 'added' ? undefined : index.find(task.path);
-  if (row === undefined || row.form !== task.form || !output.placed.has(row.id)) return undefined;
+  if (row === undefined || row.form !== task.form || !isPlaced(row, output)) return undefined;
   const same = task.form === 'copy' ? row.content === document.content : row.teaser === task.teaser;
   return same ? row.placed : undefined;
 }

@@ -51,7 +51,8 @@ const FIND_FILES = `SELECT ${FILES} FROM document WHERE path = ?`;
 export type IndexedFiles = FilesOf & Pick<IndexedDocument, 'id' | 'placed'>;
 
 /** The same, and what it was written from. */
-const FIND_DECISION = `SELECT ${FILES}, identity, pageSet, setName, setId, options, teaser -> '$.named' AS named FROM document WHERE path = ?`;
+const DECISION = `${FILES}, identity, pageSet, setName, setId, options, CASE WHEN instr(teaser, '"named"') THEN teaser -> '$.named' END AS named`;
+const FIND_DECISION = `SELECT ${DECISION} FROM document WHERE path = ?`;
 export type IndexedDecision = IndexedFiles &
   Pick<IndexedDocument, 'identity' | 'pageSet' | 'setName' | 'setId' | 'options'> & {
     /** Paths of the documents that the page names, as a JSON list; `undefined` if there are none. */
@@ -102,6 +103,12 @@ export class PublisherIndex extends Statements {
   /** As {@link find}, but no more than tells whether a document has to be written. */
   findDecision(path: string): IndexedDecision | undefined {
     return this.get(FIND_DECISION, path);
+  }
+
+  /** The same of the documents in a directory, but not below it, in no order. @param directory - such as `/a/b`; empty for that of the site */
+  decisionsIn(directory: string, most: number): IndexedDecision[] {
+    const sql = `SELECT ${DECISION} FROM document WHERE path > ?1 || '/' AND path < ?1 || '0' AND instr(substr(path, length(?1) + 2), '/') = 0 LIMIT ?2`;
+    return this.all(sql, directory, most);
   }
 
   /** The largest id of a document: how large a set of ids has to be. */
@@ -335,6 +342,19 @@ export class PublisherIndex extends Statements {
   setIdsIn(section: number): string[] {
     const sql = 'SELECT DISTINCT setId AS id FROM document WHERE headBin = ? AND setId IS NOT NULL';
     return this.all<{ id: string }>(sql, section).map(({ id }) => id);
+  }
+
+  /** States of directories of the output, by their paths there: publisher/protect/directories.ts. */
+  directories(): Map<string, string> {
+    const rows = this.all<{ path: string; state: string }>('SELECT path, state FROM directory');
+    return new Map(rows.map(({ path, state }) => [path, state]));
+  }
+
+  storeDirectories(states: ReadonlyMap<string, string>, gone: readonly string[]): void {
+    this.transaction(() => {
+      for (const path of gone) this.run('DELETE FROM directory WHERE path = ?', path);
+      for (const [path, state] of states) this.run('INSERT OR REPLACE INTO directory VALUES (?, ?)', path, state);
+    });
   }
 
   /** What is remembered of a target. */

@@ -58,6 +58,8 @@ PRAGMA user_version = ${SCHEMA_VERSION};
 
 /** What each target has. By themselves these tables do no harm to a version that does not know them, and the triggers run there too. */
 export const TARGET_SCHEMA = `
+-- Directories of the output as they were when all names were there that belong to them.
+CREATE TABLE IF NOT EXISTS directory (path TEXT PRIMARY KEY, state TEXT NOT NULL) STRICT, WITHOUT ROWID;
 -- The publication that a target showed last, with all of its files; those of documents as far as \`change\` had come then.
 CREATE TABLE IF NOT EXISTS target (
   name TEXT PRIMARY KEY,
