@@ -77,6 +77,10 @@ export const PUBLISH_ERRORS = {
     means: 'the last publication, or the withdrawal, was made in another copy of this workspace; nothing was published',
     remedy: 'bring its changes into the site here; then `wispr publish --merged`',
   },
+  'not-alone': {
+    means: '`wispr publish --only` would have to look at more than the documents that it names; nothing was published',
+    remedy: 'run `wispr publish` for the whole site',
+  },
   'publishing-elsewhere': {
     means: 'somebody else publishes this site at this moment; nothing was published',
     remedy: 'wait until that has ended; where it was killed, run it again there, or wait two minutes',
@@ -97,7 +101,8 @@ export const PUBLISH_ERRORS = {
   },
   'store-busy': {
     means: 'another wispr command uses this workspace',
-    remedy: 'wait for it, or end it',
+    remedy:
+      'wait for it, or end it; `wispr publish --at` uses it until its time, so that nothing else publishes what is held back',
   },
   'key-store-refused': {
     means: '`publisher.keys` or a key file is missing, damaged, or from before a change of signing keys',

@@ -55,10 +55,12 @@ export function describeProtection(summary: ProtectSummary, hasKeyServer: boolea
  * The same before `wispr publish` goes on with what was made, and says itself until when it is good.
  *
  * @param bundleByHand - whether the key bundle has to be taken to the key server
+ * @param alone - whether only some documents were looked at
  */
-export function describeProtectionToPublish(summary: ProtectSummary, bundleByHand: boolean): string {
+export function describeProtectionToPublish(summary: ProtectSummary, bundleByHand: boolean, alone = false): string {
   const bundle = bundleByHand ? describeBundle(summary) : [];
-  const lines = [...describeWork(summary), ...describePublication(summary), ...bundle];
+  const work = describeWork(summary);
+  const lines = [...(alone ? work.slice(0, 2) : work), ...describePublication(summary), ...bundle];
   return [...lines, `  publisher ${summary.publisher}`].join('\n');
 }
 

@@ -23,12 +23,13 @@ export function describePublishing(summary: PublishSummary, hasKeyServer: boolea
 }
 
 function describeTarget(
-  { target, files, bytes, unchanged, removed, waiting }: PublishedTarget,
+  { target, files, bytes, unchanged, repaired, removed, waiting }: PublishedTarget,
   named: boolean,
 ): string {
   const parts = [
     `sent ${count(files, 'file')}, ${size(bytes)}`,
-    ...(unchanged > 0 ? [`${count(unchanged, 'file')} there already`] : []),
+    ...(repaired > 0 ? [`${count(repaired, 'file')} of them had been changed or removed there`] : []),
+    ...(unchanged > 0 ? [`${count(unchanged, 'file')} compared, and there already`] : []),
     ...(removed > 0 ? [`${count(removed, 'old file')} removed`] : []),
     ...(waiting > 0 ? [`${count(waiting, 'file')} of earlier publications kept for a while`] : []),
   ];

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { utcMinute } from '../../node-support/clock.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
 import { placesToWatch, watchSite } from '../../publisher/protect/watch.ts';
 import type { Highest } from '../../publisher/publish/highest.ts';
@@ -10,7 +11,7 @@ import { collect, locateConfiguration } from '../io/arguments.ts';
 import { RESTORED_OPTION } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { readPassphrase, warnOfOpenKeys } from '../io/passphrase.ts';
-import { showProgress, showProtecting } from '../io/progress.ts';
+import { showProgress, showProtecting, showWaiting } from '../io/progress.ts';
 import { untilSignal } from '../io/signals.ts';
 import { askYesOrNo, canAsk } from '../io/terminal.ts';
 import { EXIT, print, say, sayHint, UsageError } from '../io/voice.ts';
@@ -23,19 +24,11 @@ import {
   warnAboutBundle,
   warnAboutSections,
 } from './protection-summary.ts';
+import { checkTogether, documentsOf, type PublishFlags, parseTime } from './publish-arguments.ts';
 import { describePublishing, hintsAfterPublishing, warnAfterPublishing } from './publish-summary.ts';
-import { readSigners, type SignerFlags } from './signers.ts';
-import { addSiteFlags, type SiteFlags } from './timestamp.ts';
-import { ALLOW_REMOVAL_OPTION, type RemovalFlags, removalCheck, tryAgain } from './watching.ts';
-
-interface Flags extends SiteFlags, SignerFlags, RemovalFlags {
-  readonly protect: boolean;
-  readonly dryRun?: boolean;
-  readonly rekey?: readonly string[];
-  readonly merged?: boolean;
-  readonly restored?: boolean;
-  readonly yes?: boolean;
-}
+import { readSigners } from './signers.ts';
+import { addSiteFlags } from './timestamp.ts';
+import { ALLOW_REMOVAL_OPTION, removalCheck, tryAgain } from './watching.ts';
 
 const DESCRIPTION = `protect the site, and bring it to where it is served, in the one safe order: keys to the key server, documents, metadata, and last the timestamp that makes them current
 
@@ -55,15 +48,18 @@ export function addPublishCommand(program: Command): void {
     .option('--merged', 'publish although another copy of the workspace was last: the site here has its changes')
     .option(...RESTORED_OPTION)
     .option(...ALLOW_REMOVAL_OPTION)
+    .option('--only <paths...>', 'publish these files or directories of the site, and leave all else as it is')
+    .option('--at <time>', 'protect and sign now, and send at a time: 05:00, or 2026-12-24T05:00', parseTime)
+    .option('--check-all', 'compare everything with what was left in "out" and at the targets, byte for byte')
     .option('--watch', 'go on, and publish again whenever the site changes')
     .option('--key <file>', 'sign with this key file too; repeatable', collect)
     .option('--key-passphrase-file <file>', 'the passphrase of --key (once, or once for each)', collect)
     .option('-y, --yes', 'make target directories that are not there; --allow-removal is another question')
-    .action((target: string | undefined, flags: Flags) => publish(target, flags));
+    .action((target: string | undefined, flags: PublishFlags) => publish(target, flags));
 }
 
 /** @param given - the passphrase, where it was asked for already */
-export async function publish(target: string | undefined, flags: Flags, given?: string): Promise<void> {
+export async function publish(target: string | undefined, flags: PublishFlags, given?: string): Promise<void> {
   saveMemory();
   checkTogether(flags);
   const configurationFile = locateConfiguration(undefined, flags.config);
@@ -71,6 +67,10 @@ export async function publish(target: string | undefined, flags: Flags, given?: 
   const places = await locate();
   const { rekey = [] } = flags;
   if (flags.dryRun) return sayWhatWouldBeDone({ configurationFile, rekey }, flags);
+  if (flags.at !== undefined && places.targets.length === 0)
+    throw new UsageError(
+      '--at needs a target: without one, "out" itself is served, and shows what is protected at once',
+    );
   await confirmNewTargets(places, flags);
   const passphrase = given ?? (await readPassphrase(flags.passphraseFile));
   const signers = await readSigners(flags);
@@ -96,7 +96,7 @@ interface Run extends Pick<PublishRun, 'passphrase'> {
 }
 
 /** `wispr.json` may name other targets by now. */
-async function publishAgain(locate: () => Promise<PublishTargets>, run: Run, flags: Flags): Promise<void> {
+async function publishAgain(locate: () => Promise<PublishTargets>, run: Run, flags: PublishFlags): Promise<void> {
   const places = await locate();
   await confirmNewTargets(places, flags);
   await publishOnce(places, run, { ...flags, rekey: [], merged: false, restored: false, allowRemoval: false });
@@ -105,20 +105,27 @@ async function publishAgain(locate: () => Promise<PublishTargets>, run: Run, fla
 async function publishOnce(
   places: PublishTargets,
   { passphrase, signers, signal, isSettled }: Run,
-  flags: Flags,
+  flags: PublishFlags,
 ): Promise<void> {
-  const { rekey = [], restored = false, quiet, json } = flags;
+  const { rekey = [], restored = false, quiet, json, checkAll, at } = flags;
+  const only = flags.only && documentsOf(flags.only, places);
   const uploading = quiet ? undefined : showProgress('publishing', 'files');
+  const waiting = waitFor(at);
   const protecting = showProtecting(quiet);
   const onRemoval = removalCheck(flags, protecting.end, isSettled);
   const run: PublishRun = {
-    ...{ places, passphrase, signal, merged: flags.merged },
-    ...(flags.protect && { protect: { rekey, restored, signers, onRemoval, ...protecting.shown } }),
+    ...{ places, passphrase, signal, merged: flags.merged, at },
+    ...((checkAll || only) && { inTurn: checkAll ? 'all' : 0 }),
+    ...(flags.protect && { protect: { rekey, restored, signers, onRemoval, checkAll, only, ...protecting.shown } }),
     onProtected: (summary, highest) => {
       protecting.end();
       reportProtection(summary, highest, places, flags);
     },
-    onProgress: uploading && (({ stage, done, total }) => uploading.update({ done, total, doing: stage })),
+    onWaiting: quiet ? undefined : waiting.onWaiting,
+    onProgress: ({ stage, done, total }) => {
+      waiting.end();
+      uploading?.update({ done, total, doing: stage });
+    },
   };
   try {
     const { summary, protection } = await publishFromWorkspace(run);
@@ -129,13 +136,14 @@ async function publishOnce(
     if (!quiet) for (const line of hintsAfterPublishing(summary, places)) say(line);
   } finally {
     protecting.end();
+    waiting.end();
     uploading?.end();
     for (const each of places.targets) each.close();
   }
 }
 
 /** A directory that is not there may be the right one, misspelt, or a disk that is not mounted. */
-async function confirmNewTargets({ targets }: PublishTargets, { yes }: Flags): Promise<void> {
+async function confirmNewTargets({ targets }: PublishTargets, { yes }: PublishFlags): Promise<void> {
   for (const directory of yes ? [] : missingDirectories(targets)) {
     if (!canAsk())
       throw new UsageError(`there is no directory ${directory}: make it, or add --yes, unless it is misspelt`);
@@ -144,22 +152,27 @@ async function confirmNewTargets({ targets }: PublishTargets, { yes }: Flags): P
   }
 }
 
-function checkTogether({ protect, key, rekey, restored, dryRun, watch }: Flags): void {
-  if (watch && (dryRun || !protect))
-    throw new UsageError(`--watch and ${dryRun ? '--dry-run' : '--no-protect'} do not go together`);
-  if (protect) return;
-  if (key !== undefined) throw new UsageError('--no-protect and --key do not go together');
-  const other = (dryRun && '--dry-run') || (restored && '--restored') || (rekey && '--rekey');
-  if (other) throw new UsageError(`--no-protect and ${other} do not go together`);
+/** Says once what is waited for; a terminal shows for how long. */
+function waitFor(at = 0): { readonly onWaiting: PublishRun['onWaiting']; readonly end: () => void } {
+  let bar: ReturnType<typeof showWaiting>;
+  let whole = 0;
+  const onWaiting = (publication: number, left: number) => {
+    if (whole === 0)
+      say(`publication ${publication} is signed, and is sent at ${utcMinute(at)}; Ctrl-C ends this with nothing sent`);
+    whole ||= left;
+    bar ??= showWaiting();
+    bar?.update({ done: whole - left, total: whole });
+  };
+  return { onWaiting, end: () => bar?.end() };
 }
 
 function reportProtection(
   summary: ProtectSummary,
   { snapshot }: Highest,
   { token }: PublishTargets,
-  { quiet, json, rekey, watch }: Flags,
+  { quiet, json, rekey, watch, only }: PublishFlags,
 ): void {
-  if (!quiet && !json) print(describeProtectionToPublish(summary, token === undefined));
+  if (!quiet && !json) print(describeProtectionToPublish(summary, token === undefined, only !== undefined));
   if (!quiet) for (const line of [...describeRekey(summary), ...hintsAfterProtection(summary)]) say(line);
   for (const line of warnAboutSections(summary.sections)) say(line);
   const unreadable = warnAboutBundle(summary);

@@ -18,10 +18,16 @@ export class Directories {
   readonly #listed = new Map<string, string>();
   readonly #passed = new Set<string>();
 
-  /** @param known - states of directories as {@link changed} gave them, by their paths in the output: '' and such as `/a/b` */
-  constructor(known: ReadonlyMap<string, string>) {
-    this.#known = known;
-    for (const path of known.keys()) {
+  readonly #none: boolean;
+
+  /**
+   * @param known - states of directories as {@link changed} gave them, by their paths in the output: '' and such as `/a/b`; `all`: none is listed, but
+   * for that of the metadata
+   */
+  constructor(known: ReadonlyMap<string, string> | 'all') {
+    this.#none = known === 'all';
+    this.#known = known === 'all' ? new Map() : known;
+    for (const path of this.#known.keys()) {
       const above = path.slice(0, Math.max(0, path.lastIndexOf('/')));
       if (path !== '') this.#below.set(above, [...(this.#below.get(above) ?? []), path]);
     }
@@ -29,7 +35,7 @@ export class Directories {
 
   /** Everything that is no directory in the directories that may have changed. Links are listed, and never followed. */
   *filesIn(out: string): Generator<FoundFile> {
-    const waiting = [''];
+    const waiting = this.#none ? [METADATA] : [''];
     for (let prefix = waiting.pop(); prefix !== undefined; prefix = waiting.pop()) {
       const state = stateOf(join(out, prefix));
       if (state !== undefined && this.#known.get(prefix) === state && prefix !== METADATA) {
@@ -48,12 +54,12 @@ export class Directories {
 
   /** Whether the directory of a file was not listed: then all names are there that were there before. */
   has(path: string): boolean {
-    return this.#passed.has(path.slice(0, path.lastIndexOf('/')));
+    return this.#none || this.#passed.has(path.slice(0, path.lastIndexOf('/')));
   }
 
   /** Whether any was passed over. */
   get isEmpty(): boolean {
-    return this.#passed.size === 0;
+    return !this.#none && this.#passed.size === 0;
   }
 
   /** What is to be noted once the files are there that this run found missing. */

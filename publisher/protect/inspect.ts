@@ -1,12 +1,14 @@
 /** First phase of `wispr protect`: looks at configuration, keys and earlier output, and refuses what cannot be published. */
+import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { RoleSigner } from '../../core/publication/keys.ts';
+import { PublishError } from '../errors.ts';
 import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
 import { type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
-import { hasKeyServer } from '../workspace/configuration/schema.ts';
+import { type Configuration, hasKeyServer } from '../workspace/configuration/schema.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import { readKeyStore } from '../workspace/workspace.ts';
-import { appearanceOf } from './appearance.ts';
+import { type Appearance, appearanceOf } from './appearance.ts';
 import { setsDueForRekey } from './keys.ts';
 import type { SiteLocation } from './location.ts';
 import { inspectOutput } from './output.ts';
@@ -34,6 +36,8 @@ export interface InspectOptions {
   readonly above?: Published | undefined;
   /** Goes on although the last publication was made elsewhere: every set gets a new key. */
   readonly restored?: boolean;
+  /** Lists every directory of the output. */
+  readonly checkAll?: boolean | undefined;
 }
 
 /**
@@ -44,10 +48,10 @@ export interface InspectOptions {
 export async function inspect(
   location: SiteLocation,
   index: PublisherIndex,
-  { passphrase, signers = [], rekey: wanted = [], above: highest, restored = false }: InspectOptions,
+  { passphrase, signers = [], rekey: wanted = [], above: highest, restored = false, checkAll }: InspectOptions,
   checkNotStopped: () => void,
 ): Promise<Inspected> {
-  const { workspace, configuration, out, now } = location;
+  const { workspace, configuration, out, now, only } = location;
   const keys = await RunKeys.of(await openWhileLooking(location, passphrase), workspace);
   const { publication, sections: rings, sets, setsSince } = keys.contents;
   const publisher = keys.store.publisher.id;
@@ -63,13 +67,17 @@ export async function inspect(
   const isBehind = areKeysBehind(index, publication, above);
   if (isBehind && !restored) throw behind(above?.file.version);
   const unknown = unknownLists(index, above);
+  const appearance = await appearanceOf(configuration, workspace.directory, publisher);
+  const settings = settingsMark(configuration, appearance);
+  if (only) checkAlone(index, settings, above?.file.version, unknown.length > 0);
   const { rootId, root } = roles;
-  const about = { rootId, nextRoot: root.version + 1, unknown, readOnly: false, checkNotStopped };
+  const list = checkAll ? 'all' : only && 'none';
+  const about = { rootId, nextRoot: root.version + 1, unknown, list, readOnly: false, checkNotStopped } as const;
   const output = await inspectOutput(out, index, about);
   signAbove(index, unknown);
   sections.reconcile(index, output.signed, publisher);
-  const rekey = setsDueForRekey(configuration, setsSince, now, [...wanted, ...(isBehind ? sets.keys() : [])]);
-  const appearance = await appearanceOf(configuration, workspace.directory, publisher);
+  const named = [...wanted, ...(isBehind ? sets.keys() : [])];
+  const rekey = only ? new Set<string>() : setsDueForRekey(configuration, setsSince, now, named);
   return {
     location,
     index,
@@ -78,6 +86,7 @@ export async function inspect(
     sections,
     output,
     appearance,
+    settings,
     rekey,
     isBehind,
     recipient,
@@ -95,4 +104,23 @@ async function openWhileLooking({ workspace, walk }: SiteLocation, passphrase: s
   const store = await opening;
   await looking;
   return store;
+}
+
+/** Changes with all of the configuration and of what fallback pages are made from. */
+function settingsMark(configuration: Configuration, { objectFacts, pageFacts }: Appearance): string {
+  return hash('sha256', JSON.stringify([configuration, objectFacts, pageFacts]));
+}
+
+/** @throws PublishError `not-alone` where a few documents cannot be published by themselves */
+function checkAlone(index: PublisherIndex, settings: string, current: number | undefined, isUnknown: boolean): void {
+  const refuse = (reason: string) =>
+    new PublishError('not-alone', `a few documents cannot be published alone: ${reason}`);
+  const before = index.fact('whole');
+  if (before === undefined || !index.lastChange().isSigned) throw refuse('no run over the whole site has ended yet');
+  if (before !== settings)
+    throw refuse('wispr.json, or what fallback pages are made from, has changed since the last whole run');
+  if (isUnknown)
+    throw refuse(
+      `publication ${current} is not what the site was protected for: a rollback, a withdrawal, or made elsewhere`,
+    );
 }

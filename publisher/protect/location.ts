@@ -14,6 +14,8 @@ export interface LocationOptions {
   readonly configurationFile: string;
   /** Takes the place of `out` in the configuration; relative to it. */
   readonly out?: string;
+  /** Paths of documents, and directories of them, besides which everything stays as it was protected last. */
+  readonly only?: readonly string[] | undefined;
   /** Seconds since 1970; the clock if left out. */
   readonly now?: number;
 }
@@ -24,6 +26,7 @@ export interface SiteLocation {
   readonly configuration: Configuration;
   /** Through the directory of the site; once. */
   readonly walk: SourceWalk;
+  readonly only: readonly string[] | undefined;
   /** The output directory, with links resolved. */
   readonly out: string;
   readonly now: number;
@@ -37,14 +40,15 @@ export interface SiteLocation {
 export async function locate({
   configurationFile,
   out: named,
+  only,
   now = nowInSeconds(),
 }: LocationOptions): Promise<SiteLocation> {
   const workspace = workspaceOf(configurationFile);
   const configuration = await readConfiguration(workspace.configuration);
   const source = resolve(workspace.directory, configuration.source);
   const out = resolveOutput(named ?? configuration.out, source, workspace);
-  const walk = new SourceWalk(source, configuration);
-  return { workspace, configuration, walk, out, now };
+  const walk = new SourceWalk(source, configuration, only);
+  return { workspace, configuration, walk, only, out, now };
 }
 
 /**

@@ -24,15 +24,7 @@ import type { IndexedFiles, PublisherIndex } from '../workspace/index/publisher-
 import type { IndexedDocument, RoleRow } from '../workspace/index/schema.ts';
 import { IdSet } from '../workspace/index/statements.ts';
 import { Directories } from './directories.ts';
-import {
-  digestOf,
-  entriesOf,
-  type FoundFile,
-  isCutShort,
-  parseImmutableName,
-  readProof,
-  startOf,
-} from './files.ts';
+import { digestOf, entriesOf, type FoundFile, isCutShort, parseImmutableName, readProof, startOf } from './files.ts';
 import { isLeftoverName } from './writers/files.ts';
 
 export type InspectedOutput = Omit<Inspection, 'look' | 'foreign'>;
@@ -62,6 +54,8 @@ export interface InspectOptions {
   readonly nextRoot: number;
   /** Lists of a later publication than the index describes: then files at documents' own names may be of that one. */
   readonly unknown?: readonly RoleRow[];
+  /** Directories that are listed: also those that are as they were left; or none. Default: those that are not */
+  readonly list?: 'all' | 'none' | undefined;
   /** Nothing is noted in the index. */
   readonly readOnly: boolean;
   readonly checkNotStopped: () => void;
@@ -150,7 +144,7 @@ class Inspection {
   constructor(
     out: string,
     index: PublisherIndex,
-    { nextRoot, unknown = [], readOnly }: Pick<InspectOptions, 'nextRoot' | 'unknown' | 'readOnly'>,
+    { nextRoot, unknown = [], list, readOnly }: Pick<InspectOptions, 'nextRoot' | 'unknown' | 'list' | 'readOnly'>,
   ) {
     this.#out = out;
     this.signed = signedFilesIn(out, index);
@@ -163,8 +157,8 @@ class Inspection {
     this.#isCurrent = unknown.length === 0 && this.signed.size === files.length;
     this.#isDoubted = index.fact('boot') !== bootId();
     this.#published = index.fact('targets')?.split(' ') ?? [];
-    const mayPass = !readOnly && this.#isCurrent && !this.#isDoubted;
-    this.directories = new Directories(mayPass ? index.directories() : new Map());
+    const mayPass = !readOnly && this.#isCurrent && !this.#isDoubted && list !== 'all';
+    this.directories = new Directories(list === 'none' ? 'all' : mayPass ? index.directories() : new Map());
     const largest = index.largestId();
     [this.heads, this.contents] = [new IdSet(largest), new IdSet(largest)];
     [this.placed, this.staged] = [new IdSet(largest), new IdSet(largest)];

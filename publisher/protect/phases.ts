@@ -18,6 +18,8 @@ export interface Inspected {
   readonly sections: RunSections;
   readonly output: InspectedOutput;
   readonly appearance: Appearance;
+  /** Digest of all settings. */
+  readonly settings: string;
   /** Sets that get a new key. */
   readonly rekey: ReadonlySet<string>;
   /** Whether the key store is older than what was published: every set gets a new key then. */

@@ -11,7 +11,7 @@ import { isPage, mediaTypeOf } from '../site/media-type.ts';
 import { canBeNamed, NamedDocuments } from '../site/named.ts';
 import { type Decision, SetRules } from '../site/sets.ts';
 import type { SourceWalk } from '../site/walk.ts';
-import { refused, type SourceFile } from '../site/walk.ts';
+import { isAtOrBelow, refused, type SourceFile } from '../site/walk.ts';
 import { count, Problems, someOf } from '../text.ts';
 import { SECTION_DEPTH } from '../workspace/configuration/names.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
@@ -27,6 +27,8 @@ import { readPageFacts } from './site-page.ts';
 export interface PlanContext extends Pick<Inspected, 'index' | 'output' | 'appearance' | 'sections' | 'rekey'> {
   readonly walk: SourceWalk;
   readonly configuration: Configuration;
+  /** Paths besides which nothing is looked at. */
+  readonly only?: readonly string[] | undefined;
   /** The key id of a set, `undefined` if it has no key; left out without the passphrase. */
   readonly setIdOf?: (name: string) => KeyId | undefined;
   /** Whether the index may be written to. */
@@ -90,6 +92,8 @@ class Planner {
   readonly #rows: DirectoryRows;
   readonly #seen: IdSet;
   #found = 0;
+  /** Paths of `only` at which nothing was found. */
+  #unseen: readonly string[];
   readonly #pageProblems = new Problems();
   readonly #problems = new Problems();
   readonly #sets = new Map<string, number>();
@@ -106,6 +110,7 @@ class Planner {
     this.#rules = new SetRules(context.configuration);
     this.#named = new NamedDocuments(context.configuration, this.#rules);
     this.#sections = new Map(context.sections.list.map(({ name }) => [name, { name, documents: 0, waiting: 0 }]));
+    this.#unseen = context.only ?? [];
     this.#rows = new DirectoryRows(context.index);
     this.#seen = new IdSet(context.index.largestId());
   }
@@ -125,6 +130,7 @@ class Planner {
       this.#found++;
     }
     if (row?.named !== undefined && row.identity === source.identity) this.#named.claim(JSON.parse(row.named), source);
+    this.#unseen = this.#unseen.filter((path) => !isAtOrBelow(source.path, path));
     if (sections.isTooDeep(source.path)) this.#problems.add(tooDeep(source.path));
     const holder = sections.holderOf(source.path);
     if (holder !== undefined) {
@@ -163,10 +169,7 @@ class Planner {
   /** Whatever the index has and the source has not. */
   noteGone(): void {
     const { index, sections } = this.#context;
-    if (this.#found === index.countDocuments()) return;
-    for (const id of index.ids()) {
-      if (this.#seen.has(id)) continue;
-      const path = index.pathOf(id);
+    for (const { id, path } of this.#unseenDocuments()) {
       const holder = this.#sections.get(sections.holderOf(path) ?? '');
       if (holder) {
         holder.waiting++;
@@ -177,11 +180,27 @@ class Planner {
     }
   }
 
-  /** @throws PublishError `source-refused` */
+  *#unseenDocuments(): Generator<{ readonly id: number; readonly path: string }> {
+    const { index, only } = this.#context;
+    if (only === undefined && this.#found === index.countDocuments()) return;
+    if (only === undefined) for (const id of index.ids()) if (!this.#seen.has(id)) yield { id, path: index.pathOf(id) };
+    for (const path of only ?? []) {
+      const documents = index.documentsAt(path);
+      if (documents.length > 0) this.#unseen = this.#unseen.filter((other) => other !== path);
+      yield* documents.filter(({ id }) => !this.#seen.has(id));
+    }
+  }
+
+  /** @throws PublishError `source-refused`, `argument-invalid` */
   finish(): Plan {
+    const [unknown] = this.#unseen;
+    if (unknown !== undefined)
+      throw new PublishError('argument-invalid', `the site has no document ${printable(unknown)}, and had none`, {
+        typed: true,
+      });
     if (this.#pageProblems.count > 0) throw pagesRefused(this.#pageProblems);
     if (this.#problems.count > 0) throw refused(this.#problems);
-    if (this.#documents === 0) {
+    if (this.#documents === 0 && this.#context.only === undefined) {
       throw new PublishError('source-refused', `${this.#context.walk.root} holds no documents`);
     }
     for (const group of this.#public.values()) group.paths.sort();
@@ -197,12 +216,14 @@ class Planner {
       public: [...this.#public.values()].sort((a, b) => ((a.paths[0] ?? '') < (b.paths[0] ?? '') ? -1 : 1)),
       ignored: this.#context.walk.ignored,
       hidden: [...this.#context.walk.hidden.keys()].sort(),
-      unusedPatterns: [
-        ...this.#rules.unused(),
-        ...this.#context.appearance.headers.unused(),
-        ...this.#context.appearance.uncompressed.unused(),
-        ...this.#context.sections.list.flatMap(({ name, paths }) => (empty.includes(name) ? paths : [])),
-      ],
+      unusedPatterns: this.#context.only
+        ? []
+        : [
+            ...this.#rules.unused(),
+            ...this.#context.appearance.headers.unused(),
+            ...this.#context.appearance.uncompressed.unused(),
+            ...this.#context.sections.list.flatMap(({ name, paths }) => (empty.includes(name) ? paths : [])),
+          ],
     };
   }
 
@@ -231,14 +252,20 @@ class Planner {
   /** The document as it is to be written, and why. */
   #decide(source: SourceFile, page: Pick<Task, 'pageSet' | 'teaser'>): { task: Undecided; decision: Decision } {
     const { path, size } = source;
-    const decision = this.#rules.decide(path, page.pageSet, this.#named.has(path));
     const mediaType = mediaTypeOf(path);
+    const decision = this.#rules.decide(path, page.pageSet, this.#named.has(path) || this.#wasNamed(path, mediaType));
     const form = this.#formOf(mediaType, decision.set);
     if (form === 'carrier' && size > HTML_CARRIER_LENGTH) {
       this.#problems.add(`${printable(path)}: it is too large for "carrier": "html"`);
     }
     const options = this.#optionsOf(path, mediaType, form);
     return { task: { ...source, ...page, mediaType, setName: decision.set, options, form }, decision };
+  }
+
+  /** Pages that name a document are not looked at where only a few are: one that is public by them stays so until all are. */
+  #wasNamed(path: string, mediaType: string): boolean {
+    const row = this.#context.only && canBeNamed(mediaType) ? this.#rows.find(path) : undefined;
+    return row !== undefined && row.setName === undefined;
   }
 
   #formOf(mediaType: string, set: string | undefined): Form {

@@ -67,9 +67,9 @@ async function plan(
   onProgress: DryRunOptions['onProgress'],
   checkNotStopped: () => void,
 ): Promise<Planned> {
-  const { walk, configuration } = location;
+  const { walk, configuration, only } = location;
   const made = await makePlan({
-    ...{ walk, configuration, index, output, sections, rekey, appearance, checkNotStopped, readOnly: false },
+    ...{ walk, configuration, only, index, output, sections, rekey, appearance, checkNotStopped, readOnly: false },
     setIdOf: (name) => keys.idOf(name),
     onFound: (done) => onProgress?.({ stage: 'looking', done, total: undefined }),
   });

@@ -24,12 +24,12 @@ const PATHS = 10;
  * changes, and never for pages, whose addresses readers know.
  */
 export function removalOf(
-  { documents: left, changes, removed }: Plan,
+  { changes, removed }: Plan,
   index: PublisherIndex,
   { removalPercent }: Pick<Configuration, 'removalPercent'>,
 ): Removal | undefined {
   if (removed === 0) return undefined;
-  const documents = left - changes.added + removed;
+  const documents = index.countDocuments();
   const least = Math.max(ALWAYS, (documents * removalPercent) / 100);
   const isLarge = removed - changes.added > least || arePagesGone(index, removalPercent);
   return { documents, removed, paths: [...index.gone(PATHS)], isLarge };

@@ -59,9 +59,12 @@ export async function write(inspected: Inspected, planned: Planned, options: Wri
   const keyFiles = await writeReadingSite({ configuration, out, contents: keys.contents, rootId: roles.rootId, now });
   const freshFor = configuration.freshness.hours * 3600;
   const publication = await publish(signing, signingPlan, options.signsTimestamp ? { freshFor } : undefined);
-  index.setFact('boot', bootId());
-  const { states, gone } = output.directories.changed();
-  index.storeDirectories(states, gone);
+  if (location.only === undefined) {
+    index.setFact('boot', bootId());
+    index.setFact('whole', inspected.settings);
+    const { states, gone } = output.directories.changed();
+    index.storeDirectories(states, gone);
+  }
   await recordKeyStore(index, workspace);
   const replacing = { now, signedAt: now, freshFor, grace: settings.grace };
   const { timestampBy, keyServerTokenFile } = configuration;

@@ -188,7 +188,9 @@ export async function expiriesIn(
   publication: OpenPublication,
 ): Promise<RoleState[]> {
   const { delegations } = publication.state.targets;
-  const bins = [...noted.keys()].filter((name) => name.startsWith(BIN_NAME) && !delegations.some((one) => one.name === name));
+  const bins = [...noted.keys()].filter(
+    (name) => name.startsWith(BIN_NAME) && !delegations.some((one) => one.name === name),
+  );
   const roles = [...delegations.map(({ name }) => name), ...bins].map((role) => {
     const { version = 0, expires = 0 } = noted.get(role) ?? {};
     return { role, version, expires };

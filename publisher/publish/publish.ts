@@ -1,4 +1,5 @@
 /** Publishes what is in `out`: keys, files, the authority's confirmation, timestamps; docs/spec/publication.md, section 8. */
+import { setTimeout } from 'node:timers/promises';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { isoTime } from '../../core/publication/metadata.ts';
@@ -36,9 +37,15 @@ import { type Uploaded, type UploadProgress, upload } from './upload.ts';
 export interface PublishRun extends OpenSiteOptions {
   readonly places: PublishTargets;
   /** How the site is protected first. Left out: what is in `out` is published as it is. */
-  readonly protect?: Pick<ProtectOptions, 'rekey' | 'restored' | 'signers' | 'onProgress' | 'onRemoval'> | undefined;
+  readonly protect?:
+    | Pick<ProtectOptions, 'checkAll' | 'only' | 'rekey' | 'restored' | 'signers' | 'onProgress' | 'onRemoval'>
+    | undefined;
   /** Says that the site here has what another copy of the workspace has published. */
   readonly merged?: boolean | undefined;
+  /** Seconds since 1970: nothing is sent, and the key server is told of no publication, before. */
+  readonly at?: number | undefined;
+  /** Called each second until then. @param left - seconds */
+  readonly onWaiting?: ((publication: number, left: number) => void) | undefined;
   /** Called with what protecting did, before anything is sent. */
   readonly onProtected?: (summary: ProtectSummary, highest: Highest) => void;
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
@@ -111,11 +118,27 @@ async function publishHeld(run: PublishRun): Promise<PublishedWorkspace> {
       ...(signal && { signal }),
     }));
   if (protection) onProtected?.(protection, highest);
-  const summary = await withSite(places, run, (site) => {
+  const summary = await withSite(places, run, async (site) => {
     if (!protection) checkNotWithdrawn(site, highest.current);
-    return publishSite(site, highest, { onProgress });
+    return publishSite(site, await untilTime(site, highest, run), { onProgress });
   });
   return { summary, protection };
+}
+
+/** Waits, with the workspace locked: what is held back is in `out`, and any other run would publish it. @throws PublishError `stopped`, `publication-older` */
+async function untilTime(site: Site, highest: Highest, { at, onWaiting }: PublishRun): Promise<Highest> {
+  if (at === undefined) return highest;
+  const version = site.index.roles().get('snapshot')?.version ?? 0;
+  for (let left = at - Date.now() / 1000; left > 0; left = at - Date.now() / 1000) {
+    onWaiting?.(version, Math.ceil(left));
+    await setTimeout(Math.min(1, left) * 1000, undefined, { signal: site.signal }).catch(() => {}); // a clock may be set meanwhile
+    checkNotStopped(site.signal, 'nothing was sent, and the next `wispr publish` sends it');
+  }
+  const now = await findHighest(site);
+  if (now.snapshot?.file.sha256 === highest.snapshot?.file.sha256) return now;
+  const current = now.snapshot?.file.version ?? 0;
+  const message = `publication ${current} was made elsewhere while this one waited; nothing was sent`;
+  throw new PublishError('publication-older', message, { fields: { version, current } });
 }
 
 /** @throws PublishError `publication-older` if what is in `out` is what was withdrawn */
@@ -233,7 +256,11 @@ async function prune(
   plans: ReadonlyMap<Target, Uploaded>,
   site: Site,
   publication: SnapshotPublication,
-  { isOfIndex, removed, ...replacing }: Replacing & { readonly isOfIndex: boolean; readonly removed: readonly string[] },
+  {
+    isOfIndex,
+    removed,
+    ...replacing
+  }: Replacing & { readonly isOfIndex: boolean; readonly removed: readonly string[] },
 ): Promise<ReadonlyMap<Target, Pruned>> {
   const { signal, index, out } = site;
   const ending = AbortSignal.any([AbortSignal.timeout(PRUNING), ...(signal ? [signal] : [])]);

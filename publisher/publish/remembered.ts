@@ -4,9 +4,10 @@
  * Remembered is the publication whose files are all there, and up to which change of a document. It is noted once a target shows that publication,
  * so an interrupted run leaves what was noted before it; and it holds only while the target shows that very publication.
  */
+
+import { pathHashOf } from '../../core/publication/bins.ts';
 import type { SnapshotMetadata } from '../../core/publication/metadata.ts';
 import { headTargetOf } from '../../core/publication/names.ts';
-import { pathHashOf } from '../../core/publication/bins.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { shownAt } from '../authority/authority.ts';
 import type { Selection } from '../publication/roles.ts';

@@ -73,7 +73,14 @@ export function withSite<Result>(
 
 async function openSite(
   places: PublishTargets,
-  { passphrase, signal, keyServerLimits: limits, targetLimit = 10_000, inTurn = IN_TURN, now = nowInSeconds }: OpenSiteOptions,
+  {
+    passphrase,
+    signal,
+    keyServerLimits: limits,
+    targetLimit = 10_000,
+    inTurn = IN_TURN,
+    now = nowInSeconds,
+  }: OpenSiteOptions,
   index: PublisherIndex,
 ): Promise<Site> {
   const { configuration, workspace, token, out } = places;

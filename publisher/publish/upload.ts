@@ -176,7 +176,9 @@ function metadataToSend({ publication: { state }, part }: Context): PublicationF
     const before = part?.lists.has(name) ? undefined : part?.shown.roles.get(name);
     return before !== undefined && sameFile(before, file);
   };
-  const known = new Set([...state.snapshot.roles].filter(isKnown).map(([name, file]) => fileOfRole(name, file.version)));
+  const known = new Set(
+    [...state.snapshot.roles].filter(isKnown).map(([name, file]) => fileOfRole(name, file.version)),
+  );
   const paths = [...metadataFilesOf(state)].filter((path) => !known.has(path));
   return paths.map((path) => ({ path, kind: 'metadata', immutable: true, optional: false }));
 }

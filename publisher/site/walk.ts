@@ -59,13 +59,20 @@ export class SourceWalk {
   readonly #include: PathPatterns;
   readonly #waiting: PendingDirectory[];
   #found = 0;
+  readonly #only: readonly string[] | undefined;
   readonly #ahead: SourceFile[] = [];
   readonly #walking = this.#walk();
 
   /**
+   * @param only - paths of the documents, and directories of them, that are looked at; default: all
    * @throws PublishError `source-refused`
    */
-  constructor(source: string, { ignore, include }: Pick<Configuration, 'ignore' | 'include'>) {
+  constructor(
+    source: string,
+    { ignore, include }: Pick<Configuration, 'ignore' | 'include'>,
+    only?: readonly string[] | undefined,
+  ) {
+    this.#only = only;
     this.root = resolveRoot(source);
     this.#ignore = new PathPatterns(ignore);
     this.#include = new PathPatterns(include);
@@ -107,11 +114,16 @@ export class SourceWalk {
   #visit(entry: Dirent<Buffer>, { directory, path: prefix, ancestors }: PendingDirectory): SourceFile | undefined {
     const { name, valid } = decodeName(entry.name);
     const path = `${prefix}/${name}`;
+    if (!this.#isWanted(path)) return undefined;
     if (this.#isLeftOut(path)) this.ignored++;
     else if (!valid) this.#refuse(path, 'its name is not valid UTF-8');
     else if (entry.isSymbolicLink()) return this.#followLink(join(directory, name), path, ancestors);
     else return this.#add(`${directory}${sep}${name}`, path, ancestors);
     return undefined;
+  }
+
+  #isWanted(path: string): boolean {
+    return this.#only?.some((each) => isAtOrBelow(path, each) || isAtOrBelow(each, path)) ?? true;
   }
 
   #isLeftOut(path: string): boolean {
@@ -171,6 +183,11 @@ export class SourceWalk {
   #refuse(path: string, reason: string): void {
     this.problems.add(`${printable(path)}: ${printable(reason)}`);
   }
+}
+
+/** The same as {@link isInside}, of paths in a site. */
+export function isAtOrBelow(path: string, above: string): boolean {
+  return path === above || path.startsWith(`${above}/`);
 }
 
 /** Whether `path` is `directory` or lies in it; both absolute, with links resolved. */

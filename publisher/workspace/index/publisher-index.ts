@@ -19,6 +19,8 @@ export type FactName =
   | 'ours'
   /** JSON: versions of publications at targets, and since when a confirmed one has been in the place of each. */
   | 'replaced'
+  /** Digest of the settings of the last run over the whole site: publisher/protect/inspect.ts. */
+  | 'whole'
   /** Random name of this database: publisher/authority/publishing-run.ts. */
   | 'run'
   /** Bits of the number of bins. */
@@ -109,6 +111,11 @@ export class PublisherIndex extends Statements {
   decisionsIn(directory: string, most: number): IndexedDecision[] {
     const sql = `SELECT ${DECISION} FROM document WHERE path > ?1 || '/' AND path < ?1 || '0' AND instr(substr(path, length(?1) + 2), '/') = 0 LIMIT ?2`;
     return this.all(sql, directory, most);
+  }
+
+  /** The documents at a path or below it. */
+  documentsAt(path: string): { readonly id: number; readonly path: string }[] {
+    return this.all(`SELECT id, path FROM document WHERE path = ?1 OR path > ?1 || '/' AND path < ?1 || '0'`, path);
   }
 
   /** The largest id of a document: how large a set of ids has to be. */
