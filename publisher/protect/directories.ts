@@ -19,6 +19,8 @@ export class Directories {
   readonly #passed = new Set<string>();
 
   readonly #none: boolean;
+  /** Files come directory by directory. */
+  #last = { directory: '/', passed: false };
 
   /**
    * @param known - states of directories as {@link changed} gave them, by their paths in the output: '' and such as `/a/b`; `all`: none is listed, but
@@ -54,7 +56,10 @@ export class Directories {
 
   /** Whether the directory of a file was not listed: then all names are there that were there before. */
   has(path: string): boolean {
-    return this.#none || this.#passed.has(path.slice(0, path.lastIndexOf('/')));
+    if (this.#none) return true;
+    const directory = path.slice(0, path.lastIndexOf('/'));
+    if (directory !== this.#last.directory) this.#last = { directory, passed: this.#passed.has(directory) };
+    return this.#last.passed;
   }
 
   /** Whether any was passed over. */

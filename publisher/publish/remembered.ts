@@ -63,8 +63,8 @@ export async function partFor(
   { signed }: SnapshotPublication,
 ): Promise<Part | undefined> {
   const documents = index.countDocuments();
-  if (!known || inTurn === 'all' || documents <= inTurn || known.changed.size > documents * MOST_CHANGED)
-    return undefined;
+  if (!known || inTurn === 'all' || documents <= inTurn) return undefined;
+  if (known.changed.size > Math.max(inTurn, documents * MOST_CHANGED)) return undefined;
   const paths = Array.from(known.changed, headTargetOf);
   const targets = new Map(await Promise.all(paths.map(async (path) => [path, await pathHashOf(path)] as const)));
   const lists = listsInTurn(signed.snapshot, known.row.compared, inTurn / documents);

@@ -21,10 +21,19 @@ const COMPRESSIBLE = new RegExp(
 const HTML = 'text/html';
 const XHTML = 'application/xhtml+xml';
 
+/** By the endings of names: it is asked of every file. */
+const TYPES = new Map<string, string>();
+const MOST_TYPES = 1000;
+
 /** The media type of a document, without parameters. */
 export function mediaTypeOf(path: string): string {
   const name = path.slice(path.lastIndexOf('/') + 1);
-  return (name.includes('.') && mime.getType(name)) || UNKNOWN;
+  const dot = name.lastIndexOf('.');
+  if (dot < 0) return UNKNOWN;
+  const ending = name.slice(dot);
+  const known = TYPES.get(ending) ?? mime.getType(ending) ?? UNKNOWN;
+  if (TYPES.size < MOST_TYPES) TYPES.set(ending, known);
+  return known;
 }
 
 /** Whether a document is a page that gets a fallback page. */

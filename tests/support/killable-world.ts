@@ -10,6 +10,7 @@ import type { Target } from '../../node-support/storage/target.ts';
 import { readTimestamp, type TimestampAuthority } from '../../publisher/authority/authority.ts';
 import { rollBack } from '../../publisher/publish/rollback.ts';
 import type { Site } from '../../publisher/publish/site.ts';
+import { verifyTree } from '../../publisher/verify/verify.ts';
 import { alteredTarget } from './altered-target.ts';
 import { readPublished, type TrustedStore } from './published.ts';
 import { Publishing, pairAt, targetsOf } from './publishing.ts';
@@ -43,6 +44,7 @@ export class KillableWorld {
       target: (target) => this.#altered(target),
       site: (site) => ({ ...site, authority: this.#killable(site.authority) }) as Site,
       token: keyServer?.token,
+      options: { inTurn: keyServer ? 1 : 1000 }, // looks at what changed and at one list, or at everything
     };
   }
 
@@ -50,8 +52,12 @@ export class KillableWorld {
     this.#reach = which;
   }
 
+  /** Changes a document, and has another one come or go. */
   async edit(): Promise<void> {
-    await this.publishing.made.write('a.html', `<p>${++this.#edits}`);
+    const { made } = this.publishing;
+    await made.write('a.html', `<p>${++this.#edits}`);
+    if (this.#edits % 2 === 0) await made.write('b.html', `<p>${this.#edits}`);
+    else await rm(join(made.source, 'b.html'), { force: true });
   }
 
   publish = () => this.publishing.publishStepwise();
@@ -117,13 +123,15 @@ export class KillableWorld {
     }
   }
 
-  /** Every target that can be reached has the authority's pair, or was named as behind by a confirmation. */
+  /** Every target that can be reached has the authority's pair and all of its files, or was named as behind by a confirmation. */
   async checkTargets(): Promise<void> {
     const current = await this.publishing.on((site) => site.authority.current());
     const pairs = await this.pairs();
     for (const [index, isReachable] of this.#reach.entries()) {
       if (!isReachable || !current || this.#lacking.has(this.#targets[index] ?? '')) continue;
       expect(pairs[index]).toEqual(pairIn(current.bytes));
+      const { findings } = await verifyTree(this.#targets[index] ?? '');
+      expect(findings.filter(({ code }) => code !== 'publication-withdrawn')).toEqual([]);
     }
   }
 
@@ -188,7 +196,8 @@ export async function openWorld({ withKeyServer }: { readonly withKeyServer: boo
   const directory = await mkdtemp(join(tmpdir(), 'wispr-world-'));
   const keyServer = withKeyServer ? await startPublishingKeyServer() : undefined;
   const settings = { ...targetsOf(join(directory, 'A'), join(directory, 'B')), ...(keyServer?.settings ?? {}) };
-  const made = await createWorkspace({ 'a.html': '<p>0' }, settings);
+  const files = ['a', 'c', 'd', 'e', 'f'].map((name) => [`${name}.html`, `<p>${name}`]);
+  const made = await createWorkspace(Object.fromEntries(files), settings);
   await keyServer?.giveKeyTo(made);
   return new KillableWorld(new Publishing(made), directory, keyServer);
 }
