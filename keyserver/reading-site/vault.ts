@@ -50,7 +50,12 @@ export interface VaultPages extends AccountPages {
 /** Adds the vault's addresses to the reading site. */
 export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles): void {
   const { origin, limits, state, provider, cookie } = pages;
-  const asked = (limit: number) => [noStore, ownPageOnly(origin), shed(refuseBusy), limitRequests(limit, refuseTooMany)];
+  const asked = (limit: number) => [
+    noStore,
+    ownPageOnly(origin),
+    shed(refuseBusy),
+    limitRequests(limit, refuseTooMany),
+  ];
   const scripts = { script: addressOf(SCRIPT, files.vault), mlKem: addressOf(ML_KEM, files['ml-kem']) };
   addScript(app, SCRIPT, files.vault);
   addScript(app, ML_KEM, files['ml-kem']);
