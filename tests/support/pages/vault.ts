@@ -8,7 +8,7 @@ import { closeServer, listenOnLoopback } from '../content-host.ts';
 import { publish } from '../publisher-with-sets.ts';
 import { startWebReaderRig, type WebReaderRig } from '../web-reader-rig.ts';
 
-export const KEYS = 'https://keys.news.example';
+const KEYS = 'https://keys.news.example';
 export const VAULT = 'https://read.news.example';
 export const CONTENT = 'https://pages.news.example';
 const HTML = 'text/html; charset=utf-8';
