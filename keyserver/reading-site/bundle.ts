@@ -18,6 +18,7 @@ import {
 import { storeFor } from '../../core/publication/site-publication.ts';
 import { readSettingsFile } from '../../core/publication/stored-settings.ts';
 import { IN_USE, type TrustedState } from '../../core/publication/trusted-state.ts';
+import { atMost } from '../../reading/at-most.ts';
 import type { PublicationKeeper } from '../../reading/publication-keeper.ts';
 import type { Provider } from '../publication/provider.ts';
 import { readPublication, readRoots } from '../publication/stored.ts';
@@ -31,18 +32,20 @@ export interface BundledPublication {
 
 /** Bytes of all lists of a publication that are worth sending to a browser that needs a few of them. */
 const LISTS_LENGTH = 131_072;
+/** Milliseconds for which the first one who asks after a publication waits for its lists. */
+const LISTS_PATIENCE = 1_000;
 
 export class PublicationBundle {
   readonly #state: KeyServerState;
   #made: { readonly of: string; readonly bytes: Buffer } | undefined;
-  /** Whose lists were fetched. */
-  #listed: TrustedState['snapshot'] | undefined;
+  /** Lists on their way, and whose. */
+  #lists: { readonly of: TrustedState['snapshot']; readonly here: Promise<void> } | undefined;
 
   constructor(state: KeyServerState) {
     this.#state = state;
   }
 
-  /** JSON, by gzip. Lists that this server does not have yet are fetched for the next one who asks. */
+  /** JSON, by gzip. Lists that this server does not have yet are fetched, and waited for a little. */
   async read(provider: Provider, { keeper, store }: BundledPublication): Promise<Buffer> {
     const { database, now } = this.#state;
     await keeper.current().catch(() => undefined);
@@ -54,12 +57,16 @@ export class PublicationBundle {
     const { state } = keeper.publication;
     // Keys that these roots do not name have signed nothing for who has only these.
     if (state?.root.version === roots.length) {
+      if (areSmall(state)) {
+        if (this.#lists?.of !== state.snapshot)
+          this.#lists = {
+            of: state.snapshot,
+            here: readAll(listDocuments(keeper.publication, now(), () => undefined)),
+          };
+        await atMost(LISTS_PATIENCE, this.#lists.here);
+      }
       for (const [path, bytes] of await filesOf(provider, state, storeFor(provider.publisher, store)))
         files.set(path, bytes);
-      if (this.#listed !== state.snapshot && areSmall(state)) {
-        this.#listed = state.snapshot;
-        void readAll(listDocuments(keeper.publication, now(), () => undefined));
-      }
     }
     const of = `${state?.timestamp.version} ${[...files.keys()]}`;
     if (this.#made?.of !== of) this.#made = { of, bytes: encode(files) };
