@@ -222,7 +222,7 @@ describe('below /-/', () => {
     const names = ({ files }: ContentHost) =>
       [...files.keys()].filter((path) => /^\/\.well-known\/(?:wispr\/|[0-9a-f]{64}\.)/.test(path));
     const files = await bundle();
-    expect(Object.keys(files).filter((path) => /documents-/.test(path))).toHaveLength(2);
+    expect(Object.keys(files).filter((path) => /documents-/.test(path))).toHaveLength(4);
     for (const [path, text] of Object.entries(files))
       expect(Buffer.from(rig.host.files.get(path) ?? '').toString(), path).toBe(text);
     const current = `${rig.publisher.publication.version}.snapshot.json`;

@@ -8,7 +8,6 @@ import { closeServer, listenOnLoopback } from '../content-host.ts';
 import { publish } from '../publisher-with-sets.ts';
 import { startWebReaderRig, type WebReaderRig } from '../web-reader-rig.ts';
 
-const KEYS = 'https://keys.news.example';
 export const VAULT = 'https://read.news.example';
 export const CONTENT = 'https://pages.news.example';
 const HTML = 'text/html; charset=utf-8';
