@@ -95,14 +95,14 @@ describe('"Connect the Reader on this computer"', () => {
     await press('Connect the Reader on this computer');
     await page.waitForURL(`http://localhost:${reader.port}${READER_INVITATION_PATH}`);
     const link = await page.getByLabel('Link or code of your invitation').inputValue();
-    expect(link).toBe(`${rig.server.url}#${other.split('#')[1]?.replace(/-/g, (dash, at) => (at < 19 ? '' : dash))}`);
+    expect(link).toBe(`${rig.server.readingUrl}#${other.split('#')[1]?.replace(/-/g, (dash, at) => (at < 19 ? '' : dash))}`);
   });
 
   it('leaves a link to paste for a Reader at another port', async () => {
     await page.goto(`${rig.server.readingUrl}/-/account`);
     await press('Show a link to copy');
     await page.waitForSelector('#reader[open]');
-    expect(await page.inputValue('#link')).toMatch(/^http:\/\/127\.0\.0\.1:\d+#[A-Z0-9-]{19}\./);
+    expect(await page.inputValue('#link')).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/-\/join#[A-Z0-9-]{19}\./);
   });
 });
 
