@@ -21,6 +21,17 @@ export async function keyIdOf(kind: KeyKind, key: Uint8Array): Promise<KeyId> {
   return toBase64url(await sha256(concat(utf8(`wispr/1 ${kind} key id\n`), key)));
 }
 
+/** The same of a key that is used for one document after the other; its bytes must not change. */
+export async function knownKeyId(kind: KeyKind, key: Uint8Array): Promise<KeyId> {
+  const known = knownIds.get(key);
+  if (known?.kind === kind) return known.id;
+  const id = await keyIdOf(kind, key);
+  knownIds.set(key, { kind, id });
+  return id;
+}
+
+const knownIds = new WeakMap<Uint8Array, { readonly kind: KeyKind; readonly id: KeyId }>();
+
 /** Spelling of 32 bytes: the two unused bits of the last character are zero. */
 const KEY_ID = /^[\w-]{42}[AEIMQUYcgkosw048]$/;
 

@@ -4,7 +4,7 @@
  */
 import { type InputKey, type MessageKeys, messageKeysFor } from '../crypto/chunked-encryption.ts';
 import type { HmacHandle } from '../crypto/hkdf.ts';
-import { type KeyId, keyIdOf } from '../crypto/key-id.ts';
+import { type KeyId, knownKeyId } from '../crypto/key-id.ts';
 import type { ByteReader } from '../encoding/byte-reader.ts';
 import { PREFIX_LENGTH } from '../primitives/contract.ts';
 import { type BlockRun, decryptBlock } from './block-run.ts';
@@ -260,7 +260,7 @@ export class DocumentReader {
 /** Step 10. */
 async function findSetKey(id: KeyId, context: ReadingContext): Promise<InputKey> {
   const found = await findValidKey(id, context);
-  if (('handle' in found ? found.id : await keyIdOf('set', found.key)) !== id)
+  if (('handle' in found ? found.id : await knownKeyId('set', found.key)) !== id)
     throw new ObjectError('key-id-mismatch', 'the key at hand is not the key of this set');
   return 'handle' in found ? found.handle : found.key;
 }

@@ -24,6 +24,8 @@ export interface Head {
   readonly digests: Uint8Array;
   /** Bytes before the payload. */
   readonly length: number;
+  /** All of it as it came, and SHA-256 of that, where it was compared with a publication. */
+  readonly pinned?: { readonly bytes: Uint8Array; readonly digest: Uint8Array };
 }
 
 /** The length of the head that belongs to a header of `headerLength` bytes, known before its digests are. */
@@ -49,13 +51,13 @@ export function encodeHead(
 }
 
 /** The head as it stands in the object. */
-export function headBytes({ headerBytes, signature, digests }: Head): Uint8Array {
-  return concat(MAGIC, u32(headerBytes.length), headerBytes, signature, digests);
+export function headBytes({ headerBytes, signature, digests, pinned }: Head): Uint8Array {
+  return pinned?.bytes ?? concat(MAGIC, u32(headerBytes.length), headerBytes, signature, digests);
 }
 
 /** SHA-256 of the head as it stands in the object: what a publication will pin, and what makes a strong validator. */
 export async function headDigest(head: Head): Promise<Uint8Array> {
-  return sha256(headBytes(head));
+  return head.pinned?.digest ?? sha256(headBytes(head));
 }
 
 /** The digest that block `index` must have. */

@@ -1,10 +1,10 @@
 /** Reads heads: verification steps 1 to 9 of docs/spec/protected-object.md. */
 import { ed25519Verify, sha256 } from '#primitives';
-import { type KeyId, keyIdOf } from '../crypto/key-id.ts';
+import { type KeyId, knownKeyId } from '../crypto/key-id.ts';
 import { toBase64url } from '../encoding/base64url.ts';
 import { ByteReader, streamOf } from '../encoding/byte-reader.ts';
 import { concat, equalBytes, readU32 } from '../encoding/bytes.ts';
-import { hexDigest } from '../encoding/digest.ts';
+import { toHex } from '../encoding/hex.ts';
 import { ObjectError } from './errors.ts';
 import { blockCount } from './geometry.ts';
 import { DIGEST_LENGTH, type Head, MAGIC, SIGNATURE_LABEL, SIGNATURE_LENGTH } from './head.ts';
@@ -42,20 +42,22 @@ export interface HeadPin {
 export async function readHead(input: ByteReader, expected: Expectation): Promise<Head> {
   const { pin } = expected;
   if (pin === undefined) return readHeadFrom(input, expected);
-  const pinned = new ByteReader(streamOf(await readPinned(input, pin)));
-  const head = await readHeadFrom(pinned, expected);
-  if (!(await pinned.atEnd())) throw unexpected('more follows in it than belongs to a head');
+  const pinned = await readPinned(input, pin);
+  const bytes = new ByteReader(streamOf(pinned.bytes));
+  const head = await readHeadFrom(bytes, expected);
+  if (!(await bytes.atEnd())) throw unexpected('more follows in it than belongs to a head');
   checkSet(head.header, pin);
-  return head;
+  return { ...head, pinned };
 }
 
 /** P10: the bytes that the publication names, and no more. */
-async function readPinned(input: ByteReader, { length, sha256: hash }: HeadPin): Promise<Uint8Array> {
+async function readPinned(input: ByteReader, { length, sha256: hash }: HeadPin): Promise<Required<Head>['pinned']> {
   const maximum = LIMITS.headerLength + LIMITS.blocks * DIGEST_LENGTH + 100;
   const bytes = length <= maximum ? await input.read(length) : undefined;
   if (bytes === undefined) throw unexpected('it is shorter');
-  if ((await hexDigest(bytes)) !== hash) throw unexpected('its hash is another');
-  return bytes;
+  const digest = await sha256(bytes);
+  if (toHex(digest) !== hash) throw unexpected('its hash is another');
+  return { bytes: new Uint8Array(bytes), digest };
 }
 
 /** An object of another set would be opened with that set's key. */
@@ -101,15 +103,15 @@ async function readSignedPart(input: ByteReader): Promise<SignedPart> {
       `the header claims ${length} bytes, 2 to ${LIMITS.headerLength} are possible`,
     );
   }
-  const headerBytes = Uint8Array.from(await readOrFail(input, length));
+  const headerBytes = new Uint8Array(await readOrFail(input, length));
   const header = parseHeader(headerBytes);
-  return { header, headerBytes, signature: Uint8Array.from(await readOrFail(input, SIGNATURE_LENGTH)) };
+  return { header, headerBytes, signature: new Uint8Array(await readOrFail(input, SIGNATURE_LENGTH)) };
 }
 
 /** Step 7. */
 async function readDigests(input: ByteReader, part: SignedPart): Promise<Head> {
   const length = blockCount(payloadShape(part.header)) * DIGEST_LENGTH;
-  const digests = Uint8Array.from(await readOrFail(input, length));
+  const digests = new Uint8Array(await readOrFail(input, length));
   if (toBase64url(await sha256(digests)) !== part.header.digestListDigest) {
     throw new ObjectError('block-digest', 'the list of block digests is not the signed one');
   }
@@ -142,7 +144,7 @@ function checkMagic(magic: Uint8Array): void {
 
 /** Step 5. */
 async function checkPublisher(publisher: KeyId, publicKey: Uint8Array): Promise<void> {
-  if (publisher !== (await keyIdOf('publisher', publicKey))) {
+  if (publisher !== (await knownKeyId('publisher', publicKey))) {
     throw new ObjectError(
       'publisher-unexpected',
       'the object is signed by another publisher than this site is bound to',
