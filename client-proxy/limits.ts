@@ -17,6 +17,10 @@ export const DEFAULT_LIMITS = Object.freeze({
   /** Until a TCP connection is there; and then its TLS handshake, some kilobytes both ways. */
   connectTimeout: 10_000,
   handshakeTimeout: 30_000,
+  /** A line counts as slow for a while after two TCP connections took so long; what times are multiplied with there. */
+  slowConnect: 1_000,
+  slowLineFor: 600_000,
+  slowTimes: 8,
   /** Until the head of a request has arrived; and between two requests on a connection. */
   requestHead: 60_000,
   clientIdle: 65_000,

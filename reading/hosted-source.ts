@@ -183,7 +183,10 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   }
 
   async #fetch(endpoint: Endpoint<Host>, file: HostedFile): Promise<Uint8Array | undefined> {
-    return endpoint === undefined ? this.#options.keyServer?.(file) : this.#options.fetch(endpoint, file);
+    const { fetch, keyServer, times } = this.#options;
+    const bytes = await (endpoint === undefined ? keyServer?.(file) : fetch(endpoint, file));
+    this.#deadline += (bytes?.length ?? 0) * times.slowestByte;
+    return bytes;
   }
 
   #lastOnesLast(hosts: readonly Host[]): Host[] {

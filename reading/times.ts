@@ -11,6 +11,8 @@ export const READING_TIMES = {
   metadataTimeout: 20_000,
   timestampTimeout: 5_000,
   checkTimeout: 60_000,
+  /** Longer for each byte that comes: 100 a second are enough. */
+  slowestByte: 10,
   /** Until the next content host is asked in parallel. */
   hedgeAfter: 2_000,
 } as const;

@@ -25,7 +25,7 @@ export async function fetchFirstRoot(upstream: Upstream, descriptor: VerifiedDes
   };
   let failure: unknown;
   for (const ask of [
-    () => fetchFromKeyServer(upstream.keyServers, keyServer, file),
+    () => fetchFromKeyServer(upstream, keyServer, file),
     ...sites.flatMap(({ content }) => content).map((origin) => () => fetchFile(upstream, { ...file, origin })),
   ]) {
     const bytes = await ask().catch((error: unknown) => {

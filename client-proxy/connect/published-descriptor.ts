@@ -39,7 +39,7 @@ export async function fetchPublishedDescriptor(
     hosts: () => content,
     fetch: (origin, file) => fetchFile(upstream, { origin, ...file }),
     own: (file) => (file === METADATA_PATH + FIRST_ROOT_FILE ? firstRoot : undefined),
-    keyServer: keyServer === undefined ? undefined : (file) => fetchFromKeyServer(upstream.keyServers, keyServer, file),
+    keyServer: keyServer === undefined ? undefined : (file) => fetchFromKeyServer(upstream, keyServer, file),
     times: upstream.limits,
   });
   const publication = new SitePublication({ rootId: publisher, source, store: memoryStore() });

@@ -56,7 +56,7 @@ export class ContentSource {
   readonly #origins: readonly string[];
   readonly #health: HostHealth;
   readonly #inPage: boolean;
-  #timer: NodeJS.Timeout | undefined;
+  #stopWaiting: (() => void) | undefined;
   #attempts: UpstreamHost[] = [];
   #held: CachedObject | undefined;
   #opened = false;
@@ -73,7 +73,7 @@ export class ContentSource {
   /** The document is open: from now on only silence ends it. */
   opened(): void {
     this.#opened = true;
-    clearTimeout(this.#timer);
+    this.#stopWaiting?.();
   }
 
   /** Abandons what is coming: something else will be fetched. */
@@ -94,7 +94,7 @@ export class ContentSource {
 
   /** Closes everything that is still coming. */
   end(reason: Error): void {
-    clearTimeout(this.#timer);
+    this.#stopWaiting?.();
     this.#ended ??= reason;
     this.#held?.close();
     for (const attempt of this.#attempts) attempt.end(reason);
@@ -173,7 +173,8 @@ export class ContentSource {
   #begin(origin: string, how: How = {}): UpstreamHost {
     if (this.#ended) throw this.#ended;
     const { openTimeout } = this.#upstream.limits;
-    if (!this.#opened) this.#timer ??= setTimeout(() => this.end(tooSlow(openTimeout)), openTimeout);
+    if (!this.#opened)
+      this.#stopWaiting ??= this.#upstream.line.wait(openTimeout, () => this.end(tooSlow(openTimeout))).stop;
     const attempt = new UpstreamHost(this.#upstream, origin, how);
     this.#attempts.push(attempt);
     return attempt;

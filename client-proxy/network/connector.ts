@@ -11,6 +11,7 @@ import { lookupBy, type ResolveName } from '../../node-support/name-servers.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS, type Limits } from '../limits.ts';
 import { type ConnectTo, type Endpoint, redirect, unbracket } from './connect-to.ts';
+import type { Line } from './line.ts';
 import { TlsSessions } from './tls-sessions.ts';
 
 export interface ConnectorOptions {
@@ -26,6 +27,8 @@ export interface ConnectorOptions {
   readonly ownPort: () => number | undefined;
   readonly resolve: ResolveName;
   readonly limits: Pick<Limits, 'connectTimeout' | 'handshakeTimeout'>;
+  /** Told how long connections took. */
+  readonly line: Line;
 }
 
 export interface ConnectTarget extends Endpoint {
@@ -37,7 +40,7 @@ export interface ConnectTarget extends Endpoint {
 export type Connector = (wanted: ConnectTarget) => Promise<Socket>;
 
 export function createConnector(options: ConnectorOptions): Connector {
-  const { connectTo, allowLocal, ca, minVersion, resumes = false, ownPort, resolve, limits } = options;
+  const { connectTo, allowLocal, ca, minVersion, resumes = false, ownPort, resolve } = options;
   const sessions = resumes ? new TlsSessions() : undefined;
   const tlsOptions = {
     ALPNProtocols: ['http/1.1'],
@@ -60,7 +63,7 @@ export function createConnector(options: ConnectorOptions): Connector {
       ...(isIP(name) === 0 && { servername: name }),
     };
     const socket = tls ? connectTls(secure) : connectTcp({ ...where, allowHalfOpen });
-    await connected(socket, tls !== undefined, limits);
+    await connected(socket, tls !== undefined, options);
     // Only now: the certificate has been checked, which it is not when the session is resumed.
     if (tls && sessions) socket.on('session', (session: Buffer) => sessions.store(place, session));
     if (!isOwnPort(socket, ownPort())) return socket;
@@ -85,7 +88,7 @@ export function forUndici(connector: Connector): buildConnector.connector {
 }
 
 /** What answers at all does so within a round trip or two; its part of a handshake takes seconds where a link is narrow. */
-function connected(socket: Socket, isTls: boolean, limits: ConnectorOptions['limits']): Promise<void> {
+function connected(socket: Socket, isTls: boolean, { limits, line }: ConnectorOptions): Promise<void> {
   socket.setNoDelay(true).setKeepAlive(true, LIMITS.tcpKeepAlive);
   return new Promise((resolve, reject) => {
     const late = () => socket.destroy(new Error('no answer in time'));
@@ -95,11 +98,13 @@ function connected(socket: Socket, isTls: boolean, limits: ConnectorOptions['lim
       reject(error instanceof Error ? error : new Error('the connection was closed at once'));
     };
     socket.once('error', failed).once('close', failed);
-    if (isTls)
-      socket.once('connect', () => {
-        clearTimeout(timer);
-        timer = setTimeout(late, limits.handshakeTimeout);
-      });
+    const start = performance.now();
+    socket.once('connect', () => {
+      line.connected(performance.now() - start);
+      if (!isTls) return;
+      clearTimeout(timer);
+      timer = setTimeout(late, line.lengthen(limits.handshakeTimeout));
+    });
     socket.once(isTls ? 'secureConnect' : 'connect', () => {
       clearTimeout(timer);
       socket.off('error', failed).off('close', failed);

@@ -9,6 +9,7 @@ import { LIMITS, type Limits, limitsOf } from '../limits.ts';
 import { acceptBareLineFeeds } from './bare-line-feeds.ts';
 import { type ConnectTo, unbracket } from './connect-to.ts';
 import { type Connector, createConnector, forUndici } from './connector.ts';
+import { Line } from './line.ts';
 import { ParentProxy } from './parent-proxy.ts';
 import { type AbsoluteTarget, authorityOf } from './request-target.ts';
 
@@ -47,10 +48,13 @@ export class Upstream {
   readonly connect: Connector;
   readonly httpcrypt: boolean;
   readonly limits: Limits;
+  readonly line: Line;
   readonly dnsServers: readonly string[] | undefined;
   /** What all plain HTTP goes through. */
   readonly parent: ParentProxy | undefined;
   readonly #toParent: Agent | undefined;
+  /** In place of {@link direct} on a slow line, where connections take bytes from one another. */
+  readonly #narrow: Agent;
   readonly #passing: PassingAgent;
   /** The same on connections that were used for nothing before, and are for nothing after. */
   readonly #once: PassingAgent;
@@ -69,9 +73,11 @@ export class Upstream {
     this.dnsServers = options.dnsServers;
     this.limits = limitsOf(options);
     const { limits } = this;
-    const common = { connectTo, allowLocal, ca, ownPort, resolve, limits };
+    this.line = new Line(limits);
+    const common = { connectTo, allowLocal, ca, ownPort, resolve, limits, line: this.line };
     this.connect = createConnector(common);
     this.direct = new Agent(settings(this.connect, limits));
+    this.#narrow = new Agent({ ...settings(this.connect, limits), connections: 1 });
     this.keyServers = new Agent(settings(createConnector({ ...common, minVersion: 'TLSv1.3', resumes: true }), limits));
     this.plain = new PlainDispatcher(this);
     let passing = this.connect;
@@ -103,7 +109,7 @@ export class Upstream {
       headers.push(...parent.headers);
       this.#toParent?.dispatch({ ...request, origin: parent.origin, path: origin + request.path, headers }, handler);
     } else {
-      this.direct.dispatch({ ...request, origin, headers }, handler);
+      (this.line.isSlow ? this.#narrow : this.direct).dispatch({ ...request, origin, headers }, handler);
     }
   }
 
@@ -135,7 +141,7 @@ export class Upstream {
 
   async close(): Promise<void> {
     for (const agent of [this.#passing, this.#once]) agent.destroy();
-    await Promise.all([this.direct, this.keyServers, this.#toParent].map((client) => client?.destroy()));
+    await Promise.all([this.direct, this.#narrow, this.keyServers, this.#toParent].map((client) => client?.destroy()));
   }
 
   [Symbol.asyncDispose](): Promise<void> {

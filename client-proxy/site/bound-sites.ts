@@ -203,7 +203,7 @@ export class BoundSites {
       },
       onSlow: (origin) => health.record(origin, 'slow', 'slow'),
       own: (file) => (file === METADATA_PATH + FIRST_ROOT_FILE ? store.firstRoot() : undefined),
-      keyServer: (file) => fetchFromKeyServer(upstream.keyServers, keyServer, file),
+      keyServer: (file) => fetchFromKeyServer(upstream, keyServer, file),
       times: upstream.limits,
     });
     const keeper = new PublicationKeeper({

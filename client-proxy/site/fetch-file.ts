@@ -1,5 +1,4 @@
 /** Small files of a site, from its content hosts and its key server: bounded in size and time, nothing of them believed. */
-import type { Dispatcher } from 'undici';
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { ReadingError } from '../../reading/errors.ts';
 import type { HostedFile } from '../../reading/hosted-source.ts';
@@ -32,22 +31,22 @@ export class ChangingFile {
 
   /** As {@link fetchFile}. */
   async fetch(upstream: Upstream, wanted: FileRequest): Promise<Uint8Array | undefined> {
-    return within(wanted, async (signal) => {
+    return within(upstream, wanted, async (signal, came) => {
       const { origin, path, newest } = wanted;
       const known = this.#held.get(origin);
       const held = known && known.until > performance.now() ? known : undefined;
       const fields = newest ? REVALIDATED : [];
       const answer = await fetchBody(upstream, origin, { path, held, fields }, signal);
-      if (answer.status !== 304) return this.#store(answer, wanted);
+      if (answer.status !== 304) return this.#store(answer, wanted, came);
       await answer.body.return();
       if (held !== undefined && confirms(answer, held)) return held.bytes;
-      return this.#store(await fetchBody(upstream, origin, { path, fields: PAST_CACHES }, signal), wanted);
+      return this.#store(await fetchBody(upstream, origin, { path, fields: PAST_CACHES }, signal), wanted, came);
     });
   }
 
-  async #store(answer: BodyResponse, wanted: FileRequest): Promise<Uint8Array | undefined> {
+  async #store(answer: BodyResponse, wanted: FileRequest, came: Came): Promise<Uint8Array | undefined> {
     this.#held.delete(wanted.origin);
-    const bytes = await readAnswer(answer, wanted);
+    const bytes = await readAnswer(answer, wanted, came);
     const [etag, lastModified] = [headerOf(answer.headers, 'etag'), headerOf(answer.headers, 'last-modified')];
     const fits = bytes !== undefined && bytes.length <= wanted.maximumLength;
     const until = performance.now() + LIMITS.validatorsFor;
@@ -75,25 +74,43 @@ function weak(etag: string): string {
  */
 export async function fetchFile(upstream: Upstream, wanted: FileRequest): Promise<Uint8Array | undefined> {
   const { origin, path } = wanted;
-  return within(wanted, async (signal) => readAnswer(await fetchBody(upstream, origin, { path }, signal), wanted));
+  return within(upstream, wanted, async (signal, came) =>
+    readAnswer(await fetchBody(upstream, origin, { path }, signal), wanted, came),
+  );
 }
 
+/** Told of bytes as they come. */
+type Came = (bytes: number) => void;
+
 async function within<Result>(
+  { line }: Upstream,
   { origin, milliseconds, signal }: FileRequest,
-  work: (signal: AbortSignal) => Promise<Result>,
+  work: (signal: AbortSignal, came: Came) => Promise<Result>,
 ): Promise<Result> {
   const ending = new AbortController();
   const tooSlow = () => ending.abort(new ReadingError('content-host-unreachable', `${origin} took too long`));
-  const timer = setTimeout(tooSlow, milliseconds);
+  const { came, stop } = line.wait(milliseconds, tooSlow);
   try {
-    return await work(signal ? AbortSignal.any([signal, ending.signal]) : ending.signal);
+    return await work(signal ? AbortSignal.any([signal, ending.signal]) : ending.signal, came);
   } finally {
-    clearTimeout(timer);
+    stop();
   }
 }
 
-async function readAnswer({ status, body }: BodyResponse, wanted: FileRequest): Promise<Uint8Array | undefined> {
-  const bytes = status === 200 ? await new ByteReader(body).readUpTo(wanted.maximumLength + 1) : undefined;
+async function* telling(body: AsyncIterable<Uint8Array>, came: Came): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body) {
+    came(chunk.length);
+    yield chunk;
+  }
+}
+
+async function readAnswer(
+  { status, body }: BodyResponse,
+  wanted: FileRequest,
+  came: Came,
+): Promise<Uint8Array | undefined> {
+  const content = new ByteReader(telling(body, came));
+  const bytes = status === 200 ? await content.readUpTo(wanted.maximumLength + 1) : undefined;
   body.destroy(new Error('not wanted')); // what is left of it
   if (bytes || status === 404 || status === 410) return bytes;
   throw new ReadingError('content-host-answer', `${wanted.origin} answered ${status} when asked for ${wanted.path}`);
@@ -106,10 +123,11 @@ async function readAnswer({ status, body }: BodyResponse, wanted: FileRequest): 
  * @throws ReaderError of exchange.ts
  */
 export async function fetchFromKeyServer(
-  dispatcher: Dispatcher,
+  { keyServers, line }: Pick<Upstream, 'keyServers' | 'line'>,
   keyServer: string,
   { path, maximumLength, milliseconds }: HostedFile,
 ): Promise<Uint8Array | undefined> {
-  const answer = await exchange(dispatcher, keyServer, path, { maximumLength, timeout: milliseconds });
+  const timeout = line.lengthen(milliseconds);
+  const answer = await exchange(keyServers, keyServer, path, { maximumLength, timeout });
   return answer.status === 200 ? answer.body : undefined;
 }

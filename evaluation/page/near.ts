@@ -55,6 +55,7 @@ class NearSide {
 
   /** Everything that is not part of the load. */
   async prepare(way: ReadingWay): Promise<void> {
+    await this.#page?.waitForLoadState('networkidle'); // pictures of style sheets, which a second reader finds in the cache then
     await this.#context?.close();
     await this.#reader?.stop();
     this.#reader = undefined;
