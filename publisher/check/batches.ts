@@ -5,9 +5,9 @@ import { mediaTypeOf } from '../site/media-type.ts';
 import { SiteMap } from '../site/redirects.ts';
 import { SetRules } from '../site/sets.ts';
 import { settingsOf } from '../site/site-settings.ts';
-import type { SourceFile } from '../site/walk.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import { ContentCheck, type OwnWord } from './content-check.ts';
+import { type FilesMemory, SiteFiles } from './files.ts';
 import { LinkCheck, type LinkedSite } from './links.ts';
 import { type FindingGroups, Findings } from './report.ts';
 
@@ -16,7 +16,7 @@ export interface SiteData {
   readonly configuration: Configuration;
   /** The site directory, absolute. */
   readonly source: string;
-  readonly files: readonly SourceFile[];
+  readonly files: FilesMemory;
   /** Paths of files that `wispr protect` would refuse. */
   readonly refused: ReadonlySet<string>;
 }
@@ -34,16 +34,16 @@ export interface BatchAnswer {
 }
 
 export class BatchReader {
-  readonly #files: readonly SourceFile[];
+  readonly #files: SiteFiles;
   readonly #isPublic: (path: string) => boolean;
   readonly #findings = new Findings();
   readonly #content: ContentCheck;
 
   constructor(data: SiteData) {
     const rules = new SetRules(data.configuration);
-    this.#files = data.files;
+    this.#files = new SiteFiles(data.files);
     this.#isPublic = (path) => rules.decide(path, undefined).set === undefined;
-    const site = linkedSite(data, new Set(data.files.map(({ path }) => path)), this.#isPublic);
+    const site = linkedSite(data, this.#files, this.#isPublic);
     this.#content = new ContentCheck(
       new LinkCheck(site, this.#findings),
       this.#findings,
@@ -53,9 +53,10 @@ export class BatchReader {
   }
 
   read({ from, to }: Batch): BatchAnswer {
-    const words = this.#files
-      .slice(from, to)
-      .map((file) => this.#content.read(file, mediaTypeOf(file.path), this.#isPublic(file.path)));
+    const words = Array.from({ length: to - from }, (_, index) => {
+      const file = this.#files.at(from + index);
+      return this.#content.read(file, mediaTypeOf(file.path), this.#isPublic(file.path));
+    });
     return { words, found: this.#findings.take() };
   }
 }
@@ -93,8 +94,10 @@ function hostsOf({ site, content }: Configuration): Set<string> {
 /** Files in a batch, and bytes in it: small enough that all threads end at about the same time. */
 const BATCH_FILES = 64;
 const BATCH_BYTES = 2 * 1024 * 1024;
+/** Batches of a thread under way: answers that wait take memory. */
+const AHEAD = 4;
 /** Mebibytes of young objects: a page is many small ones. */
-const YOUNG_GENERATION = 32;
+const YOUNG_GENERATION = 16;
 
 /**
  * Reads all files, in their order.
@@ -102,7 +105,7 @@ const YOUNG_GENERATION = 32;
  * @param threads - how many; a single batch is read on this one
  */
 export async function* readDocuments(data: SiteData, threads: number): AsyncGenerator<Batch & BatchAnswer> {
-  const batches = batchesOf(data.files);
+  const batches = batchesOf(new SiteFiles(data.files));
   if (threads === 1 || batches.length <= 1) {
     const reader = new BatchReader(data);
     for (const batch of batches) yield { ...batch, ...reader.read(batch) };
@@ -115,19 +118,25 @@ export async function* readDocuments(data: SiteData, threads: number): AsyncGene
   );
   for (const thread of pool) thread.send(data);
   try {
-    const answers = batches.map((batch, index) => (pool[index % pool.length] as (typeof pool)[0]).ask(batch));
-    for (const answer of answers) answer.catch(() => undefined); // awaited below, unless an earlier one fails
-    for (const [index, batch] of batches.entries()) yield { ...batch, ...((await answers[index]) as BatchAnswer) };
+    const answers: Promise<BatchAnswer>[] = [];
+    for (const [index, batch] of batches.entries()) {
+      for (let next = index + answers.length; answers.length < AHEAD * pool.length && next < batches.length; next++) {
+        const answer = (pool[next % pool.length] as (typeof pool)[0]).ask(batches[next] as Batch);
+        answer.catch(() => undefined); // awaited below, unless an earlier one fails
+        answers.push(answer);
+      }
+      yield { ...batch, ...((await answers.shift()) as BatchAnswer) };
+    }
   } finally {
     await Promise.all(pool.map((thread) => thread.end()));
   }
 }
 
-function batchesOf(files: readonly SourceFile[]): Batch[] {
+function batchesOf(files: SiteFiles): Batch[] {
   const batches: Batch[] = [];
   let [from, bytes] = [0, 0];
-  for (const [index, { size }] of files.entries()) {
-    bytes += size;
+  for (let index = 0; index < files.length; index++) {
+    bytes += files.sizeOf(index);
     if (index + 1 - from < BATCH_FILES && bytes < BATCH_BYTES && index + 1 < files.length) continue;
     batches.push({ from, to: index + 1 });
     [from, bytes] = [index + 1, 0];

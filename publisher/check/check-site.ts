@@ -14,7 +14,7 @@ import { PathPatterns } from '../site/patterns.ts';
 import { problemsOfRedirects } from '../site/redirects.ts';
 import { type Decision, SetRules } from '../site/sets.ts';
 import { type LookUpDocument, problemOfLogo, problemOfNotFound, settingsOf } from '../site/site-settings.ts';
-import { type SourceFile, SourceWalk } from '../site/walk.ts';
+import { SourceWalk } from '../site/walk.ts';
 import { readConfiguration } from '../workspace/configuration/read.ts';
 import { type Configuration, configurationSchema } from '../workspace/configuration/schema.ts';
 import { workspaceOf } from '../workspace/workspace.ts';
@@ -22,6 +22,7 @@ import { linkedSite, readDocuments, type SiteData } from './batches.ts';
 import { checkFallbackPage, type OwnWord } from './content-check.ts';
 import { CopyCheck } from './copies.ts';
 import { oddityOf, SectionsCount, SetsCount } from './counts.ts';
+import { SiteFiles } from './files.ts';
 import type { CheckKind } from './kinds.ts';
 import { LinkCheck } from './links.ts';
 import { type CheckReport, type FindingGroups, Findings } from './report.ts';
@@ -58,9 +59,9 @@ export async function checkSite({ onProgress, ...place }: CheckOptions): Promise
   const check = new SiteCheck(configuration, resolve(directory, configuration.source));
   await check.checkTemplate(directory);
   for await (const { from, to, words, found } of readDocuments(check.data, availableParallelism())) {
-    for (const [index, word] of words.entries()) check.addDocument(check.data.files[from + index] as SourceFile, word);
+    for (const [index, word] of words.entries()) check.addDocument(from + index, word);
     check.addFindings(found);
-    onProgress?.({ done: to, total: check.data.files.length });
+    onProgress?.({ done: to, total: check.files.length });
   }
   check.finish();
   return check.report(Math.round(performance.now() - started));
@@ -81,8 +82,8 @@ function defaults(): Configuration {
 }
 
 class SiteCheck {
-  /** With the files in the order of their paths. */
   readonly data: SiteData;
+  readonly files: SiteFiles;
   readonly #configuration: Configuration;
   readonly #findings = new Findings();
   readonly #rules: SetRules;
@@ -93,7 +94,7 @@ class SiteCheck {
   /** Patterns of files that are left out or taken in, and that match none. */
   readonly #unusedIgnores: readonly string[];
   /** Where each document belongs; by path alone until it has been read. */
-  readonly #decisions = new Map<string, Decision>();
+  readonly #decisions: Decision[];
   readonly #sets = new SetsCount();
   readonly #sections: SectionsCount;
   /** Paths, by what is one name to file systems that do not tell letters' cases and compositions apart. */
@@ -102,7 +103,7 @@ class SiteCheck {
   #template: { readonly file: string; readonly read: FallbackTemplate } | undefined;
   readonly #named: NamedDocuments;
   /** Files that are decided about after all pages have been read. */
-  readonly #later: { readonly file: SourceFile; readonly word: OwnWord }[] = [];
+  readonly #later: { readonly number: number; readonly word: OwnWord }[] = [];
   readonly #copies = new CopyCheck();
   #pages = 0;
 
@@ -114,7 +115,7 @@ class SiteCheck {
     this.#sections = new SectionsCount(configuration.sections);
     this.#uncompressed = new PathPatterns(configuration.uncompressed);
     const walk = new SourceWalk(source, configuration);
-    const files = [...walk.files()].sort((a, b) => (a.path < b.path ? -1 : 1));
+    this.files = SiteFiles.of(walk.files(), walk.root);
     this.#ignored = walk.ignored;
     this.#unusedIgnores = walk.unused();
     for (const [name, path] of walk.hidden) this.#findings.add('hidden', name, { path });
@@ -124,14 +125,20 @@ class SiteCheck {
       refused.add(path);
       this.#findings.add('refused', path, undefined, reason);
     }
-    for (const { path } of files) this.#decisions.set(path, this.#rules.decide(path, undefined));
-    this.data = { configuration, source, files, refused };
+    const { length, memory } = this.files;
+    this.#decisions = Array.from({ length }, (_, number) => this.#rules.decide(this.files.pathOf(number), undefined));
+    this.data = { configuration, source, files: memory, refused };
   }
 
   readonly #lookUp: LookUpDocument = (path) => {
-    const decision = this.#decisions.get(path);
+    const decision = this.#decisionOf(path);
     return decision && (decision.set === undefined ? 'public' : 'protected');
   };
+
+  #decisionOf(path: string): Decision | undefined {
+    const number = this.files.find(path);
+    return number === undefined ? undefined : this.#decisions[number];
+  }
 
   async checkTemplate(directory: string): Promise<void> {
     const { template } = this.#configuration.fallback;
@@ -145,19 +152,21 @@ class SiteCheck {
   }
 
   /** @param word - what the document says itself */
-  addDocument(file: SourceFile, word: OwnWord): void {
-    this.#copies.add(file.path, word.prints);
-    if (word.named !== undefined) this.#named.add(word.named, file.path);
-    if (canBeNamed(mediaTypeOf(file.path))) this.#later.push({ file, word });
-    else this.#count(file, word);
+  addDocument(number: number, word: OwnWord): void {
+    const path = this.files.pathOf(number);
+    this.#copies.add(path, word.prints);
+    if (word.named !== undefined) this.#named.add(word.named, path);
+    if (canBeNamed(mediaTypeOf(path))) this.#later.push({ number, word: { ...word, prints: undefined } });
+    else this.#count(number, path, word);
   }
 
-  #count({ path, size }: SourceFile, { set, problem }: OwnWord): void {
-    const byPath = this.#decisions.get(path) as Decision;
+  #count(number: number, path: string, { set, problem }: OwnWord): void {
+    const size = this.files.sizeOf(number);
+    const byPath = this.#decisions[number] as Decision;
     if (problem !== undefined) this.#findings.add('refused', path, undefined, problem);
     const isNamed = this.#named.has(path);
     const decision = set === undefined && !isNamed ? byPath : this.#rules.decide(path, set, isNamed);
-    if (decision !== byPath) this.#decisions.set(path, decision);
+    if (decision !== byPath) this.#decisions[number] = decision;
     if (isNamed) for (const kind of OF_ENCRYPTED) this.#findings.drop(kind, path);
     this.#sets.add(path, decision, set !== undefined);
     if (!this.#sections.add(path)) this.#findings.add('refused', path, undefined, 'it lies too deep below its section');
@@ -187,12 +196,11 @@ class SiteCheck {
 
   /** What can be said only after everything has been seen. */
   finish(): void {
-    for (const { file, word } of this.#later) this.#count(file, word);
+    for (const { number, word } of this.#later) this.#count(number, this.files.pathOf(number), word);
     const { redirects, ...configuration } = this.#configuration;
-    if (this.data.files.length === 0)
-      this.#findings.add('refused', this.data.source, undefined, 'it holds no documents');
+    if (this.files.length === 0) this.#findings.add('refused', this.data.source, undefined, 'it holds no documents');
     const settings = settingsOf({ ...configuration, redirects }, this.#lookUp);
-    const { loops, dangling, shadowed } = problemsOfRedirects(settings, (path) => this.#decisions.has(path));
+    const { loops, dangling, shadowed } = problemsOfRedirects(settings, (path) => this.files.has(path));
     const to = new Map(settings.redirects.map((redirect) => [redirect.from, redirect.to]));
     for (const from of loops) this.#findings.add('refused', from, undefined, 'its redirect never ends');
     for (const from of dangling) this.#findings.add('redirect-missing', from, undefined, `to ${to.get(from)}`);
@@ -205,18 +213,20 @@ class SiteCheck {
     const unused = rules.flatMap((each) => each.unused());
     for (const text of [...unused, ...this.#unusedIgnores]) this.#findings.add('pattern-unused', text);
     this.#sets.findLoneSets(this.#findings);
-    this.#copies.find((path) => this.#decisions.get(path)?.set, this.#findings);
+    this.#copies.find((path) => this.#decisionOf(path)?.set, this.#findings);
     this.#checkFallbackPage();
   }
 
   /** A publisher's own template may load files, and visitors without access load them. One page stands for all. */
   #checkFallbackPage(): void {
-    const path = this.data.files.find(({ path: each }) => {
-      return isPage(mediaTypeOf(each)) && this.#lookUp(each) === 'protected';
-    })?.path;
-    if (this.#template === undefined || path === undefined) return;
+    if (this.#template === undefined) return;
+    const number = this.#decisions.findIndex((decision, each) => {
+      return decision.set !== undefined && isPage(mediaTypeOf(this.files.pathOf(each)));
+    });
+    if (number < 0) return;
+    const path = this.files.pathOf(number);
     const html = this.#template.read.render(fallbackPageOf(path, WORDS, fallbackSettingsOf(this.#configuration)));
-    const linked = linkedSite(this.data, this.#decisions, (each) => this.#lookUp(each) === 'public');
+    const linked = linkedSite(this.data, this.files, (each) => this.#lookUp(each) === 'public');
     checkFallbackPage(html, { path, madeOf: this.#template.file }, new LinkCheck(linked, this.#findings));
   }
 
@@ -225,9 +235,9 @@ class SiteCheck {
     return {
       ...(site !== UNKNOWN_SITE && { site }),
       source: this.data.source,
-      documents: this.data.files.length,
+      documents: this.files.length,
       pages: this.#pages,
-      bytes: this.data.files.reduce((sum, { size }) => sum + size, 0),
+      bytes: this.files.memory.sizes.reduce((sum, size) => sum + size, 0),
       ignored: this.#ignored,
       ...this.#sets.summary(),
       sections: this.#sections.summary(),

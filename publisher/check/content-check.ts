@@ -6,10 +6,10 @@ import { isPage, isXmlPage } from '../site/media-type.ts';
 import { namedBy } from '../site/named.ts';
 import { readPage } from '../site/page.ts';
 import { problemOfPageSet } from '../site/sets.ts';
-import type { SourceFile } from '../site/walk.ts';
 import { PUBLIC } from '../workspace/configuration/names.ts';
 import { type Configuration, hasReadingSite } from '../workspace/configuration/schema.ts';
 import { PrintMaker, type Prints } from './copies.ts';
+import type { CheckedFile } from './files.ts';
 import { hasHost, type LinkCheck, type Referrer } from './links.ts';
 import { readText, type Start } from './read-text.ts';
 import type { Findings } from './report.ts';
@@ -52,7 +52,7 @@ export class ContentCheck {
    *
    * @param isPublic - whether it is public if it says nothing else itself
    */
-  read(source: SourceFile, mediaType: string, isPublic: boolean): OwnWord {
+  read(source: CheckedFile, mediaType: string, isPublic: boolean): OwnWord {
     const xml = isXmlPage(mediaType);
     const page = xml || isPage(mediaType);
     const data = DATA.test(mediaType) && !source.path.endsWith('.map');

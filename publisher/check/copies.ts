@@ -34,12 +34,17 @@ export interface Prints {
   readonly rest?: Uint32Array;
 }
 
-interface Document extends Prints {
+/** A document, whose fingerprints stand behind those of the one before it: `own`, then the others. */
+interface Document {
   readonly path: string;
+  readonly isPage: boolean;
+  own: number;
+  rest: number;
 }
 
 export class CopyCheck {
-  #documents: Document[] = [];
+  readonly #documents: Document[] = [];
+  #prints = new Uint32Array(1024);
   #kept = 0;
   readonly #most: number;
   /** Number of times that fingerprints were halved. */
@@ -52,27 +57,55 @@ export class CopyCheck {
 
   add(path: string, prints: Prints | undefined): void {
     if (prints === undefined) return;
-    const document = thin({ path, ...prints }, 2 ** this.#level);
-    this.#documents.push(document);
-    this.#kept += countOf(document);
+    const { own = NONE, rest = NONE } = prints;
+    this.#makeRoom(own.length + rest.length);
+    const counts = { own: this.#keep(own), rest: this.#keep(rest) };
+    this.#documents.push({ path, isPage: prints.own !== undefined, ...counts });
     if (this.#kept <= this.#most) return;
     this.#level++;
-    this.#documents = this.#documents.map((each) => thin(each, 2 ** this.#level));
-    this.#kept = this.#documents.reduce((sum, each) => sum + countOf(each), 0);
+    let from = 0;
+    this.#kept = 0;
+    for (const document of this.#documents) {
+      const [middle, to] = [from + document.own, from + document.own + document.rest];
+      document.own = this.#keep(this.#prints.subarray(from, middle));
+      document.rest = this.#keep(this.#prints.subarray(middle, to));
+      from = to;
+    }
+  }
+
+  #makeRoom(count: number): void {
+    const needed = this.#kept + count;
+    if (needed <= this.#prints.length) return;
+    const larger = new Uint32Array(Math.max(needed, this.#prints.length * 1.5));
+    larger.set(this.#prints.subarray(0, this.#kept));
+    this.#prints = larger;
+  }
+
+  /** @returns how many of them are left at this level */
+  #keep(prints: Uint32Array): number {
+    const [before, divisor] = [this.#kept, 2 ** this.#level];
+    for (const print of prints) if (print % divisor === 0) this.#prints[this.#kept++] = print;
+    return this.#kept - before;
   }
 
   /** @param setOf - the set of a document; `undefined` if it is public */
   find(setOf: (path: string) => string | undefined, findings: Findings): void {
-    const pages = this.#documents.filter(({ own }) => own !== undefined).slice(0, PAGES);
+    const pages = this.#documents.filter(({ isPage }) => isPage).slice(0, PAGES);
     const sets = pages.map(({ path }) => setOf(path));
     const encrypted = new Set(sets.filter((set) => set !== undefined));
-    const owners = new Owners(pages, (page) => sets[page] !== undefined);
+    const owners = new Owners(this.#ownPrints(pages), pages.length, (page) => sets[page] !== undefined);
+    let [next, from] = [0, 0];
     for (const document of this.#documents) {
+      const prints = this.#prints.subarray(from, from + document.own + document.rest);
+      from += prints.length;
+      const itself = document === pages[next] ? next++ : undefined;
       const set = setOf(document.path);
       if (encrypted.size === 0 || (encrypted.size === 1 && set !== undefined && encrypted.has(set))) continue; // whoever reads it may read all pages
       const message = set === undefined ? 'public' : `in the set ${set}`;
-      for (const [page, { all, alone }] of [...owners.sharedWith(document)].sort(([, a], [, b]) => b.all - a.all)) {
-        const half = (pages[page]?.own?.length ?? 0) / 2;
+      for (const [page, { all, alone }] of [...owners.sharedWith(prints, itself)].sort(
+        ([, a], [, b]) => b.all - a.all,
+      )) {
+        const half = (pages[page]?.own ?? 0) / 2;
         const enough = Math.max(LEAST, Math.min(COPY / 2 ** this.#level, half));
         if (sets[page] === undefined || sets[page] === set || all < enough) continue;
         // Passages of several pages may be a note about their author; a text that long is none.
@@ -81,7 +114,23 @@ export class CopyCheck {
       }
     }
   }
+
+  /** Tells each fingerprint of pages, as a pair with the number of its page, in order. */
+  #ownPrints(pages: readonly Document[]): Float64Array {
+    const pairs = new Float64Array(pages.reduce((sum, { own }) => sum + own, 0));
+    let [page, from, at] = [0, 0, 0];
+    for (const document of this.#documents) {
+      if (document === pages[page]) {
+        for (const print of this.#prints.subarray(from, from + document.own)) pairs[at++] = print * PAGES + page;
+        page++;
+      }
+      from += document.own + document.rest;
+    }
+    return pairs.sort();
+  }
 }
+
+const NONE = new Uint32Array();
 
 /** Number of a page's fingerprints that a document has, and how many of them no {@link SHARED} encrypted pages have. */
 interface Shared {
@@ -96,24 +145,19 @@ class Owners {
   readonly #common: number;
   readonly #isEncrypted: (page: number) => boolean;
 
-  constructor(pages: readonly Prints[], isEncrypted: (page: number) => boolean) {
+  constructor(pairs: Float64Array, pages: number, isEncrypted: (page: number) => boolean) {
+    this.#pairs = pairs;
     this.#isEncrypted = isEncrypted;
-    this.#common = Math.min(COMMON, Math.max(2, pages.length / 2));
-    this.#pairs = new Float64Array(pages.reduce((sum, { own }) => sum + (own?.length ?? 0), 0));
-    let at = 0;
-    for (const [page, { own }] of pages.entries())
-      for (const print of own ?? []) this.#pairs[at++] = print * PAGES + page;
-    this.#pairs.sort();
+    this.#common = Math.min(COMMON, Math.max(2, pages / 2));
   }
 
-  sharedWith({ own = new Uint32Array(), rest = new Uint32Array() }: Prints): Map<number, Shared> {
+  /** @param itself - the number of the page whose fingerprints they are: it is left out where nobody else has one */
+  sharedWith(prints: Uint32Array, itself: number | undefined): Map<number, Shared> {
     const shared = new Map<number, Shared>();
-    for (const print of new Set([...own, ...rest])) {
-      const from = this.#firstOf(print);
-      if ((this.#pairs[from] ?? Infinity) >= (print + 1) * PAGES) continue;
+    for (const print of new Set(prints.filter((each) => this.#isElsewhere(each, itself)))) {
       const pages = new Map<number, number>();
-      for (let at = from; (this.#pairs[at] ?? Infinity) < (print + 1) * PAGES && pages.size <= this.#common; at++) {
-        const page = (this.#pairs[at] ?? 0) - print * PAGES;
+      for (let at = this.#firstOf(print); this.#pageAt(at, print) >= 0 && pages.size <= this.#common; at++) {
+        const page = this.#pageAt(at, print);
         pages.set(page, (pages.get(page) ?? 0) + 1);
       }
       if (pages.size > this.#common) continue;
@@ -126,6 +170,18 @@ class Owners {
     return shared;
   }
 
+  #isElsewhere(print: number, itself: number | undefined): boolean {
+    const first = this.#firstOf(print);
+    const page = this.#pageAt(first, print);
+    return page >= 0 && (page !== itself || this.#pageAt(first + 1, print) >= 0);
+  }
+
+  /** The page of a pair; less than 0 where the pair is of another fingerprint. */
+  #pageAt(at: number, print: number): number {
+    const page = (this.#pairs[at] ?? Infinity) - print * PAGES;
+    return page < PAGES ? page : -1;
+  }
+
   #firstOf(print: number): number {
     let [low, high] = [0, this.#pairs.length];
     while (low < high) {
@@ -135,15 +191,6 @@ class Owners {
     }
     return low;
   }
-}
-
-function thin({ path, own, rest }: Document, divisor: number): Document {
-  const left = (prints: Uint32Array) => (divisor === 1 ? prints : prints.filter((print) => print % divisor === 0));
-  return { path, ...(own && { own: left(own) }), ...(rest && { rest: left(rest) }) };
-}
-
-function countOf({ own, rest }: Prints): number {
-  return (own?.length ?? 0) + (rest?.length ?? 0);
 }
 
 /** Written in JSON and scripts, also inside of other strings. */

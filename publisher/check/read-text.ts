@@ -3,7 +3,7 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { systemReason } from '../../node-support/system-error.ts';
 import { isCompressible, isText } from '../site/media-type.ts';
-import type { SourceFile } from '../site/walk.ts';
+import type { CheckedFile } from './files.ts';
 
 /** Bytes of a text that are looked at. */
 const TEXT_LENGTH = 8 * 1024 * 1024;
@@ -20,7 +20,7 @@ export interface Start {
 }
 
 /** @returns `undefined` for what is no text; or why it cannot be read */
-export function readText({ path, file, size }: SourceFile, mediaType: string): Start | string | undefined {
+export function readText({ path, file, size }: CheckedFile, mediaType: string): Start | string | undefined {
   if (!isCompressible(mediaType) && !UNSURE.test(mediaType)) return undefined;
   try {
     const descriptor = openSync(file, 'r');

@@ -33,21 +33,26 @@ const ALWAYS_PUBLIC: readonly (readonly [pattern: string, reason: string])[] = [
   ['**/*.{rss,atom}', 'feed readers read it'],
 ];
 
-const NAMED = 'pages name it for previews or feed readers';
+const BY_NAME: Decision = { set: undefined, reason: 'pages name it for previews or feed readers' };
+
+interface Rule {
+  readonly pattern: PathPattern;
+  readonly decision: Decision;
+}
 
 /** Decides about documents by the rules of one configuration. */
 export class SetRules {
-  readonly #public: readonly PathPattern[];
-  readonly #always: readonly { pattern: PathPattern; reason: string }[];
-  readonly #sets: readonly { pattern: PathPattern; name: string }[];
-  readonly #defaultSet: string;
+  readonly #public: readonly Rule[];
+  readonly #always: readonly Rule[];
+  readonly #sets: readonly { pattern: PathPattern; name: string; byName: Map<string, Decision> }[];
+  readonly #default: Decision;
   readonly #used = new Set<PathPattern>();
 
   constructor({ public: publicPatterns, sets, defaultSet }: Configuration) {
-    this.#public = publicPatterns.map(compilePattern);
-    this.#always = ALWAYS_PUBLIC.map(([text, reason]) => ({ pattern: compilePattern(text), reason }));
-    this.#sets = sets.map(({ path, name }) => ({ pattern: compilePattern(path), name }));
-    this.#defaultSet = defaultSet;
+    this.#public = publicPatterns.map((text) => openRule(text, `"public" names ${text}`));
+    this.#always = ALWAYS_PUBLIC.map(([text, reason]) => openRule(text, reason));
+    this.#sets = sets.map(({ path, name }) => ({ pattern: compilePattern(path), name, byName: new Map() }));
+    this.#default = { set: defaultSet, reason: 'no rule fits', isDefault: true };
   }
 
   /**
@@ -62,7 +67,7 @@ export class SetRules {
     const { decision: byPath, pattern } = this.#byPath(inside);
     if (pattern) this.#used.add(pattern); // also where something else decides
     if (pageSet !== undefined) return { set: pageSet === PUBLIC ? undefined : pageSet, reason: 'the page says so' };
-    return isNamed && byPath.set !== undefined ? { set: undefined, reason: NAMED } : byPath;
+    return isNamed && byPath.set !== undefined ? BY_NAME : byPath;
   }
 
   /**
@@ -76,23 +81,31 @@ export class SetRules {
 
   /** The patterns that fitted no document: probably misspelt. */
   unused(): string[] {
-    return [...this.#public, ...this.#sets.map(({ pattern }) => pattern)]
-      .filter((pattern) => !this.#used.has(pattern))
-      .map(({ text }) => text);
+    return [...this.#public, ...this.#sets]
+      .filter(({ pattern }) => !this.#used.has(pattern))
+      .map(({ pattern }) => pattern.text);
   }
 
-  /** The decision, and the pattern of the configuration that made it. */
+  /** The decision, the same object for documents alike, and the pattern of the configuration that made it. */
   #byPath(inside: string): { decision: Decision; pattern?: PathPattern } {
-    const open = this.#public.find((pattern) => pattern.match(inside));
-    if (open) return { decision: { set: undefined, reason: `"public" names ${open.text}` }, pattern: open };
+    const open = this.#public.find(({ pattern }) => pattern.match(inside));
+    if (open) return open;
     const always = this.#always.find(({ pattern }) => pattern.match(inside));
-    if (always) return { decision: { set: undefined, reason: always.reason } };
-    for (const { pattern, name } of this.#sets) {
+    if (always) return { decision: always.decision };
+    for (const { pattern, name, byName } of this.#sets) {
       const values = pattern.match(inside);
-      if (values) return { decision: { set: fill(name, values), reason: `"sets" names ${pattern.text}` }, pattern };
+      if (!values) continue;
+      const set = fill(name, values);
+      const decision = byName.get(set) ?? { set, reason: `"sets" names ${pattern.text}` };
+      byName.set(set, decision);
+      return { decision, pattern };
     }
-    return { decision: { set: this.#defaultSet, reason: 'no rule fits', isDefault: true } };
+    return { decision: this.#default };
   }
+}
+
+function openRule(text: string, reason: string): Rule {
+  return { pattern: compilePattern(text), decision: { set: undefined, reason } };
 }
 
 /** Why a page's own word about its set is refused; `undefined` if it is good. */

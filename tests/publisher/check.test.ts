@@ -9,6 +9,7 @@ import { readDocuments } from '../../publisher/check/batches.ts';
 import { checkSite } from '../../publisher/check/check-site.ts';
 import type { OwnWord } from '../../publisher/check/content-check.ts';
 import { CopyCheck, PrintMaker } from '../../publisher/check/copies.ts';
+import { SiteFiles } from '../../publisher/check/files.ts';
 import { type CheckReport, Findings } from '../../publisher/check/report.ts';
 import { referencesOfStyle, scanPage } from '../../publisher/check/scan.ts';
 import { SourceWalk } from '../../publisher/site/walk.ts';
@@ -71,7 +72,8 @@ describe('documents', () => {
   it('are read on several threads with the same result as on one', async () => {
     const directory = await siteOf(Object.fromEntries(many(150)));
     const configuration = await readConfiguration(join(directory, 'wispr.json'));
-    const files = [...new SourceWalk(join(directory, 'site'), configuration).files()];
+    const walk = new SourceWalk(join(directory, 'site'), configuration);
+    const files = SiteFiles.of(walk.files(), walk.root).memory;
     const data = { configuration, source: join(directory, 'site'), files, refused: new Set<string>() };
     const readOn = async (threads: number) => {
       const findings = new Findings();
@@ -93,10 +95,11 @@ describe('documents', () => {
     const configuration = await readConfiguration(join(directory, 'wispr.json'));
     const [file] = new SourceWalk(join(directory, 'site'), configuration).files();
     if (file === undefined) throw new Error('there is no file');
-    const files = [{ ...file, path: '/gone.html', file: join(directory, 'gone') }, file];
+    const both = [file, { ...file, path: '/gone.html', file: join(directory, 'gone') }];
+    const { memory: files } = SiteFiles.of(both, join(directory, 'site'));
     const data = { configuration, source: directory, files, refused: new Set<string>() };
     const { value } = await readDocuments(data, 1).next();
-    expect(value?.words).toEqual([{ problem: 'it cannot be read: there is no such file or directory' }, {}]);
+    expect(value?.words).toEqual([{}, { problem: 'it cannot be read: there is no such file or directory' }]);
   });
 });
 
