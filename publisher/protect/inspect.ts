@@ -72,7 +72,16 @@ export async function inspect(
   if (only) checkAlone(index, settings, above?.file.version, unknown.length > 0);
   const { rootId, root } = roles;
   const list = checkAll ? 'all' : only && 'none';
-  const about = { rootId, nextRoot: root.version + 1, unknown, list, readOnly: false, checkNotStopped } as const;
+  const isOurs = above !== undefined && index.fact('ours')?.includes(above.file.sha256) === true;
+  const about = {
+    rootId,
+    nextRoot: root.version + 1,
+    unknown,
+    isOurs,
+    list,
+    readOnly: false,
+    checkNotStopped,
+  } as const;
   const output = await inspectOutput(out, index, about);
   signAbove(index, unknown);
   sections.reconcile(index, output.signed, publisher);

@@ -52,8 +52,10 @@ export interface InspectOptions {
   readonly rootId: string | undefined;
   /** The number of the root that will be next. */
   readonly nextRoot: number;
-  /** Lists of a later publication than the index describes: then files at documents' own names may be of that one. */
+  /** Lists of a later publication than the index describes. */
   readonly unknown?: readonly RoleRow[];
+  /** Whether that one was made here, and what it has changed at documents' own names is noted; otherwise all files there may be of that one. */
+  readonly isOurs?: boolean;
   /** Directories that are listed: also those that are as they were left; or none. Default: those that are not */
   readonly list?: 'all' | 'none' | undefined;
   /** Nothing is noted in the index. */
@@ -144,7 +146,7 @@ class Inspection {
   constructor(
     out: string,
     index: PublisherIndex,
-    { nextRoot, unknown = [], list, readOnly }: Pick<InspectOptions, 'nextRoot' | 'unknown' | 'list' | 'readOnly'>,
+    { nextRoot, unknown = [], isOurs, list, readOnly }: Omit<InspectOptions, 'rootId' | 'checkNotStopped'>,
   ) {
     this.#out = out;
     this.signed = signedFilesIn(out, index);
@@ -154,7 +156,7 @@ class Inspection {
     const named = new Set(unknown.map(({ name, version }) => metadataFile(name, version)));
     const litter = new Set(files.filter((name) => !this.signed.has(name) && !named.has(name)));
     this.#litter = litter.add(metadataFile('root', nextRoot));
-    this.#isCurrent = unknown.length === 0 && this.signed.size === files.length;
+    this.#isCurrent = (unknown.length === 0 || isOurs === true) && this.signed.size === files.length;
     this.#isDoubted = index.fact('boot') !== bootId();
     this.#published = index.fact('targets')?.split(' ') ?? [];
     const mayPass = !readOnly && this.#isCurrent && !this.#isDoubted && list !== 'all';
@@ -293,7 +295,10 @@ function mayBeLeftover(name: string): boolean {
 }
 
 /** Whether the files that make up a document are there. */
-export function isThere(row: IndexedFiles, output: InspectedOutput): boolean {
+export function isThere(
+  row: Pick<IndexedFiles, 'id' | 'path' | 'form' | 'placed'> & { readonly content: unknown },
+  output: InspectedOutput,
+): boolean {
   if (row.form === 'carrier') return row.placed === undefined ? output.staged.has(row.id) : isPlaced(row, output);
   if (output.directories.has(row.path)) return true;
   return output.heads.has(row.id) && (row.content === undefined || output.contents.has(row.id));

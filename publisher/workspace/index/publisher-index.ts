@@ -52,14 +52,18 @@ const FILES = 'id, path, head, content, form, placed';
 const FIND_FILES = `SELECT ${FILES} FROM document WHERE path = ?`;
 export type IndexedFiles = FilesOf & Pick<IndexedDocument, 'id' | 'placed'>;
 
-/** The same, and what it was written from. */
-const DECISION = `${FILES}, identity, pageSet, setName, setId, options, CASE WHEN instr(teaser, '"named"') THEN teaser -> '$.named' END AS named`;
+/** The same without digests, and what it was written from. */
+const DECISION = `id, path, iif(content IS NULL, NULL, 1) AS content, form, placed, identity, pageSet, setName, setId, options, CASE WHEN instr(teaser, '"named"') THEN teaser -> '$.named' END AS named`;
 const FIND_DECISION = `SELECT ${DECISION} FROM document WHERE path = ?`;
-export type IndexedDecision = IndexedFiles &
-  Pick<IndexedDocument, 'identity' | 'pageSet' | 'setName' | 'setId' | 'options'> & {
-    /** Paths of the documents that the page names, as a JSON list; `undefined` if there are none. */
-    readonly named: string | undefined;
-  };
+export type IndexedDecision = Pick<
+  IndexedDocument,
+  'id' | 'path' | 'form' | 'placed' | 'identity' | 'pageSet' | 'setName' | 'setId' | 'options'
+> & {
+  /** 1 where the document is public. */
+  readonly content: 1 | undefined;
+  /** Paths of the documents that the page names, as a JSON list; `undefined` if there are none. */
+  readonly named: string | undefined;
+};
 
 /** What is published of a document. */
 const PUBLISHED = 'path, head, headLength, setId, content, contentLength, form, headBin, contentBin';
@@ -83,7 +87,16 @@ const TASK_COLUMNS = 'path change file size lastModified identity mediaType page
 );
 const ADD_TASK = `INSERT INTO task (${TASK_COLUMNS}) VALUES (${TASK_COLUMNS.map(() => '?')})`;
 
+interface Totals {
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly pageBytes: number;
+  readonly targets: number;
+}
+
 export class PublisherIndex extends Statements {
+  /** Until a document changes. */
+  #totals: Totals | undefined;
   readonly lost: LostIndex | undefined;
 
   /** @param database - with the tables of schema.ts */
@@ -124,10 +137,11 @@ export class PublisherIndex extends Statements {
   }
 
   /** What all documents come to: bytes of their sources, of what was made of them, and of the fallback pages beside; and how many targets they have. */
-  totals(): { bytesIn: number; bytesOut: number; pageBytes: number; targets: number } {
+  totals(): Totals {
     const sql = `SELECT coalesce(sum(size), 0) AS bytesIn, coalesce(sum(bytesOut), 0) AS bytesOut, count(*) + count(content) AS targets,
       coalesce(sum(pageBytes) FILTER (WHERE form = 'page'), 0) AS pageBytes FROM document`;
-    return this.get(sql) ?? { bytesIn: 0, bytesOut: 0, pageBytes: 0, targets: 0 };
+    this.#totals ??= this.get<Totals>(sql);
+    return this.#totals ?? { bytesIn: 0, bytesOut: 0, pageBytes: 0, targets: 0 };
   }
 
   /** Ids of all documents, in no order. */
@@ -146,6 +160,7 @@ export class PublisherIndex extends Statements {
    */
   store(task: Task, written: Written, filesOf: (row: FilesOf) => string[]): void {
     const before = task.change === 'added' ? undefined : this.find(task.path);
+    this.#totals = undefined;
     const same = before?.head === written.head && before.content === written.content && before.form === task.form;
     if (!same) {
       const needed = new Set(filesOf({ ...task, ...written }));
@@ -162,6 +177,7 @@ export class PublisherIndex extends Statements {
   remove(path: string, filesOf: (row: FilesOf) => string[]): void {
     const row = this.find(path);
     if (row === undefined) return;
+    this.#totals = undefined;
     for (const file of filesOf(row)) this.retire(file, false);
     this.#retirePlain(row, undefined);
     this.#noteBins(row);
@@ -205,6 +221,7 @@ export class PublisherIndex extends Statements {
 
   /** @param bytes - of the file that was put there */
   setPlaced(id: number, placed: string | undefined, bytes?: number): void {
+    this.#totals = undefined;
     this.run('UPDATE document SET placed = ?, pageBytes = ? WHERE id = ?', placed ?? null, bytes ?? null, id);
   }
 
