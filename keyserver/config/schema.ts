@@ -106,7 +106,7 @@ const documents = z
     }),
     firstPage: z.enum(['server', 'browser']).optional().meta({
       description:
-        'Who opens the first page of a browser that reads by itself: `server` (the default), at once, while the in-browser reader is installed; or `browser`, when that is done.',
+        'The first page of a browser that reads by itself is opened by the `server` (the default), at once, while the in-browser reader is installed, or by the `browser`, when that is done.',
     }),
   })
   .meta({ description: 'Where documents are shown.' });

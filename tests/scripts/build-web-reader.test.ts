@@ -63,7 +63,7 @@ describe('the in-browser reader', () => {
     const site = { reading: 'https://read.news.example', root: 'r', site: 'news.example' };
     const program = () => programOf(readWebReader(folder) ?? unbuilt(), site);
     onTestFinished(() => rmSync(folder, { recursive: true }));
-    const scripts = ['worker', 'start', 'vault', 'ml-kem', 'library', 'page', 'sheet', 'open'];
+    const scripts = ['worker', 'start', 'first', 'vault', 'ml-kem', 'library', 'page', 'sheet', 'open'];
     for (const name of scripts) writeFileSync(join(folder, `${name}.js`), name);
     expect(readWebReader(folder)).toBeUndefined();
     expect(() => builtWebReader(folder)).toThrow(expect.objectContaining({ code: 'web-reader-missing' }));
@@ -74,7 +74,7 @@ describe('the in-browser reader', () => {
       `"${name}":{"src":"/-/${name}.js?v=${digest(name).digest('base64url')}","integrity":"sha256-${digest(name).digest('base64')}"}`;
     const head = `self.wisprSite={"reading":"https://read.news.example","root":"r","scripts":{${address('library')},${address('page')},${address('sheet')}},"site":"news.example"};`;
     // Those of sites without a key server are not in it.
-    const names = ['start', 'vault', 'ml-kem', 'library', 'page', 'sheet'];
+    const names = ['start', 'first', 'vault', 'ml-kem', 'library', 'page', 'sheet'];
     expect(before).toEqual({
       worker: digest(`${head}worker`).digest('hex'),
       ...Object.fromEntries(names.map((name) => [name, digest(name).digest('hex')])),
