@@ -95,7 +95,9 @@ describe('"Connect the Reader on this computer"', () => {
     await press('Connect the Reader on this computer');
     await page.waitForURL(`http://localhost:${reader.port}${READER_INVITATION_PATH}`);
     const link = await page.getByLabel('Link or code of your invitation').inputValue();
-    expect(link).toBe(`${rig.server.readingUrl}#${other.split('#')[1]?.replace(/-/g, (dash, at) => (at < 19 ? '' : dash))}`);
+    expect(link).toBe(
+      `${rig.server.readingUrl}#${other.split('#')[1]?.replace(/-/g, (dash, at) => (at < 19 ? '' : dash))}`,
+    );
   });
 
   it('leaves a link to paste for a Reader at another port', async () => {
