@@ -99,7 +99,7 @@ export async function handOver(
   const code = token === undefined ? undefined : await createEntryCode(pages.state, token);
   response.set('Cache-Control', 'no-store');
   if (code === undefined) return response.redirect(303, action);
-  const text = 'The page opens by itself.';
+  const text = 'The page opens by itself; without scripts, press the button.';
   await sendForm(pages, response, { title: 'One moment', text, action, button: 'Go on', code });
 }
 

@@ -88,11 +88,12 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
   addInBrowser(app, inBrowser);
   addEntrance(app, entrance, documentLimit(limits));
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
-  app.post('/{*path}', named, ...takeCode(entrance, documentLimit(limits)), async (request, response, next) => {
+  const goOn: RequestHandler = async (request, response, next) => {
     // The script in front makes a GET of it, for the browser's history; for whatever has none, a redirect does.
     if (PAGE.test(request.path) && (await frontFor(inBrowser, request))) next();
     else response.set('Cache-Control', 'no-store').redirect(303, origin + localTarget(request.originalUrl, origin));
-  });
+  };
+  app.use(takeCode(entrance, documentLimit(limits), goOn));
   const turns = takeTurns(limits, refuseTooMany);
   app.use(
     named,

@@ -3,7 +3,7 @@
  * the account's origin brings a code to the address of the document. `Origin` says that no other page has sent it, so the code is that of the
  * person who is signed in at this very browser.
  */
-import type { Express, Request, RequestHandler, Response } from 'express';
+import { type Express, type Request, type RequestHandler, type Response, Router } from 'express';
 import { LEAVE_PAGE } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
 import { senderOf } from '../../reading/navigation.ts';
@@ -13,7 +13,7 @@ import { field, formOf, queryOf } from '../http/forms.ts';
 import { enterWithCode, findDocumentSession } from '../sign-in/document-sessions.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
-import { accountOnly, openedOnly, unrecorded } from './own-pages.ts';
+import { accountOnly, named, openedOnly, unrecorded } from './own-pages.ts';
 import type { ReadingCookie } from './session-cookie.ts';
 
 /** Reads the code, and nothing else. */
@@ -58,12 +58,16 @@ export function addEntrance(app: Express, entrance: Entrance, limit: RequestHand
 /**
  * Takes the code that a form of the account brings to the address of a document. What comes next answers as to a GET.
  *
+ * @param goOn - decides whether it does
  * @throws KeyServerError `entry-refused`, to the error handler
  */
-export function takeCode(entrance: Entrance, limit: RequestHandler): RequestHandler[] {
+export function takeCode(entrance: Entrance, limit: RequestHandler, goOn: RequestHandler): RequestHandler {
   const { state, account, session } = entrance;
-  return [
-    ({ headers }, _response, next) => next(headers.origin === account ? undefined : 'route'),
+  // Not a route of the app: Express refuses a path that does not decode, and readers are told why.
+  return Router().use(
+    ({ method, headers }, _response, next) =>
+      next(method === 'POST' && headers.origin === account ? undefined : 'router'),
+    named,
     openedOnly,
     limit,
     form,
@@ -77,7 +81,8 @@ export function takeCode(entrance: Entrance, limit: RequestHandler): RequestHand
       response.locals.session = token;
       next();
     },
-  ];
+    goOn,
+  );
 }
 
 /** Who reads, by the cookie, or by the code that has come instead of one. */

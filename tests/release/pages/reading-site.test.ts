@@ -154,6 +154,7 @@ describe('in Chromium', () => {
     await page.click('form#join button');
     await page.waitForURL('**/-/account');
     await page.goto(`${rig.server.readingUrl}/20/harbour.html`);
+    await page.click('text=Go on');
     expect(await page.textContent('h2')).toBe('The quay');
     await page.context().close();
   });

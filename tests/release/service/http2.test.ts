@@ -3,7 +3,6 @@ import { createHash, X509Certificate } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { runNginx } from '../../../bench/nginx.ts';
 import { freePort, startChild } from '../../../cache-config/child.ts';
 import { invitationLink } from '../../../keyserver/readers/invitations.ts';
 import { writeWebReader } from '../../../scripts/build-web-reader.ts';
@@ -47,10 +46,17 @@ async function startNginx({ folder, port, ports }: Front): Promise<void> {
   location / { proxy_pass http://127.0.0.1:${at}; proxy_set_header Host $host; proxy_set_header X-Forwarded-For $remote_addr; }
 }`,
   );
-  const child = await runNginx(
-    folder,
-    `access_log off; ssl_certificate ${folder}/cert.pem; ssl_certificate_key ${folder}/key.pem; ${sites.join('\n')}`,
+  const head = `${process.getuid?.() === 0 ? 'user root; ' : ''}daemon off; pid ${folder}/nginx.pid;`;
+  const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
   );
+  const file = join(folder, 'nginx.conf');
+  await writeFile(
+    file,
+    `${head} events {} http { ${places.join(' ')} access_log off;
+ssl_certificate ${folder}/cert.pem; ssl_certificate_key ${folder}/key.pem; ${sites.join('\n')} }`,
+  );
+  const child = startChild(['nginx', '-c', file, '-e', 'stderr'], folder, { stopSignal: 'SIGTERM' });
   onTestFinished(() => child.stop());
 }
 
