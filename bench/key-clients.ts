@@ -7,8 +7,10 @@ import type { TLSSocket } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { Pool } from 'undici';
 import { fromBase64url } from '../core/encoding/base64url.ts';
-import { encodeKeyRequest, KEY_REQUEST_PATH } from '../core/keys/key-request.ts';
+import { encodeKeyRequest, KEY_REQUEST_PATH, openKeyAnswer } from '../core/keys/key-request.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
+import { sendPatiently } from '../reading/pause.ts';
+import type { BrowserServer } from './browser-server.ts';
 import type { MeasuredServer } from './key-server.ts';
 import { type Started, startProgram } from './processes.ts';
 
@@ -114,6 +116,43 @@ export async function latenciesAt(rate: number, origin: string, requests: readon
   const found = await Promise.all(latencies);
   await pool.close();
   return found;
+}
+
+/**
+ * Has each browser ask one of the key servers for its key, at even distances, and wait as it is told.
+ *
+ * @param ports - of the reading sites
+ * @returns milliseconds until each had its key; and how often one was asked to come again
+ */
+export async function askAsBrowsers(
+  { vault, set, browsers }: BrowserServer,
+  ports: readonly number[],
+  seconds: number,
+): Promise<{ readonly waits: readonly number[]; readonly refused: number }> {
+  const pools = ports.map((port) => new Pool(`http://127.0.0.1:${port}`, { connections: CONNECTIONS_AT_A_RATE }));
+  const common = { host: new URL(vault).host, origin: vault, 'sec-fetch-site': 'same-origin' };
+  let refused = 0;
+  const start = performance.now();
+  const asking = browsers.map(async ({ id, key, cookie }, index) => {
+    const due = start + (index * seconds * 1000) / browsers.length;
+    await wait(Math.max(0, due - performance.now()));
+    const device = { id, key: fromBase64url(key, 32) ?? new Uint8Array(0) };
+    const body = await encodeKeyRequest(device, vault, [set], nowInSeconds());
+    const send = async () => {
+      const message = { path: '/-/key-requests', method: 'POST', headers: { ...common, cookie }, body } as const;
+      const { statusCode: status, headers, body: answer } = (await pools[index % pools.length]?.request(message)) ?? {};
+      const bytes = (await answer?.bytes()) ?? new Uint8Array(0);
+      if (status === 503) refused++;
+      return { status: status ?? 0, retryAfter: headers?.['retry-after'], bytes };
+    };
+    const { status, bytes } = await sendPatiently(send, (answer) => answer);
+    const { keys } = status === 200 ? await openKeyAnswer(bytes, body, device.key) : { keys: [] };
+    if (keys.length === 0) throw new Error(`a browser got no key: ${status}`);
+    return performance.now() - due;
+  });
+  const waits = await Promise.all(asking);
+  await Promise.all(pools.map((pool) => pool.close()));
+  return { waits, refused };
 }
 
 /** Sends each request on a TLS connection of its own, by X25519. @param resumes - whether all but the first go on with its session */

@@ -1,11 +1,14 @@
-/** Key requests to one key server: each is authenticated, written down as answered, and gets a key. */
+/** Key requests to one key server: each is authenticated, and gets a key; and those of many browsers at the turn of a day, to two. */
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { makeSelfSigned } from '../../tests/support/certificates.ts';
 import { startCluster } from '../../tests/support/postgres-cluster.ts';
+import type { BrowserServer } from '../browser-server.ts';
 import {
   AT_A_TIME,
+  askAsBrowsers,
   latenciesAt,
   REQUESTS,
   rateOf,
@@ -17,6 +20,7 @@ import {
 } from '../key-clients.ts';
 import type { MeasuredServer } from '../key-server.ts';
 import { type Contestant, compare, measureAlternately, percentile, type Row } from '../measure.ts';
+import { startProgram } from '../processes.ts';
 
 const RUNS = 7;
 /** What readers are to wait for at most, in milliseconds, at half of the load that can be answered. */
@@ -24,6 +28,11 @@ const LATENCY_GOAL = 20;
 /** For which requests come at that rate, in seconds. */
 const AT_HALF = 5;
 const TLS_REQUESTS = 400;
+const BROWSER_SERVER = fileURLToPath(new URL('../browser-server.ts', import.meta.url));
+/** Browsers, and seconds in which they ask; milliseconds that nearly none is to wait. */
+const BROWSERS = 10_000;
+const BROWSERS_IN = 6;
+const BROWSER_GOAL = 15_000;
 
 /** Starts `bench/key-server.ts` with these arguments, until the end of the measuring. */
 type Start = (...args: string[]) => Promise<MeasuredServer>;
@@ -60,6 +69,7 @@ export async function keyRequests(): Promise<Row[]> {
     ...(await latencyRows('SQLite', onSqlite / 2, sqlite, { express, sqlite })),
     ...(await latencyRows('PostgreSQL', onPostgres / 2, postgres, { express, sqlite })),
     ...(await tlsRows(join(folder, 'tls'), length, start)),
+    ...(await browserRows(await cluster.createDatabase('browsers'), await mkdtemp(join(folder, 'browsers-')))),
   ];
 }
 
@@ -113,6 +123,25 @@ async function tlsRows(folder: string, length: number, start: Start): Promise<Ro
     ...compare({ ...about, row }, ['', 'bare Express'], [whole, bareWhole]),
     ...compare({ ...about, row: `${row}, resumed` }, ['', 'bare Express', 'whole'], [resumed, bareResumed, whole]),
   ];
+}
+
+/** A tenth of 100,000 browsers in a minute, as fast as they: each asks one of two key servers for its key, and again when it is told to. */
+async function browserRows(database: string, folder: string): Promise<Row[]> {
+  const first = await startProgram<BrowserServer>(BROWSER_SERVER, [database, folder, String(BROWSERS)]);
+  await using endings = new AsyncDisposableStack();
+  endings.defer(first.stop);
+  const second = await startProgram<BrowserServer>(BROWSER_SERVER, [database, folder, '0']);
+  endings.defer(second.stop);
+  const { waits, refused } = await askAsBrowsers(first.facts, [first.facts.port, second.facts.port], BROWSERS_IN);
+  const about = { unit: 'ms', runs: 1, bound: 'two cores, with the browsers and PostgreSQL on them' };
+  const row = `key-requests: ${BROWSERS} browsers in ${BROWSERS_IN} s, p`;
+  return [50, 99].flatMap((percent) =>
+    compare(
+      { ...about, row: row + percent },
+      ['', `asked to come again: ${refused}; goal`],
+      [percentile(percent, waits), BROWSER_GOAL],
+    ),
+  );
 }
 
 /** As many requests as to one, and as many at a time, half of them to each. */
