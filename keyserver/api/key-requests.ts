@@ -6,12 +6,12 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { onceClosed } from '../../node-support/once-closed.ts';
-import { noteAnswer, securityHeaders } from '../http/app.ts';
+import { type AppOptions, noteAnswer, securityHeaders } from '../http/app.ts';
 import { clientAddress, clientsBehind, trustedProxies } from '../http/client-address.ts';
 import type { CountStore } from '../http/count-store.ts';
 import { load } from '../http/load.ts';
 import { answerKeyRequest } from '../readers/key-requests.ts';
-import type { ApiOptions } from './app.ts';
+import type { KeyServerState } from '../storage/state.ts';
 import { outcomeOf } from './refusals.ts';
 
 /** Fields that ask for more than an answer. */
@@ -22,7 +22,7 @@ const UNUSUAL = ['content-encoding', 'expect', 'sec-fetch-site', 'transfer-encod
  * @param otherwise - answers all else
  */
 export function keyRequestsFirst(
-  options: ApiOptions,
+  options: AppOptions & { readonly state: KeyServerState },
   counts: readonly (readonly [CountStore, limit: number])[],
   otherwise: RequestListener,
 ): RequestListener {

@@ -75,7 +75,7 @@ export async function openPeriods(state: KeyServerState, remembered: Remembered)
 }
 
 /** @throws KeyServerError `store-unusable` where the database was tampered with */
-export async function openPeriod({ vault }: KeyServerState, { id, sealed }: Period): Promise<NamedKey> {
+async function openPeriod({ vault }: KeyServerState, { id, sealed }: Period): Promise<NamedKey> {
   const key = await vault.open(periodRow(id), sealed);
   if ((await keyIdOf('period', key)) === id) return { id, key };
   throw new KeyServerError('store-unusable', 'a period key in the database is not the key that it is named');

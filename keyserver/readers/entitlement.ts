@@ -73,8 +73,12 @@ export async function readableSets(
     'SELECT id, name FROM sets WHERE site = ? ORDER BY imported DESC, name DESC',
     site,
   );
-  const isReadable = ({ name }: { readonly name: string }) => decideAccess(rights, name, now()).denied === undefined;
-  return sets.values().filter(isReadable).take(most).toArray();
+  const readable: Pick<SetRow, 'id' | 'name'>[] = [];
+  for (const set of sets) {
+    if (readable.length === most) break;
+    if (decideAccess(rights, set.name, now()).denied === undefined) readable.push(set);
+  }
+  return readable;
 }
 
 /** The decision for one set for the reading site, in the form that `openDocument` asks for; a set of another site is none. */
