@@ -27,6 +27,8 @@ export interface HostAttempt {
 export interface StoredCopy {
   /** From a byte on, up to another. */
   from(start: number, end?: number): AsyncIterable<Uint8Array>;
+  /** As {@link BlockSource.passed}, where all of it is in memory. */
+  readonly passed?: Set<number> | undefined;
 }
 
 /** Keeps an object while it is read, piece by piece. */
@@ -91,6 +93,10 @@ export class Payload implements BlockSource {
   /** The copy that it is read out of; `undefined`: it comes from a content host. */
   get stored(): StoredCopy | undefined {
     return this.#from.stored;
+  }
+
+  get passed(): Set<number> | undefined {
+    return this.#from.stored?.passed;
   }
 
   read(length: number): Promise<Uint8Array | undefined> {

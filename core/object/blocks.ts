@@ -11,6 +11,8 @@ export interface BlockSource {
   read(length: number): Promise<Uint8Array | undefined>;
   /** Whether nothing is left. */
   atEnd(): Promise<boolean>;
+  /** Blocks that have passed step 12 in memory that they are still in, and that nobody else writes to: they need not pass it again. */
+  readonly passed?: Set<number> | undefined;
   /** Called with every verified block, in order. */
   keep?(block: Uint8Array): Promise<void> | undefined;
   /**
@@ -55,7 +57,9 @@ async function readOnce(head: Head, index: number, payload: BlockSource): Promis
   if (index === blockCount(shape) - 1 && !(await payload.atEnd())) {
     throw new ObjectError('object-trailing', 'bytes follow the end of the object');
   }
+  if (payload.passed?.has(index)) return block;
   await checkBlockDigest(block, digestOfBlock(head, index), index);
+  payload.passed?.add(index);
   return block;
 }
 

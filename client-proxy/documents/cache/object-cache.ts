@@ -36,10 +36,10 @@ export class ObjectCache {
   /** By name, like all that follows. */
   readonly #writers = new Map<string, ObjectWriter>();
   /**
-   * Small objects as they were read from the disk: what one page after the other needs is not looked for there every time. They are
-   * verified whenever they are used, like the files; and soon looked for again, as others may drop them, too.
+   * Small objects as they were read from the disk: what one page after the other needs is not looked for there, and hashed, every time. They
+   * are soon looked for again, as others may drop them, too.
    */
-  readonly #recent = new LRUCache<string, Uint8Array>({
+  readonly #recent = new LRUCache<string, CachedObject>({
     maxSize: LIMITS.cacheInMemory,
     sizeCalculation: ({ length }, name) => length + 2 * name.length,
     ttl: LIMITS.cacheInMemoryFor,
@@ -75,9 +75,7 @@ export class ObjectCache {
   find(site: string, head: string): CachedObject | undefined {
     if (this.#limit === 0) return undefined;
     const name = objectName(site, head);
-    const bytes = this.#recent.get(name) ?? this.#findSmall(name);
-    if (bytes === undefined) return CachedObject.find(this.#layout.fileOf(name));
-    return CachedObject.of(bytes);
+    return this.#recent.get(name) ?? this.#findSmall(name) ?? CachedObject.find(this.#layout.fileOf(name));
   }
 
   /** The folder, for messages. */
@@ -205,11 +203,13 @@ export class ObjectCache {
   }
 
   /** A database that cannot be read is as if it had nothing. */
-  #findSmall(name: string): Uint8Array | undefined {
+  #findSmall(name: string): CachedObject | undefined {
     try {
       const bytes = this.#small.find(name);
-      if (bytes) this.#recent.set(name, bytes);
-      return bytes;
+      if (bytes === undefined) return undefined;
+      const stored = CachedObject.of(bytes);
+      this.#recent.set(name, stored);
+      return stored;
     } catch {
       return undefined;
     }

@@ -11,6 +11,7 @@ export class CachedObject {
   readonly length: number;
   /** All of it, where it is small; then there is no file. */
   readonly bytes: Uint8Array | undefined;
+  readonly passed: Set<number> | undefined;
   readonly #descriptor: number;
   /** Reads under way, by this thread or another. */
   #readings = 0;
@@ -20,6 +21,7 @@ export class CachedObject {
     this.#descriptor = descriptor;
     this.length = length;
     this.bytes = bytes;
+    this.passed = bytes && new Set();
     this.#closed = bytes !== undefined;
   }
 
