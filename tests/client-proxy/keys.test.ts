@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
+import { DEFAULT_LIMITS } from '../../client-proxy/limits.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import type { KeyAnswer } from '../../core/keys/key-request.ts';
 import { type NamedKey, type WrappedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
@@ -37,6 +38,29 @@ describe('set keys', () => {
     expect((await read()).text).toBe(SECRET);
     expect(rig.keyServer.keyRequests.map(({ keys }) => keys)).toEqual([[set.id]]);
     expect(await storedKeys()).toContain(set.id);
+  });
+
+  it('are asked for ahead of the front page, beside a look for what is newest, and beside the object', async () => {
+    await rig.publisher.publish(rig.host.files, '/index.html', { content: SECRET, set });
+    await rig.proxy.lookAhead();
+    const { keyRequests } = rig.keyServer;
+    expect(keyRequests.map(({ keys }) => keys)).toEqual([[set.id]]);
+    const { host, limits } = rig;
+    const answersOnceAsked = async (path: string, file: string, number: number, checkInterval: number) => {
+      const own = await createSetKey();
+      rig.keyServer.grant(own);
+      await rig.publisher.publish(host.files, path, { content: SECRET, set: own });
+      const bytes = host.files.get(file === '' ? rig.publisher.fileOf(path) : file);
+      host.handlers.set(file === '' ? rig.publisher.fileOf(path) : file, async (_, response) => {
+        await expect.poll(() => keyRequests.length).toBe(number);
+        response.writeHead(bytes ? 200 : 404).end(bytes);
+      });
+      Object.assign(limits, { checkInterval });
+      expect((await read(path)).text).toBe(SECRET);
+      host.handlers.clear();
+    };
+    await answersOnceAsked('/b.html', '/.well-known/wispr/2.root.json', 2, 0); // as after hours without a request
+    await answersOnceAsked('/c.html', '', 3, DEFAULT_LIMITS.checkInterval);
   });
 
   it('travel in one request, each once, where they are wanted at the same time', async () => {
