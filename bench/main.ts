@@ -4,9 +4,10 @@ import type { Row } from './measure.ts';
 import { cacheParity } from './rows/cache-parity.ts';
 import { httpcryptRows } from './rows/httpcrypt.ts';
 import { keyRequests } from './rows/key-requests.ts';
-import { protect1gib, protect10k, republish100k } from './rows/protect.ts';
+import { protect1gib, protect10k } from './rows/protect.ts';
 import { proxyRows } from './rows/proxy.ts';
 import { publicationCheck } from './rows/publication.ts';
+import { publishRows } from './rows/publish.ts';
 import { webReaderPage, webReaderRate, webReaderSize } from './rows/web-reader.ts';
 import { webReaderFirst } from './rows/web-reader-first.ts';
 
@@ -18,7 +19,7 @@ interface Measured {
 const ROWS: Readonly<Record<string, Measured>> = {
   'protect-1gib': { what: 'wispr protect on one file of 1 GiB, beside cp and age', run: protect1gib },
   'protect-10k': { what: 'the same on 10,000 text files of 8 KiB; time, and bytes a document', run: protect10k },
-  'republish-100k': { what: 'a second run over 100,000 documents, none or one of them changed', run: republish100k },
+  publish: { what: 'wispr publish over 100,000 pages: all, nothing, one, a day of them changed', run: publishRows },
   'publication-check': { what: 'a reader opens a publication and looks a document up', run: publicationCheck },
   'key-requests': {
     what: 'requests for keys to a key server: SQLite, PostgreSQL, two of them, latency, a TLS connection each',

@@ -58,9 +58,29 @@ export async function timeCommand(command: string, args: readonly string[], cwd?
   return (performance.now() - start) / 1000;
 }
 
+/** Seconds of processors that a command takes, with all that it starts. @throws Error with its output if it fails */
+export async function processorTimeOf(
+  command: string,
+  args: readonly string[],
+  options?: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv },
+): Promise<number> {
+  const script = '"$@" > /dev/null || exit; times';
+  const out = await runCommand('sh', ['-c', script, 'sh', command, ...args], options?.cwd, options?.env);
+  const ofChildren = out.trim().split('\n').at(-1) ?? '';
+  return [...ofChildren.matchAll(/(\d+)m([\d.]+)s/g)].reduce(
+    (sum, [, minutes, rest]) => sum + 60 * Number(minutes) + Number(rest),
+    0,
+  );
+}
+
 /** Runs a command to its end and returns what it printed. @throws Error with its output if it fails */
-export async function runCommand(command: string, args: readonly string[], cwd?: string): Promise<string> {
-  const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+export async function runCommand(
+  command: string,
+  args: readonly string[],
+  cwd?: string,
+  env?: NodeJS.ProcessEnv,
+): Promise<string> {
+  const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const output: { out: string; err: string } = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output.err += text));

@@ -1,7 +1,6 @@
 /** `wispr protect` beside `cp -r` and age (https://age-encryption.org), from one directory into another on the same file system; and its second run. */
 import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -53,35 +52,6 @@ async function sizes(workspace: Workspace): Promise<Row[]> {
   ];
   const bound = 'head, authentication tags, and the entry in a signed bin';
   return compare({ row: 'protect-10k-size', unit: 'bytes/doc', runs: 1, bound }, ['wispr protect', 'gzip'], figures);
-}
-
-/** A second run over 100,000 documents of 200 bytes: none changed, and one. */
-export function republish100k(): Promise<Row[]> {
-  const fill = (source: string) => writeArticles(source, { count: 100_000, length: 200 });
-  return inWorkspace('republish-100k', fill, async (workspace) => {
-    await workspace.wispr(...protectArguments(workspace));
-    const again = () => timeCommand(NODE, [WISPR, ...protectArguments(workspace)], workspace.directory);
-    let edits = 0;
-    const changed = async () => {
-      await writeFile(join(workspace.source, 'part-0', 'article-0.txt'), `changed ${++edits}`);
-      return again();
-    };
-    const look = { name: 'find, source and output', run: () => lookAtAll(workspace) };
-    const about = { unit: 's', runs: RUNS, bound: 'one core: a look at every file of source and output, and its row' };
-    return [
-      ...(await sideBySide({ row: 'republish-100k', ...about }, [{ name: 'wispr protect', run: again }, look])),
-      ...(await sideBySide({ row: 'republish-100k-one-changed', ...about }, [
-        { name: 'wispr protect', run: changed },
-        look,
-      ])),
-    ];
-  });
-}
-
-/** The least that tells whether anything changed. */
-function lookAtAll({ directory, source }: Workspace): Promise<number> {
-  const script = `find "$1" "$2" -type f -printf '%s %T@ %p\\n' > /dev/null`;
-  return timeCommand('sh', ['-c', script, 'sh', source, join(directory, 'protected')]);
 }
 
 /**
