@@ -41,10 +41,7 @@ function rowsFor(
     const changing = (count: number) => async () => {
       edits++;
       for (let page = 0; page < count; page++)
-        await writeFile(
-          join(source, `part-${page % 10}`, `article-${Math.floor(page / 10)}.html`),
-          `changed ${edits}`,
-        );
+        await writeFile(join(source, `part-${page % 10}`, `article-${Math.floor(page / 10)}.html`), `changed ${edits}`);
     };
     const row = async (name: string, runs: number, change: () => Promise<void>, bound: string) =>
       sideBySide({ row: `publish: ${kind}, ${pages.toLocaleString('en')}, ${name}`, unit: 'CPU s', runs, bound }, [

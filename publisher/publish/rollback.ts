@@ -5,7 +5,7 @@ import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { binFor, binNames, DOCUMENTS_ROLE, pathHashOf } from '../../core/publication/bins.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
-import type { SuccinctDelegation, TargetInfo } from '../../core/publication/metadata.ts';
+import { type SuccinctDelegation, sameFile, type TargetInfo } from '../../core/publication/metadata.ts';
 import {
   contentTargetOf,
   DESCRIPTOR_TARGET,
@@ -29,7 +29,7 @@ import { appearanceOf } from '../protect/appearance.ts';
 import { encodeTeaser } from '../protect/site-page.ts';
 import { replaceOutputFile } from '../protect/writers/files.ts';
 import { filesOf } from '../publication/files.ts';
-import { contentsOf, delegatedRoles, type PublishedDocument } from '../publication/roles.ts';
+import { contentsOf, delegatedRoles, type PublishedDocument, type Selection } from '../publication/roles.ts';
 import {
   missing,
   openSnapshot,
@@ -87,12 +87,13 @@ async function rollBackHeld(
   const old = await openEarlier(site, current, version);
   const before = await openSnapshot(current, site.output, site.roots);
   const to = old.signed.file.version;
-  const [then, today] = [await readLists(old, to), await readLists(before, to)];
+  const differing = differingLists(old, before);
+  const [then, today] = [await readLists(old, to, differing), await readLists(before, to, differing)];
   const plan = { from: current.file.version, to, ...comparison(then, today) };
   await checkKept(site, plan, then);
   await checkKeys(site, old, before, then);
   await confirm(plan);
-  const bins = await rebinned(then, today, to);
+  const bins = await rebinned(then, today, to, differing !== undefined);
   const isDone = bins.size === 0 && !current.snapshot.closed; // it may be missing at a target
   const snapshot = isDone ? current : await sign(site, before, bins);
   const touched = await pagesToPlace(site, plan, then);
@@ -160,15 +161,31 @@ function hasSameLists(a: SignedSnapshot, b: SignedSnapshot): boolean {
   return [...b.snapshot.roles].every(([name, { sha256 }]) => a.snapshot.roles.get(name)?.sha256 === sha256);
 }
 
+/** The lists that two publications do not have in common; `undefined` where documents are divided into lists in another way. */
+function differingLists(one: SnapshotPublication, other: SnapshotPublication): Selection | undefined {
+  const [before, after] = [one.state.snapshot.roles, other.state.snapshot.roles];
+  const isSame = (name: string) => {
+    const [a, b] = [before.get(name), after.get(name)];
+    return a !== undefined && b !== undefined && sameFile(a, b);
+  };
+  if (!isSame(DOCUMENTS_ROLE) || !isSame('targets')) return undefined;
+  return { lists: new Set([...after.keys()].filter((name) => !isSame(name))), targets: new Map() };
+}
+
 /** @throws PublishError `publication-missing` if a list is not kept any more */
-async function readLists(publication: SnapshotPublication, to: number): Promise<Lists> {
+async function readLists(
+  publication: SnapshotPublication,
+  to: number,
+  selection: Selection | undefined,
+): Promise<Lists> {
   const entries = new Map<string, Entries>();
   const documents = new Map<string, PublishedDocument>();
   let bins: SuccinctDelegation | undefined;
-  for await (const delegated of delegatedRoles(publication)) {
+  for await (const delegated of delegatedRoles(publication, selection)) {
     const { role, name } = delegated;
     if (role === undefined) throw gone(to, name);
     bins = role.bins ?? bins;
+    if (selection && !selection.lists.has(name)) continue;
     entries.set(name, new Map(role.targetPaths().map((path) => [path, entryOf(role.target(path) as TargetInfo)])));
     for (const document of (await contentsOf(delegated)).documents) documents.set(document.path, document);
   }
@@ -251,7 +268,12 @@ async function sign(
 }
 
 /** The bins that differ, divided as they are now. @throws PublishError `publication-missing` if a section has changed */
-async function rebinned(then: Lists, now: Lists, to: number): Promise<Map<string, Map<string, TufObject>>> {
+async function rebinned(
+  then: Lists,
+  now: Lists,
+  to: number,
+  isSameDivision: boolean,
+): Promise<Map<string, Map<string, TufObject>>> {
   const { bins: division } = now;
   if (division === undefined) throw new Error('every publication has bins');
   const isSection = (name: string) => name !== DOCUMENTS_ROLE && !name.startsWith(`${DOCUMENTS_ROLE}-`);
@@ -259,6 +281,10 @@ async function rebinned(then: Lists, now: Lists, to: number): Promise<Map<string
   const changed = sections.find((name) => !isSameList(then.entries.get(name), now.entries.get(name)));
   if (changed !== undefined)
     throw refused(to, `has another section ${changed}, and a rollback does not sign for sections`);
+  if (isSameDivision) {
+    const others = [...then.entries].filter(([name, entries]) => !isSameList(entries, now.entries.get(name)));
+    return new Map(others.map(([name, entries]) => [name, new Map(entries)]));
+  }
   const bins = new Map(binNames(division.bits).map((name) => [name, new Map<string, TufObject>()]));
   for (const [name, entries] of then.entries) {
     if (isSection(name)) continue;
