@@ -351,14 +351,13 @@ inRelease(() => {
       await page.context().close();
     });
 
-    it('gives a page that starts the reader, pinned by its digest, and installs nothing else', async () => {
+    it('gives a page that starts the reader, whose policy names its script, and installs nothing else', async () => {
       const context = await rig.browser.newContext({ ignoreHTTPSErrors: true, javaScriptEnabled: false });
       page = await context.newPage();
       const response = await page.goto(`${rig.documents}/20/story.html?a=b`);
       expect(response?.status()).toBe(200);
-      expect(await page.getAttribute('script', 'integrity')).toMatch(/^sha256-/);
       expect(await page.getAttribute('noscript a', 'href')).toBe('/-/plain?to=%2F20%2Fstory.html%3Fa%3Db');
-      expect(response?.headers()['content-security-policy']).toContain("script-src 'self'");
+      expect(response?.headers()['content-security-policy']).toMatch(/; script-src 'sha256-[^ ;]+';/);
       await page.goto(rig.documents + (await page.getAttribute('noscript a', 'href')));
       await page.waitForSelector('#sign-in');
     });
