@@ -3,7 +3,7 @@ import type { RequestHandler, Response } from 'express';
 import { onceClosed } from '../../node-support/once-closed.ts';
 import { retryAfter } from './limits.ts';
 
-/** Milliseconds between two looks at the event loop, and by which one may come late. */
+/** Milliseconds between two looks at the event loop, and by which one of two may come late. */
 const INTERVAL = 50;
 const MOST_LATE = 500;
 /** Messages that are answered at a time. */
@@ -31,11 +31,12 @@ class Load {
   }
 
   #watch(): void {
-    let last = performance.now();
+    let [last, before] = [performance.now(), 0];
     this.#timer ??= setInterval(() => {
       const now = performance.now();
-      this.#late = now - last - INTERVAL;
-      last = now;
+      const late = now - last - INTERVAL;
+      this.#late = Math.min(late, before);
+      [last, before] = [now, late];
     }, INTERVAL).unref();
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { randomBytes } from '#primitives';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
@@ -155,15 +156,21 @@ describe('a key request', () => {
 
   it('is refused with 503 while the event loop is late, and told when to ask again', async () => {
     const device = await connect('irma');
-    const ask = async () => post(rig.server.url, KEY_REQUEST_PATH, await requestBy(device.deviceKey));
+    const request = await requestBy(device.deviceKey);
+    const ask = () => post(rig.server.url, KEY_REQUEST_PATH, request);
     expect((await ask()).status).toBe(200); // from now on the event loop is watched
-    const late = performance.now() + 900;
-    while (performance.now() < late);
-    const refused = await Promise.all([ask(), ask()]);
-    expect(refused.map(({ status }) => status)).toContain(503);
-    const { headers } = refused.find(({ status }) => status === 503) ?? {};
-    expect(Number(headers?.get('retry-after'))).toBeGreaterThanOrEqual(2);
-    expect(Number(headers?.get('retry-after'))).toBeLessThanOrEqual(10);
+    const askLate = async () => {
+      for (let times = 0; times < 2; times++) {
+        await setTimeout(1);
+        const end = performance.now() + 700;
+        while (performance.now() < end);
+      }
+      return (await Promise.all([ask(), ask()])).find(({ status }) => status === 503);
+    };
+    let refused: Response | undefined;
+    for (let times = 0; !refused && times < 5; times++) refused = await askLate();
+    const pause = Number(refused?.headers.get('retry-after'));
+    expect([pause >= 2, pause <= 10]).toEqual([true, true]);
     await expect.poll(async () => (await ask()).status).toBe(200);
   });
 
