@@ -77,9 +77,10 @@ export class ReaderSupply implements DocumentSupply {
     return new ReaderPayload(this, this.#document.opener, reader, from, end);
   }
 
-  /** Resolves when nothing is being written any more: whether the whole is there. */
+  /** Resolves when nothing is being written any more, for this request or another: whether the whole is there. */
   async kept(): Promise<boolean> {
-    return (await this.#writer?.settled()) ?? false;
+    const { cache, site } = this.#document;
+    return (await (this.#writer ?? cache.writerOf(site, this.entry.head))?.settled()) ?? false;
   }
 }
 

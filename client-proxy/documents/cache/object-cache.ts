@@ -125,6 +125,11 @@ export class ObjectCache {
     return writer;
   }
 
+  /** Of the object that is being kept. */
+  writerOf(site: string, head: string): ObjectWriter | undefined {
+    return this.#writers.get(objectName(site, head));
+  }
+
   /** Drops what was not used for long, until there is room. */
   async makeRoom(bytes: number): Promise<void> {
     await this.scan().catch(() => undefined); // one may be under way that knows nothing of it
