@@ -9,6 +9,7 @@ import { JSON_OPTION, type OutputFlags } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { showProgress } from '../io/progress.ts';
 import { EXIT, print, say } from '../io/voice.ts';
+import { saveMemory } from '../start-frugally.ts';
 
 interface Options extends OutputFlags {
   config?: string;
@@ -35,6 +36,7 @@ export function addCheckCommand(program: Command): void {
 }
 
 async function check(site: string | undefined, { config, quiet, json }: Options): Promise<void> {
+  saveMemory();
   const place = locate(site, config);
   if ('directory' in place && !quiet)
     say(`${site} has no ${CONFIGURATION_FILE}: its files are checked with the defaults`);

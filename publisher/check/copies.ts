@@ -25,6 +25,7 @@ const COMMON = 10;
 const SHARED = 3;
 /** Pages that are compared; a fingerprint and the number of its page are one exact number. */
 const PAGES = 2 ** 21;
+const START_BITS = 16;
 
 /** Fingerprints of one document. */
 export interface Prints {
@@ -142,6 +143,8 @@ interface Shared {
 class Owners {
   /** A fingerprint times {@link PAGES} and the number of a page that has it, in order. */
   readonly #pairs: Float64Array;
+  /** Where pairs begin whose fingerprint has these first 16 bits. */
+  readonly #starts = new Uint32Array(2 ** 16 + 1);
   readonly #common: number;
   readonly #isEncrypted: (page: number) => boolean;
 
@@ -149,14 +152,24 @@ class Owners {
     this.#pairs = pairs;
     this.#isEncrypted = isEncrypted;
     this.#common = Math.min(COMMON, Math.max(2, pages / 2));
+    let at = 0;
+    for (let start = 0; start < this.#starts.length; start++) {
+      while ((pairs[at] ?? Infinity) < start * 2 ** START_BITS * PAGES) at++;
+      this.#starts[start] = at;
+    }
   }
 
   /** @param itself - the number of the page whose fingerprints they are: it is left out where nobody else has one */
   sharedWith(prints: Uint32Array, itself: number | undefined): Map<number, Shared> {
     const shared = new Map<number, Shared>();
-    for (const print of new Set(prints.filter((each) => this.#isElsewhere(each, itself)))) {
+    const seen = new Set<number>();
+    for (const print of prints) {
+      const first = this.#firstOf(print);
+      const page = this.#pageAt(first, print);
+      if (page < 0 || (page === itself && this.#pageAt(first + 1, print) < 0) || seen.has(print)) continue;
+      seen.add(print);
       const pages = new Map<number, number>();
-      for (let at = this.#firstOf(print); this.#pageAt(at, print) >= 0 && pages.size <= this.#common; at++) {
+      for (let at = first; this.#pageAt(at, print) >= 0 && pages.size <= this.#common; at++) {
         const page = this.#pageAt(at, print);
         pages.set(page, (pages.get(page) ?? 0) + 1);
       }
@@ -170,12 +183,6 @@ class Owners {
     return shared;
   }
 
-  #isElsewhere(print: number, itself: number | undefined): boolean {
-    const first = this.#firstOf(print);
-    const page = this.#pageAt(first, print);
-    return page >= 0 && (page !== itself || this.#pageAt(first + 1, print) >= 0);
-  }
-
   /** The page of a pair; less than 0 where the pair is of another fingerprint. */
   #pageAt(at: number, print: number): number {
     const page = (this.#pairs[at] ?? Infinity) - print * PAGES;
@@ -183,7 +190,8 @@ class Owners {
   }
 
   #firstOf(print: number): number {
-    let [low, high] = [0, this.#pairs.length];
+    const start = print >>> START_BITS;
+    let [low, high] = [this.#starts[start] ?? 0, this.#starts[start + 1] ?? 0];
     while (low < high) {
       const middle = (low + high) >>> 1;
       if ((this.#pairs[middle] ?? 0) < print * PAGES) low = middle + 1;
