@@ -14,10 +14,10 @@ import { runCommand } from './measure.ts';
 import { runNginx } from './nginx.ts';
 import { NODE, runToReady, WISPR } from './processes.ts';
 
-export const KEYS = 'keys.news.example';
+const KEYS = 'keys.news.example';
 export const READ = 'read.news.example';
 export const PAGES = 'pages.news.example';
-export const CDN = 'cdn.news.example';
+const CDN = 'cdn.news.example';
 /** In clear. */
 export const PLAIN = 'plain.news.example';
 
