@@ -59,7 +59,7 @@ export function documentsOf(files: readonly string[], { workspace, configuration
   );
 }
 
-/** The longest that is waited, in seconds: signatures and the machine's clock are for nearer times. */
+/** Seconds that are waited at most: signatures and the machine's clock are for nearer times. */
 const MOST_WAITING = 7 * 86_400;
 
 /** Seconds since 1970 of a time of day, the next that comes, or of a date with a time; by this machine's clock where no zone is named. */

@@ -29,7 +29,7 @@ export function showProgress(doing: string, what: string): ProgressDisplay {
   return library && currentIo().stderr === process.stderr ? showBar(library, doing, what) : showLines(doing, what);
 }
 
-/** The same for a time that is waited for, where a bar can be drawn. */
+/** Shows a time that is waited for, where a bar can be drawn. */
 export function showWaiting(): ProgressDisplay | undefined {
   return library && currentIo().stderr === process.stderr ? showBar(library, 'waiting', 'seconds') : undefined;
 }

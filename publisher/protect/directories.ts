@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { entriesOf, type FoundFile } from './files.ts';
 
-/** What is always listed: each run adds to it. */
+/** Directory that is always listed: each run adds to it. */
 const METADATA = METADATA_PATH.slice(0, -1);
 /** Milliseconds: a later change might have the same time. */
 const SETTLED = 2000;
@@ -35,7 +35,7 @@ export class Directories {
     }
   }
 
-  /** Everything that is no directory in the directories that may have changed. Links are listed, and never followed. */
+  /** Lists everything that is no directory in the directories that may have changed. Links are never followed. */
   *filesIn(out: string): Generator<FoundFile> {
     const waiting = this.#none ? [METADATA] : [''];
     for (let prefix = waiting.pop(); prefix !== undefined; prefix = waiting.pop()) {
@@ -54,7 +54,7 @@ export class Directories {
     }
   }
 
-  /** Whether the directory of a file was not listed: then all names are there that were there before. */
+  /** Tells whether the directory of a file was not listed: then all names are there that were there before. */
   has(path: string): boolean {
     if (this.#none) return true;
     const directory = path.slice(0, path.lastIndexOf('/'));
@@ -62,12 +62,12 @@ export class Directories {
     return this.#last.passed;
   }
 
-  /** Whether any was passed over. */
+  /** Tells whether none was passed over. */
   get isEmpty(): boolean {
     return !this.#none && this.#passed.size === 0;
   }
 
-  /** What is to be noted once the files are there that this run found missing. */
+  /** Gives what is to be noted once the files are there that this run found missing. */
   changed(): { readonly states: ReadonlyMap<string, string>; readonly gone: readonly string[] } {
     const gone = [...this.#known.keys()].filter((path) => !this.#passed.has(path) && !this.#listed.has(path));
     return { states: this.#listed, gone };

@@ -54,7 +54,7 @@ export interface InspectOptions {
   readonly nextRoot: number;
   /** Lists of a later publication than the index describes. */
   readonly unknown?: readonly RoleRow[];
-  /** Whether that one was made here, and what it has changed at documents' own names is noted; otherwise all files there may be of that one. */
+  /** True where that one was made here, and what it has changed at documents' own names is noted; otherwise all files there may be of that one. */
   readonly isOurs?: boolean;
   /** Directories that are listed: also those that are as they were left; or none. Default: those that are not */
   readonly list?: 'all' | 'none' | undefined;
@@ -129,7 +129,7 @@ class Inspection {
   /** Files that an interrupted run had begun, as paths in the output. */
   readonly unfinished: string[] = [];
   readonly foreign = new Problems();
-  /** Those that had to be listed, and the others: what is said to be there in them is there. */
+  /** Directories that had to be listed, and others: what is said to be there in these is there. */
   readonly directories: Directories;
   #isEmpty = true;
   readonly #out: string;
@@ -304,7 +304,7 @@ export function isThere(
   return output.heads.has(row.id) && (row.content === undefined || output.contents.has(row.id));
 }
 
-/** Whether something lies at a document's own name that was put there. */
+/** Tells whether something lies at a document's own name that was put there. */
 export function isPlaced({ id, path }: Pick<IndexedFiles, 'id' | 'path'>, output: InspectedOutput): boolean {
   return output.placed.has(id) || output.directories.has(path);
 }

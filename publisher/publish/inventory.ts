@@ -79,11 +79,11 @@ export class KeptListing {
   }
 }
 
-/** What a target has. */
+/** Files of a target. */
 export interface Found {
   /** What is known of the file at a path. */
   find(path: string): Promise<Pick<StoredFile, 'path' | 'length' | 'digest'> | undefined>;
-  /** By which the target knows whether metadata at a path were changed meanwhile; `null` where there were none. */
+  /** Gives the tag by which the target knows whether metadata at a path were changed meanwhile; `null` where there were none. */
   tagOf(path: string): string | null;
 }
 

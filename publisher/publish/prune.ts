@@ -10,6 +10,7 @@
  * 7. Files that no publication names are kept for as long after they came: another run may be bringing them.
  * 8. Pages and copies, which no publication names, go at once with their documents.
  * 9. Times are those of this machine and of the authority; where they differ, the one that keeps files longer applies.
+ * 10. A target of which a part was looked at is not listed: it loses what `out` loses, and before it is lost there.
  */
 import { PublicationError } from '../../core/publication/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';

@@ -54,7 +54,7 @@ export interface PublishRun extends OpenSiteOptions {
 export interface PublishOptions {
   /** In place of what the last `wispr protect` made. */
   readonly snapshot?: SignedSnapshot;
-  /** What of it is other than at targets which show the one before. */
+  /** Documents that are other than at targets which show the one before. */
   readonly rolledBack?: RolledBack;
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
 }

@@ -23,22 +23,22 @@ const MOST_CHANGED = 0.1;
 export interface RolledBack {
   readonly from: string;
   readonly paths: readonly string[];
-  /** Those of them that the publication does not have. */
+  /** Paths among them that the publication does not have. */
   readonly removed: readonly string[];
 }
 
-/** What is known of a target, and holds. */
+/** Knowledge of a target that holds. */
 export interface Known {
-  /** Its publication, with all files. */
+  /** Publication that it has, with all files. */
   readonly shown: SnapshotMetadata;
   readonly row: TargetRow;
   /** Paths of the documents that have become others since. */
   readonly changed: ReadonlySet<string>;
 }
 
-/** The part of a publication that is looked at at a target. */
+/** Part of a publication that is looked at at a target. */
 export interface Part extends Selection, Known {
-  /** The last of the lists that are compared in turn. */
+  /** Name of the last list that is compared in turn. */
   readonly compared: string;
 }
 

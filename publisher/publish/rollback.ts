@@ -161,7 +161,7 @@ function hasSameLists(a: SignedSnapshot, b: SignedSnapshot): boolean {
   return [...b.snapshot.roles].every(([name, { sha256 }]) => a.snapshot.roles.get(name)?.sha256 === sha256);
 }
 
-/** The lists that two publications do not have in common; `undefined` where documents are divided into lists in another way. */
+/** Finds the lists that two publications do not have in common; `undefined` where documents are divided into lists in another way. */
 function differingLists(one: SnapshotPublication, other: SnapshotPublication): Selection | undefined {
   const [before, after] = [one.state.snapshot.roles, other.state.snapshot.roles];
   const isSame = (name: string) => {
@@ -206,7 +206,7 @@ function comparison({ documents: then }: Lists, { documents: now }: Lists): Omit
   };
 }
 
-/** Whether `out` has what comes back; the rest of the documents are those of the current publication. @throws PublishError `publication-missing` */
+/** Checks that `out` has what comes back; the rest of the documents are those of the current publication. @throws PublishError `publication-missing` */
 async function checkKept({ out }: Site, { added, changed, to }: RollbackPlan, { documents }: Lists): Promise<void> {
   for (const each of [...added, ...changed]) {
     const document = documents.get(each);
@@ -299,7 +299,7 @@ function isSameList(a: Entries | undefined, b: Entries | undefined): boolean {
   return a !== undefined && b !== undefined && text(a) === text(b);
 }
 
-/** The documents at whose own names another file is to lie than that of the source, or none; also those of a rollback before that left a target behind. */
+/** Finds documents at whose own names another file is to lie than that of the source, or none; also those of a rollback before that left a target behind. */
 async function pagesToPlace(
   { out, index }: Site,
   { added, changed, removed }: RollbackPlan,

@@ -55,7 +55,7 @@ export interface OpenSiteOptions {
   readonly now?: () => number;
 }
 
-/** A smaller site is compared whole. */
+/** Documents that are compared in turn: a smaller site is compared whole. */
 const IN_TURN = 1000;
 
 /**

@@ -45,7 +45,7 @@ export interface Uploaded {
   readonly repaired: number;
   /** Every file of the publication that was looked at, but for the timestamp. */
   readonly named: PathSet;
-  /** What of it was looked at; `undefined`: everything. */
+  /** Part that was looked at; `undefined`: everything. */
   readonly part: Part | undefined;
 }
 
@@ -145,7 +145,7 @@ async function send(context: Context, { missing, files: total }: Plan): Promise<
   for (const file of [...snapshots, ...roots]) await sendOne(file);
 }
 
-/** The documents that are looked at, list by list. @throws PublicationError for what is wrong with a list */
+/** Reads the documents that are looked at, list by list. @throws PublicationError for what is wrong with a list */
 async function* documentsOf({ publication, part }: Context): AsyncGenerator<readonly PublishedDocument[]> {
   for await (const role of delegatedRoles(publication, part)) {
     if (role.failure) throw role.failure;
@@ -170,7 +170,7 @@ export function plainFile(path: string): PublicationFile {
   return { path, kind: 'plain', immutable: false, optional: true };
 }
 
-/** The metadata files of the publication; lists that the target has are passed over, unless they are compared in turn. */
+/** Names the metadata files of the publication; lists that the target has are passed over, unless they are compared in turn. */
 function metadataToSend({ publication: { state }, part }: Context): PublicationFile[] {
   const isKnown = ([name, file]: readonly [string, MetaFile]) => {
     const before = part?.lists.has(name) ? undefined : part?.shown.roles.get(name);

@@ -21,7 +21,7 @@ const COMPRESSIBLE = new RegExp(
 const HTML = 'text/html';
 const XHTML = 'application/xhtml+xml';
 
-/** By the endings of names: it is asked of every file. */
+/** Media types by the endings of names: they are asked of every file. */
 const TYPES = new Map<string, string>();
 const MOST_TYPES = 1000;
 

@@ -185,7 +185,7 @@ export class SourceWalk {
   }
 }
 
-/** The same as {@link isInside}, of paths in a site. */
+/** Tells the same as {@link isInside}, of paths in a site. */
 export function isAtOrBelow(path: string, above: string): boolean {
   return path === above || path.startsWith(`${above}/`);
 }

@@ -1,4 +1,4 @@
-/** What `wispr publish` looks at of a large site: what changed, a part in turn, what is named alone; and when. */
+/** Shows `wispr publish` of a large site: what changed, a part in turn, what is named alone; and when. */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';

@@ -52,7 +52,7 @@ const FILES = 'id, path, head, content, form, placed';
 const FIND_FILES = `SELECT ${FILES} FROM document WHERE path = ?`;
 export type IndexedFiles = FilesOf & Pick<IndexedDocument, 'id' | 'placed'>;
 
-/** The same without digests, and what it was written from. */
+/** Columns of the same without digests, and what it was written from. */
 const DECISION = `id, path, iif(content IS NULL, NULL, 1) AS content, form, placed, identity, pageSet, setName, setId, options, CASE WHEN instr(teaser, '"named"') THEN teaser -> '$.named' END AS named`;
 const FIND_DECISION = `SELECT ${DECISION} FROM document WHERE path = ?`;
 export type IndexedDecision = Pick<
@@ -95,7 +95,7 @@ interface Totals {
 }
 
 export class PublisherIndex extends Statements {
-  /** Until a document changes. */
+  /** Sums that hold until a document changes. */
   #totals: Totals | undefined;
   readonly lost: LostIndex | undefined;
 
@@ -120,13 +120,13 @@ export class PublisherIndex extends Statements {
     return this.get(FIND_DECISION, path);
   }
 
-  /** The same of the documents in a directory, but not below it, in no order. @param directory - such as `/a/b`; empty for that of the site */
+  /** Finds the same of the documents in a directory, but not below it, in no order. @param directory - such as `/a/b`; empty for that of the site */
   decisionsIn(directory: string, most: number): IndexedDecision[] {
     const sql = `SELECT ${DECISION} FROM document WHERE path > ?1 || '/' AND path < ?1 || '0' AND instr(substr(path, length(?1) + 2), '/') = 0 LIMIT ?2`;
     return this.all(sql, directory, most);
   }
 
-  /** The documents at a path or below it. */
+  /** Finds the documents at a path or below it. */
   documentsAt(path: string): { readonly id: number; readonly path: string }[] {
     return this.all(`SELECT id, path FROM document WHERE path = ?1 OR path > ?1 || '/' AND path < ?1 || '0'`, path);
   }
@@ -381,7 +381,7 @@ export class PublisherIndex extends Statements {
     });
   }
 
-  /** What is remembered of a target. */
+  /** Finds what is remembered of a target. */
   target(name: string): TargetRow | undefined {
     return this.get('SELECT * FROM target WHERE name = ?', name);
   }
@@ -399,12 +399,12 @@ export class PublisherIndex extends Statements {
     });
   }
 
-  /** The next run compares all that the target has. */
+  /** Has the next run compare all that the target has. */
   forgetTarget(name: string): void {
     this.run('DELETE FROM target WHERE name = ?', name);
   }
 
-  /** The last change of a document, and whether lists are still to be signed that say what documents became. */
+  /** Finds the last change of a document, and whether lists are still to be signed that say what documents became. */
   lastChange(): { readonly id: number; readonly isSigned: boolean } {
     const sql = `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'change'), 0) AS id, NOT EXISTS (SELECT 1 FROM changed_bin) AS signed`;
     const row = this.get<{ id: number; signed: number }>(sql);

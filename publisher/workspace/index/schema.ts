@@ -56,7 +56,7 @@ PRAGMA application_id = ${APPLICATION_ID};
 PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
-/** What each target has. By themselves these tables do no harm to a version that does not know them, and the triggers run there too. */
+/** Tables of what each target has. By themselves these do no harm to a version that does not know them, and the triggers run there too. */
 export const TARGET_SCHEMA = `
 -- Directories of the output as they were when all names were there that belong to them.
 CREATE TABLE IF NOT EXISTS directory (path TEXT PRIMARY KEY, state TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -168,9 +168,9 @@ export type LaterFile = Pick<Task, 'file' | 'identity' | 'lastModified' | 'path'
 /** What a document became; the rest of its row comes from its {@link Task}. */
 export type Written = Omit<IndexedDocument, 'id' | keyof Task>;
 
-/** A row of `target`: what is remembered of one. */
+/** Row of `target`: what is remembered of one. */
 export interface TargetRow {
-  /** Its address. */
+  /** Address. */
   readonly name: string;
   readonly version: number;
   readonly sha256: string;
