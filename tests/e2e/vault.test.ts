@@ -1,29 +1,15 @@
 /** The vault in Chromium: from an invitation to the first article, and the keys that it hands to nobody else. docs/spec/web-reader.md */
-import { setTimeout } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { randomBytes } from '#primitives';
-import { keyIdOf } from '../../core/crypto/key-id.ts';
-import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
-import { canonicalJson, type Json } from '../../core/encoding/canonical-json.ts';
-import type { BundledPeriod } from '../../core/keys/bundle.ts';
-import { envelopeTargetOf } from '../../core/keys/envelope.ts';
-import { type NamedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
+import { toBase64url } from '../../core/encoding/base64url.ts';
 import { x25519KeyPair, x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
 import { overview } from '../../keyserver/operations/overview.ts';
-import { sealPeriods, storePeriods } from '../../keyserver/publication/period-keys.ts';
-import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
-import { subscribe } from '../../keyserver/subscriptions/subscriptions.ts';
-import { nowInSeconds } from '../../node-support/clock.ts';
 import { forFile } from '../support/for-file.ts';
 import { takePictures } from '../support/pages/browser.ts';
 import { CONTENT, clearKeys, contentKeys, heading, keptKeys, read, startVault, VAULT } from '../support/pages/vault.ts';
-import { createSetKey, publish, SITE, setOf } from '../support/publisher-with-sets.ts';
+import { setOf } from '../support/publisher-with-sets.ts';
 import { inRelease } from '../support/tier.ts';
-
-const DAY = 86_400;
-const NINTH = '<title>Ninth</title><h1>Ninth</h1>';
 
 const vault = forFile(() => startVault());
 
@@ -48,74 +34,6 @@ it('an invitation leads from its link to the first article in two taps, with not
   });
   expect(await vault.devicesOf('anna')).toHaveLength(1);
 });
-
-it('a page of a new set opens by the key of its period, and the next period’s key is fetched behind a page', async () => {
-  const { rig } = vault;
-  const { database, vault: rows } = rig.server.state;
-  const now = nowInSeconds();
-  const period = async (days: number) => {
-    const key = randomBytes(32);
-    const named = {
-      id: await keyIdOf('period', key),
-      key: toBase64url(key),
-      plan: 'daily',
-      sets: ['day-*'],
-      site: SITE,
-    };
-    return { ...named, from: now + (days - 90) * DAY, until: now + days * DAY - 1 };
-  };
-  const [present, next] = [await period(1), await period(91)];
-  const hand = async (...periods: BundledPeriod[]) =>
-    storePeriods(database, await sealPeriods(rig.server.state, periods, await rows.currentVersion()));
-  await definePlan(rig.server.state, { name: 'daily', sets: ['day-*'] });
-  await hand(present, { ...next, site: 'sport.example' });
-  const link = await vault.invite('kim', ['day-1']);
-  await subscribe(database, await rig.idOf('kim'), 'daily', now - DAY, null);
-  const set = await createSetKey(); // the key server does not know it
-  const outer = { id: present.id, key: fromBase64url(present.key) ?? new Uint8Array() };
-  const wrapped = await wrapKey(outer, { ...set, kind: 'set' }, { notBefore: 0, notAfter: present.until });
-  const { publication, sets } = rig.publisher;
-  publication.wholeFiles.set(envelopeTargetOf(present.id), canonicalJson({ keys: [wrapped] } as unknown as Json));
-  (sets as Map<string, NamedKey>).set('day-9', set);
-  await publish(rig.publisher, rig.host, { path: '/ninth.html', content: NINTH, mediaType: 'text/html', set: 'day-9' });
-  const page = await vault.newPage();
-  await page.goto(link);
-  await page.click('text=Read in this browser');
-  await heading(page, 'Front');
-  await read(page, '/letter.html', 'Letter'); // which brings keys, if none have come
-  await read(page, '/ninth.html', 'Ninth');
-  expect((await keptKeys(page)).ids).toContain(set.id);
-  expect(await keptPeriods(page)).toEqual([present.id]);
-  await hand(present, next);
-  const after = async () => {
-    await forgetAsking(page, present.id); // as an hour later
-    await read(page, '/letter.html', 'Letter');
-    await setTimeout(3000);
-    return keptPeriods(page);
-  };
-  await expect.poll(after, { timeout: 40_000 }).toEqual([present.id, next.id]);
-});
-
-const forgetAsking = (page: Page, id: string) =>
-  page.evaluate(`new Promise((resolve) => {
-    const open = indexedDB.open('wispr');
-    open.onsuccess = () => {
-      const change = open.result.transaction('state', 'readwrite');
-      change.objectStore('state').delete('asked ${id}');
-      change.oncomplete = () => resolve(open.result.close());
-    };
-  })`);
-
-/** Ids of the period keys that the content origin keeps. */
-const keptPeriods = (page: Page): Promise<string[]> =>
-  page.evaluate(`new Promise((resolve) => {
-    const open = indexedDB.open('wispr');
-    open.onsuccess = () => {
-      const found = open.result.transaction('state').objectStore('state').get('periods');
-      found.onsuccess = () => resolve(found.result?.map(({ id }) => id) ?? []);
-      open.result.close();
-    };
-  })`);
 
 it('attack 136: no page at the documents’ origin may ask for passkeys, or make them; the account’s may', async () => {
   const page = await vault.newPage();

@@ -56,7 +56,7 @@ async function acceptKeys(store: OriginStore, members: URLSearchParams, contentO
   const answer = { at: Date.now(), isAnswered: true, isSilent };
   for (const set of sets)
     await store.asked.put(set, { ...answer, reason: denied.find(({ id }) => id === set)?.reason });
-  await store.state.put(STATE.nobody, keys.length + periods.length + denied.length === 0 ? answer.at : 0);
+  await store.state.put(STATE.nobody, keys.length + denied.length === 0 ? answer.at : 0);
   if (newest) await store.state.put(STATE.pair, newest);
 }
 

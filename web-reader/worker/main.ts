@@ -39,7 +39,6 @@ scope.addEventListener('fetch', (event) => {
   if (request.mode !== 'navigate') return;
   scripts ??= keepScripts().catch(() => undefined);
   event.waitUntil(scripts);
-  event.waitUntil(reader.renewPeriods(event.resultingClientId).catch(() => undefined));
 });
 
 scope.addEventListener('message', (event) => {

@@ -98,14 +98,6 @@ export class WebReader {
     return missingKeys.forFrame([set]);
   }
 
-  /** Asks ahead for the keys of the next periods, behind a page, where it is time. */
-  async renewPeriods(clientId: string): Promise<void> {
-    const { store, missingKeys } = await this.#open();
-    const due = await periodsToRenew(store, nowInSeconds());
-    if (due.length > 0) await scope.clients.get(clientId); // which waits until the page is there
-    await Promise.all(due.map((period) => missingKeys.forPage(period, clientId)));
-  }
-
   /** @throws WebReaderError `site-unavailable`, `site-changed` */
   async session(): Promise<Session> {
     const { store, known, publication } = await this.#open();
@@ -138,6 +130,9 @@ export class WebReader {
     };
     const visit = { store, site, publication, request, askForKey, freshness, past };
     const opener = isOpened(request) ? 'window' : 'page';
+    if (opener === 'window')
+      for (const period of await periodsToRenew(store, nowInSeconds()))
+        missingKeys.forPage(period, clientId).catch(() => undefined);
     const asked = { method: request.method, target, opener, isFromHere: isFromHere(request) } as const;
     const read = {
       site: site.site,

@@ -10,8 +10,6 @@ export interface WorkerWindow {
 export interface FetchEvent extends Event {
   /** Id of the page, frame or worker that asks; empty for a window that is opened. */
   readonly clientId: string;
-  /** Id of the page that is opened. */
-  readonly resultingClientId: string;
   readonly request: Request;
   respondWith(response: Promise<Response>): void;
   /** Keeps the worker alive for it, as long as the browser lets it. */
@@ -40,7 +38,6 @@ interface WorkerScope {
   };
   readonly clients: {
     claim(): Promise<void>;
-    get(id: string): Promise<WorkerWindow | undefined>;
     matchAll(options: { type: 'window' }): Promise<readonly WorkerWindow[]>;
   };
   readonly registration: ServiceWorkerRegistration;
