@@ -78,8 +78,6 @@ export const STATE = {
   nobody: 'nobody',
   /** When keys arrived that did not open; in milliseconds since 1970. */
   refused: 'refused',
-  /** Period keys: worker/period-keys.ts. */
-  periods: 'periods',
   /** Issues that are kept on purpose: worker/issues.ts. */
   issues: 'issues',
 } as const;

@@ -7,16 +7,17 @@ import { type KeyId, keyIdBytes } from '../../core/crypto/key-id.ts';
 import { readU32 } from '../../core/encoding/bytes.ts';
 import { parseEnvelope } from '../../core/keys/envelope.ts';
 import type { KeyAnswer } from '../../core/keys/key-request.ts';
-import { type NamedKey, unwrapKey } from '../../core/keys/wrapped-key.ts';
+import { type NamedKey, unwrapKey, type WrappedKey } from '../../core/keys/wrapped-key.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';
 import type { SitePublication } from '../../core/publication/site-publication.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { type Envelope, hasSuccessor, openInPeriod, renewalOf } from '../../reading/periods.ts';
 import type { ReaderStore } from '../store/store.ts';
 import type { StoredBinding } from '../store/types.ts';
 
 /** Period keys kept of one binding. */
 const MAXIMUM_KEPT = 64;
+
+type Envelope = ReadonlyMap<KeyId, WrappedKey>;
 
 export interface PeriodKeysOptions {
   readonly binding: StoredBinding;
@@ -111,7 +112,12 @@ export class PeriodKeys {
   async #findIn(id: KeyId, period: SetKey, set: KeyId): Promise<SetKey | undefined> {
     const wrapped = (await this.#envelopeOf(id))?.get(set);
     if (wrapped === undefined) return undefined;
-    return openInPeriod(period, { id, key: period.key }, wrapped, nowInSeconds());
+    const key = await unwrapKey({ id, key: period.key }, wrapped, nowInSeconds());
+    return {
+      key,
+      notBefore: Math.max(wrapped.notBefore, period.notBefore),
+      notAfter: Math.min(wrapped.notAfter, period.notAfter),
+    };
   }
 
   /** Fetched only where the publication names another one than before. */
@@ -131,4 +137,21 @@ export class PeriodKeys {
     });
     return keys;
   }
+}
+
+/**
+ * When the next period's key is asked for: between a sixth and a twelfth of a key's time before its end. The next one is given out a quarter
+ * of a period ahead, which is a fifth of that time.
+ */
+function renewalOf({ notBefore, notAfter }: SetKey, fraction: number): number {
+  return notAfter - ((notAfter - notBefore) * (2 - fraction)) / 12;
+}
+
+/** Whether one of about the same length follows: days, weeks and months are told apart, and plans need not be. */
+function hasSuccessor({ notBefore, notAfter }: SetKey, held: Iterable<SetKey>): boolean {
+  return [...held].some((other) => {
+    const ratio = (other.notAfter - other.notBefore) / (notAfter - notBefore);
+    const follows = other.notBefore > notBefore && other.notBefore <= notAfter && other.notAfter > notAfter;
+    return follows && ratio > 2 / 3 && ratio < 3 / 2;
+  });
 }

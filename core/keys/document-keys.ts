@@ -35,8 +35,6 @@ export interface DocumentKeys {
   readonly keys: readonly DocumentKey[];
   /** The greatest publication pair that the vault has seen. */
   readonly pair?: { readonly snapshot: number; readonly timestamp: number } | undefined;
-  /** Period keys, all that the reader may have at this time: keys.md section 3. */
-  readonly periods?: readonly DocumentKey[] | undefined;
   /** Wanted sets without a key. */
   readonly refused: readonly RefusedKey[];
   /** Seconds since 1970, by the key server's clock. */
@@ -84,14 +82,12 @@ export async function openDocumentKeys(
 }
 
 /** The plain text: canonical JSON. */
-export function encodeDocumentKeys({ keys, pair, periods, refused, time }: DocumentKeys): Uint8Array {
-  const list = ({ id, key, notAfter, notBefore, title }: DocumentKey) => ({
-    ...{ id, key: toBase64url(key), notAfter, notBefore },
-    ...(title !== undefined && { title }),
-  });
+export function encodeDocumentKeys({ keys, pair, refused, time }: DocumentKeys): Uint8Array {
   const message = {
-    keys: keys.map(list),
-    ...(periods && { periods: periods.map(list) }),
+    keys: keys.map(({ id, key, notAfter, notBefore, title }) => ({
+      ...{ id, key: toBase64url(key), notAfter, notBefore },
+      ...(title !== undefined && { title }),
+    })),
     ...(pair && { pair: { snapshot: pair.snapshot, timestamp: pair.timestamp } }),
     refused: refused.map(({ id, reason }) => ({ id, reason })),
     time,
@@ -107,21 +103,17 @@ function withoutTitles(message: DocumentKeys): DocumentKeys {
 export function parseDocumentKeys(plaintext: Uint8Array, most: number): DocumentKeys | undefined {
   const message = parseCanonicalJson(plaintext);
   if (!isForm(message, most)) return undefined;
-  const { keys, periods, ...others } = message as unknown as Others & Record<'keys' | 'periods', readonly Listed[]>;
-  const open = (each: Listed) => ({ ...each, key: fromBase64url(each.key, KEY_LENGTH) ?? new Uint8Array(0) });
-  return { ...others, keys: keys.map(open), periods: periods?.map(open) };
+  const { keys, pair, refused, time } = message as unknown as Omit<DocumentKeys, 'keys'> & { keys: readonly Listed[] };
+  const opened = keys.map((each) => ({ ...each, key: fromBase64url(each.key, KEY_LENGTH) ?? new Uint8Array(0) }));
+  return { keys: opened, pair, refused, time };
 }
 
 /** Whether each key hashes to its id. */
-export async function areNamedRight({ keys, periods = [] }: DocumentKeys): Promise<boolean> {
-  const isRight = async (kind: 'period' | 'set', { id, key }: DocumentKey) =>
-    key.length === KEY_LENGTH && (await keyIdOf(kind, key)) === id;
-  for (const key of keys) if (!(await isRight('set', key))) return false;
-  for (const key of periods) if (!(await isRight('period', key))) return false;
+export async function areNamedRight({ keys }: DocumentKeys): Promise<boolean> {
+  for (const { id, key } of keys) if (key.length !== KEY_LENGTH || (await keyIdOf('set', key)) !== id) return false;
   return true;
 }
 
-type Others = Omit<DocumentKeys, 'keys' | 'periods'>;
 type Listed = Omit<DocumentKey, 'key'> & { readonly key: string };
 
 function infoOf(contentOrigin: string): Uint8Array {
@@ -129,24 +121,17 @@ function infoOf(contentOrigin: string): Uint8Array {
 }
 
 function isForm(value: Json | undefined, most: number): value is JsonObject {
-  if (!isJsonObject(value) || !hasMembers(value, ['keys', 'refused', 'time'], ['pair', 'periods'])) return false;
-  const { keys, pair, periods = [], refused, time } = value;
-  return (
-    isKeyList(keys, most) &&
-    isKeyList(periods, most) &&
-    Array.isArray(refused) &&
-    refused.every(isRefusedKey) &&
-    (pair === undefined || isPair(pair)) &&
-    typeof time === 'number'
-  );
-}
-
-function isKeyList(keys: Json | undefined, most: number): boolean {
+  if (!isJsonObject(value) || !hasMembers(value, ['keys', 'refused', 'time'], ['pair'])) return false;
+  const { keys, pair, refused, time } = value;
   return (
     Array.isArray(keys) &&
     keys.length <= most &&
     keys.every(isListedKey) &&
-    new Set((keys as unknown as readonly Listed[]).map(({ id }) => id)).size === keys.length
+    new Set(keys.map(({ id }) => id)).size === keys.length &&
+    Array.isArray(refused) &&
+    refused.every(isRefusedKey) &&
+    (pair === undefined || isPair(pair)) &&
+    typeof time === 'number'
   );
 }
 

@@ -53,7 +53,7 @@ export async function wrapKey(
  * `key-not-valid-now`
  */
 export async function unwrapKey(
-  outer: NamedKey | Pick<DeviceKeyHandle, 'id' | 'openWrapped'>,
+  outer: NamedKey | DeviceKeyHandle,
   wrapped: WrappedKey,
   now: number,
 ): Promise<Uint8Array> {

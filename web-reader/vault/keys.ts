@@ -4,20 +4,13 @@ import type { DeviceKeyHandle } from '../../core/keys/device-key.ts';
 import type { DocumentKey, DocumentKeys } from '../../core/keys/document-keys.ts';
 import { encodeKeyRequest, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
 import { MAXIMUM_KEYS_PER_REQUEST } from '../../core/keys/refused-key.ts';
-import { unwrapKey, type WrappedKey } from '../../core/keys/wrapped-key.ts';
+import { unwrapKey } from '../../core/keys/wrapped-key.ts';
 import { comparePairs, type PublicationPair } from '../../core/publication/pair.ts';
 import { readVault, writeVault } from './database.ts';
 import { becomeDevice, findDevice } from './device.ts';
 import { KeyServerRefusal, post, type VaultData } from './page.ts';
 
 const PAIR = 'pair';
-const GIVEN = 'given';
-const DAY = 86_400;
-
-interface Given {
-  readonly device: KeyId;
-  readonly ends: Record<KeyId, number>;
-}
 
 /**
  * The keys of the sets that are wanted, and of others that the reader may read.
@@ -26,28 +19,17 @@ interface Given {
  */
 export async function obtainKeys(page: VaultData, wanted: readonly KeyId[]): Promise<DocumentKeys> {
   const pair = await greatestPair(page.pair);
-  const given = wanted.length > 0 ? await givenBefore(page) : {};
-  const others = page.sets.filter((id) => !given[id]);
-  const sets = [...new Set([...wanted, ...others])].slice(0, MAXIMUM_KEYS_PER_REQUEST);
+  const sets = [...new Set([...wanted, ...page.sets])].slice(0, MAXIMUM_KEYS_PER_REQUEST);
   if (page.isVisitor || sets.length === 0) return { keys: [], refused: [], pair, time: page.now() };
   const { answer, device } = await askAsDevice(page, sets);
-  const open = async (wrapped: WrappedKey): Promise<DocumentKey> => {
-    const { id, notBefore, notAfter } = wrapped;
-    const key = await unwrapKey(device, wrapped, page.now());
-    return { id, key, notBefore, notAfter, title: page.titles[id] };
-  };
-  const openAll = (kind: string) => Promise.all(answer.keys.filter((key) => key.kind === kind).map(open));
-  const [keys, periods] = [await openAll('set'), await openAll('period')];
-  const ends = Object.fromEntries(keys.map(({ id, notAfter }) => [id, notAfter]));
-  await writeVault(GIVEN, { device: device.id, ends: { ...given, ...ends } });
-  return { keys, periods, refused: answer.refused.filter(({ id }) => wanted.includes(id)), pair, time: answer.time };
-}
-
-/** When those keys end that this device had before, and that are good for a day: whoever wants some is not given all of them again. */
-async function givenBefore({ now }: VaultData): Promise<Record<KeyId, number>> {
-  const { device, ends = {} } = ((await readVault(GIVEN)) ?? {}) as Partial<Given>;
-  if (device !== (await findDevice())?.id) return {};
-  return Object.fromEntries(Object.entries(ends).filter(([, end]) => end > now() + DAY));
+  const keys = await Promise.all(
+    answer.keys.map(async (wrapped): Promise<DocumentKey> => {
+      const { id, notBefore, notAfter } = wrapped;
+      const key = await unwrapKey(device, wrapped, page.now());
+      return { id, key, notBefore, notAfter, title: page.titles[id] };
+    }),
+  );
+  return { keys, refused: answer.refused.filter(({ id }) => wanted.includes(id)), pair, time: answer.time };
 }
 
 /** A device that another person connected here, or that was removed, is replaced: who is signed in may have one. Windows share it. */

@@ -5,7 +5,6 @@ import { KeyError } from '../../core/keys/errors.ts';
 import { documentTarget } from '../../reading/local-target.ts';
 import { restorePair } from '../pair.ts';
 import { handleOf, type OriginStore, STATE } from '../store.ts';
-import { keepPeriods } from './period-keys.ts';
 import { scope } from './scope.ts';
 
 /** Milliseconds for which keys that did not open are passed over: another window may have brought those that are wanted. */
@@ -44,14 +43,8 @@ async function acceptKeys(store: OriginStore, members: URLSearchParams, contentO
   if (!bounce) throw refused('no keys were asked for');
   const recipient = await restorePair(bounce.pair);
   const sealed = fromBase64url(members.get('sealed')) ?? new Uint8Array();
-  const {
-    keys,
-    pair: newest,
-    periods = [],
-    refused: denied,
-  } = await openDocumentKeys(recipient, contentOrigin, sealed);
+  const { keys, pair: newest, refused: denied } = await openDocumentKeys(recipient, contentOrigin, sealed);
   await store.keys.put(await Promise.all(keys.map(handleOf)));
-  await keepPeriods(store, periods);
   const { isSilent, sets } = bounce;
   const answer = { at: Date.now(), isAnswered: true, isSilent };
   for (const set of sets)

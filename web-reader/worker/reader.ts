@@ -18,7 +18,6 @@ import { MissingKeys } from './missing-keys.ts';
 import { isOpened } from './opened.ts';
 import { withScripts } from './page-scripts.ts';
 import { pageFor, refusalFor } from './pages.ts';
-import { findInPeriods, periodsToRenew } from './period-keys.ts';
 import { BrowserPublication, nowInSeconds } from './publication.ts';
 import { scope } from './scope.ts';
 import { type ReadSite, StoredSite } from './site.ts';
@@ -94,7 +93,7 @@ export class WebReader {
       () => undefined,
     );
     const set = found?.kind === 'document' ? found.entry.set : undefined;
-    if (set === undefined || isUsable(await findUsable(store, publication, set), nowInSeconds())) return '';
+    if (set === undefined || isUsable(await store.keys.find(set), nowInSeconds())) return '';
     return missingKeys.forFrame([set]);
   }
 
@@ -130,9 +129,6 @@ export class WebReader {
     };
     const visit = { store, site, publication, request, askForKey, freshness, past };
     const opener = isOpened(request) ? 'window' : 'page';
-    if (opener === 'window')
-      for (const period of await periodsToRenew(store, nowInSeconds()))
-        missingKeys.forPage(period, clientId).catch(() => undefined);
     const asked = { method: request.method, target, opener, isFromHere: isFromHere(request) } as const;
     const read = {
       site: site.site,
@@ -195,7 +191,7 @@ async function show(visit: Visit, { path, entry, status }: FoundDocument): Promi
   const { set } = entry;
   const now = past?.time ?? nowInSeconds();
   if (set !== undefined) {
-    let key = past ? await store.keys.find(set) : await findUsable(store, publication, set);
+    let key = await store.keys.find(set);
     if (!past && !isUsable(key, now)) {
       const asking = await askForKey(set);
       if (asking) return asking;
@@ -220,17 +216,6 @@ async function show(visit: Visit, { path, entry, status }: FoundDocument): Promi
 
 function isUsable(key: StoredKey | undefined, now: number): boolean {
   return key !== undefined && key.notBefore <= now && now <= key.notAfter;
-}
-
-/** The key of a set, as it is kept, or out of the envelope of a period. */
-async function findUsable(
-  store: OriginStore,
-  { publication }: BrowserPublication,
-  set: KeyId,
-): Promise<StoredKey | undefined> {
-  const [known, now] = [await store.keys.find(set), nowInSeconds()];
-  if (isUsable(known, now) || !(await findInPeriods(store, publication, set, now))) return known;
-  return store.keys.find(set);
 }
 
 /** A key as a handle: its bytes do not come out. It was compared with its id where it arrived; another key opens nothing of this set. */
