@@ -1,4 +1,5 @@
 /** Installs the worker of an origin. */
+import { TAKE_OVER } from './names.ts';
 
 /**
  * Resolves when the worker is active. Those that the site had before go: they would answer in its place.
@@ -14,6 +15,22 @@ export async function installWorker(script: string): Promise<ServiceWorker> {
   return new Promise((resolve) => {
     const look = () => registration.active?.scriptURL.endsWith(script) && resolve(registration.active);
     (registration.installing ?? registration.waiting)?.addEventListener('statechange', look);
+    look();
+  });
+}
+
+/** Has a newer version take over at once, where there is one: the worker at hand does not do what this page needs. */
+export async function renewWorker(): Promise<void> {
+  const registration = await navigator.serviceWorker.getRegistration('/');
+  await registration?.update();
+  const next = registration?.installing ?? registration?.waiting;
+  if (!next) return;
+  await new Promise<void>((resolve) => {
+    const look = () => {
+      if (next.state === 'installed') next.postMessage(TAKE_OVER);
+      else if (next.state !== 'installing') resolve();
+    };
+    next.addEventListener('statechange', look);
     look();
   });
 }

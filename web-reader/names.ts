@@ -12,3 +12,5 @@ export const BEHIND_PAGE = '/-/behind';
 export const STRICTLY = 'wispr-strictly=yes; path=/; samesite=lax';
 /** Asks the worker for the address at which the vault hands over keys, for a frame. Its value is the target that they are for, empty for all. */
 export const KEYS_ADDRESS = 'wispr-keys';
+/** Tells a worker that waits to take over from the one at work. */
+export const TAKE_OVER = 'wispr-take-over';

@@ -61,7 +61,7 @@ function createApiApp(options: ApiOptions, keyRequests: CountStore): Express {
   app.use(compressAnswers);
   app.get(DESCRIPTOR_PATH, sendDescriptor(provider));
   const answer = (path: string, limit: readonly RequestHandler[], length: number, type: string, work: Work) =>
-    app.post(path, noStore, refuseForeignPages, shed(refuseBusy), ...limit, body(length), async (request, response) =>
+    app.post(path, noStore, refuseForeignPages, ...limit, body(length), shed(refuseBusy), async (request, response) =>
       send(response, type, await work(bytesOf(request.body))),
     );
   const { bindingRequest, keyRequest } = MESSAGE_LIMITS;

@@ -42,20 +42,25 @@ export function keyRequestsFirst(
     response.writeHead(status, [...common, 'Content-Type', type, 'Content-Length', String(bytes.length)]);
     response.end(bytes);
   };
+  const refuse = (response: ServerResponse, status: number, code: string) =>
+    send(response, status, 'application/json; charset=utf-8', Buffer.from(JSON.stringify({ error: code })));
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    const taken = (await isOver(request)) ? undefined : load.begin();
-    if (!taken) return otherwise(request, response);
+    if (await isOver(request)) return otherwise(request, response);
     const start = performance.now();
-    onceClosed(response, () => {
-      taken.end();
-      noteAnswer(options, { request, response, start, route: KEY_REQUEST_PATH });
-    });
+    onceClosed(response, () => noteAnswer(options, { request, response, start, route: KEY_REQUEST_PATH }));
+    const body = await bodyOf(request);
+    const taken = load.begin();
+    if (!taken) {
+      response.setHeader('Retry-After', Math.ceil(load.pause()));
+      return refuse(response, 503, 'busy');
+    }
+    onceClosed(response, taken.end);
     try {
-      const content = await answerKeyRequest(state, origin, await bodyOf(request));
+      const content = await answerKeyRequest(state, origin, body);
       send(response, 200, 'application/octet-stream', content);
     } catch (error) {
       const { status, code } = outcomeOf(error, log);
-      send(response, status, 'application/json; charset=utf-8', Buffer.from(JSON.stringify({ error: code })));
+      refuse(response, status, code);
     }
   };
   return (request, response) => {

@@ -17,7 +17,7 @@ class Load {
   #late = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Takes a message, and counts it until `end` is called. @returns `undefined` where there is too much */
+  /** Takes a message that is here whole, or a slow client would hold its place, and counts it until `end` is called. @returns `undefined` where there is too much */
   begin(): { readonly end: () => void } | undefined {
     this.#watch();
     if (this.#late > MOST_LATE || this.#underWay >= MOST_UNDER_WAY) return undefined;
@@ -44,7 +44,7 @@ class Load {
 /** Load of this process, whatever it listens to. */
 export const load = new Load();
 
-/** Refuses messages with 503 where there is too much to do, after which `refuse` writes the body. */
+/** Refuses messages that are here whole with 503 where there is too much to do, after which `refuse` writes the body. */
 export function shed(refuse: (response: Response) => void): RequestHandler {
   return (_request, response, next) => {
     const taken = load.begin();

@@ -62,12 +62,12 @@ export function createHttpcryptApp(options: HttpcryptAppOptions): RequestListene
     if (counts.count(address).totalHits > options.requestsPerAddress * clients) return plain(response, 429);
     if (request.method === 'OPTIONS') return plain(response, 200, recordText(await options.keys.record()));
     if (request.method !== 'POST') return plain(response, 404);
+    const body = await readBody(request);
+    if (body === 'too long') return plain(response, 413);
+    if (body === 'cut') return { status: 400, route: NO_ROUTE };
     const taken = load.begin();
     if (!taken) return plain(response, 503);
     try {
-      const body = await readBody(request);
-      if (body === 'too long') return plain(response, 413);
-      if (body === 'cut') return { status: 400, route: NO_ROUTE };
       return await serveMessage(options, { address, clients }, { request, response, body });
     } finally {
       taken.end();

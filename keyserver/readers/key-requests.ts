@@ -97,7 +97,7 @@ async function authenticate(
   throw new KeyServerError('request-refused', 'the request does not prove possession of a device key');
 }
 
-/** @param sites - those of whose sets and plans this place hands out keys; left out: all */
+/** @param sites - those of whose sets this place hands out keys, and no period keys; left out: all */
 async function decide(
   state: KeyServerState,
   remembered: Remembered,
@@ -123,7 +123,7 @@ async function decide(
       keys.push(await wrapKey(device.keys, { id, key, kind: 'set' }, { notBefore, notAfter }));
     }
   }
-  const periods = rights ? await periodKeys(state, remembered, device, rights, sites) : [];
+  const periods = rights && !sites ? await periodKeys(state, remembered, device, rights) : [];
   const given = new Set(periods.map(({ id }) => id));
   return { keys: [...keys, ...periods], refused: refused.filter(({ id }) => !given.has(id)), time };
 }
@@ -154,11 +154,11 @@ async function periodKeys(
   remembered: Remembered,
   { keys }: KnownDevice,
   rights: readonly Right[],
-  sites: readonly string[] | undefined,
 ): Promise<WrappedKey[]> {
   const now = state.now();
-  const periods = (await openPeriods(state, remembered)).filter(({ site }) => !sites || sites.includes(site));
-  const covered = periods.filter((period) => isGivenAt(period, now) && coversPeriod(rights, period, now));
+  const covered = (await openPeriods(state, remembered)).filter(
+    (period) => isGivenAt(period, now) && coversPeriod(rights, period, now),
+  );
   return Promise.all(
     covered.map(({ id, key, starts, ends }) => {
       return wrapKey(keys, { id, key, kind: 'period' }, { notBefore: givenFrom({ starts, ends }), notAfter: ends });

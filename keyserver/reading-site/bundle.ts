@@ -103,11 +103,7 @@ function areSmall({ snapshot }: Pick<TrustedState, 'snapshot'>): boolean {
 }
 
 async function readAll(documents: AsyncIterable<unknown>): Promise<void> {
-  try {
-    for await (const _ of documents);
-  } catch {
-    // Who asks for a document is told why.
-  }
+  for await (const _ of documents);
 }
 
 function encode(files: ReadonlyMap<string, Uint8Array>): Buffer {

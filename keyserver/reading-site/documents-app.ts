@@ -83,6 +83,7 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     pages,
     isStrict: options.firstPage === 'browser',
     readsHere: (request) => hasBegun(entrance, request),
+    isPlain: (request) => entrance.plain.read(request) !== undefined,
   };
   const app = createReadingApp(options, pages, onlyOwnWorker, noPasskeys);
   addInBrowser(app, inBrowser);

@@ -44,6 +44,8 @@ export interface InBrowser {
   readonly isStrict: boolean;
   /** Whether a browser reads what is decrypted here: it has begun to, for want of scripts or of service workers. */
   readonly readsHere: (request: Request) => Promise<boolean>;
+  /** Whether it has asked for that itself. */
+  readonly isPlain: (request: Request) => boolean;
 }
 
 const WORKER = '/-/worker.js';
@@ -126,13 +128,14 @@ export function startInBrowser(reader: InBrowser): RequestHandler {
 
 async function mayStart(reader: InBrowser, request: Request): Promise<boolean> {
   if (reader.isStrict) return !(await reader.readsHere(request));
-  return parseCookie(request.headers.cookie ?? '')[STRICT_COOKIE] !== undefined;
+  return !reader.isPlain(request) && parseCookie(request.headers.cookie ?? '')[STRICT_COOKIE] !== undefined;
 }
 
 /** What a page gets that is opened here first, and later by the in-browser reader. */
 export async function frontFor(reader: InBrowser, request: Request): Promise<PageFront | undefined> {
   const { webReader, account, publications } = reader;
-  if (!webReader || reader.isStrict || !isPage(request) || !(await isReadInBrowser(reader))) return undefined;
+  const isWanted = !reader.isStrict && isPage(request) && !reader.isPlain(request);
+  if (!webReader || !isWanted || !(await isReadInBrowser(reader))) return undefined;
   const { provider, site } = await siteOf(reader);
   return pageFront(webReader, account, publications.settingsOf(provider, site).sheet !== false);
 }

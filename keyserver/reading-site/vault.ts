@@ -50,11 +50,12 @@ export interface VaultPages extends AccountPages {
 /** Adds the vault's addresses to the reading site. */
 export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles): void {
   const { origin, limits, state, provider, cookie } = pages;
-  const asked = (limit: number) => [
+  const asked = (limit: number, length: number) => [
     noStore,
     ownPageOnly(origin),
-    shed(refuseBusy),
     limitRequests(limit, refuseTooMany),
+    body(length),
+    shed(refuseBusy),
   ];
   const scripts = { script: addressOf(SCRIPT, files.vault), mlKem: addressOf(ML_KEM, files['ml-kem']) };
   addScript(app, SCRIPT, files.vault);
@@ -66,8 +67,7 @@ export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles)
   });
   app.post(
     '/-/device',
-    ...asked(limits.changesPerAddress),
-    body(MESSAGE_LIMITS.bindingRequest),
+    ...asked(limits.changesPerAddress, MESSAGE_LIMITS.bindingRequest),
     inJson(async (request, response) => {
       const session = await sessionOf(pages, request);
       const most = limits.devices;
@@ -77,8 +77,7 @@ export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles)
   );
   app.post(
     '/-/key-requests',
-    ...asked(limits.keyRequestsPerAddress),
-    body(MESSAGE_LIMITS.keyRequest),
+    ...asked(limits.keyRequestsPerAddress, MESSAGE_LIMITS.keyRequest),
     inJson(async (request, response) => {
       const session = await sessionOf(pages, request);
       const known = await provider.read();

@@ -19,8 +19,8 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   plans: 'readers',
   subscriptions: 'readers',
 };
-/** Numbers come at random: a database that was put back from a copy, or has lost its last commits, does not repeat them. 256 of them are a safe sum. */
-const GREATEST = 2 ** 45;
+/** Numbers come at random: a database that was put back from a copy, or has lost its last commits, does not repeat them. 100,000 of them are a safe sum. */
+const GREATEST = 2 ** 36;
 /** Rows that remain: one of each process and topic. */
 const MOST_ROWS = 64;
 /** Rows of one kind that are kept in memory; some 20 MB of devices. */
@@ -53,10 +53,14 @@ export function newProcessNumber(): number {
   return randomInt(GREATEST);
 }
 
-/** Removes the numbers of processes that have ended, once they are many. Whoever keeps something reads it again. */
+/** Removes the numbers of processes that have ended, once they are many, and writes new ones: all that is kept is read again. */
 export async function removeOldChanges(database: Database): Promise<void> {
   const { n } = (await database.first<{ n: number }>('SELECT count(*) AS n FROM changes')) ?? { n: 0 };
-  if (n > MOST_ROWS) await database.runUnflushed('DELETE FROM changes');
+  if (n <= MOST_ROWS) return;
+  await database.transaction(async () => {
+    await database.run('DELETE FROM changes');
+    await noteChanges(database, newProcessNumber(), new Set(Object.values(TOPICS)));
+  });
 }
 
 export class Memory {

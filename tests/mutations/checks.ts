@@ -205,8 +205,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     attacks: [43],
     file: 'core/keys/document-keys.ts',
-    find: '(await keyIdOf(kind, key)) === id',
-    replace: 'id.length > 0',
+    find: "(await keyIdOf('set', key)) !== id",
+    replace: 'id.length === 0',
   },
   {
     attacks: [72],

@@ -24,11 +24,12 @@ function begin(): void {
   });
 }
 
-// A form may have brought the browser here: loading the page again asks for it.
-history.replaceState(history.state, '', location.href);
-if (isSecureContext) {
+script?.remove();
+// Not in a page that its publisher has sandboxed, which has no worker.
+if (isSecureContext && origin !== 'null') {
+  // A form may have brought the browser here: loading the page again asks for it.
+  history.replaceState(history.state, '', location.href);
   hideReader(window);
   openAsTold();
   addEventListener('load', begin);
 }
-script?.remove();

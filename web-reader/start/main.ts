@@ -6,7 +6,7 @@
 import { KEYS_PAGE } from '../../core/site/path.ts';
 import { atMost } from '../../reading/at-most.ts';
 import { documentTarget } from '../../reading/local-target.ts';
-import { installWorker } from '../install-worker.ts';
+import { installWorker, renewWorker } from '../install-worker.ts';
 import { BEHIND_PAGE, KEYS_ADDRESS, RELOADED } from '../names.ts';
 import { openStore } from '../store.ts';
 import { openBehind } from '../vault-frame.ts';
@@ -19,6 +19,8 @@ const RELOADS_COUNT_FOR = 10_000;
 /** The longest wait for a worker that is installed, also on a slow line. In milliseconds. */
 const PATIENCE = 45_000;
 const HOST_PATIENCE = 10_000;
+/** The longest wait for an answer of the worker. */
+const WORKER_PATIENCE = 5_000;
 /** The longest wait for keys, before the worker leads to the vault. */
 const KEYS_PATIENCE = 3_000;
 
@@ -36,34 +38,43 @@ start().catch((error: unknown) => {
   giveUp();
 });
 
-async function start(): Promise<void> {
+async function start(): Promise<unknown> {
   if (leaving !== undefined) {
     await removeEverything();
     return location.replace(`${reading}/-/sign-in?left=1`);
   }
   if (!(await isSupported())) return isBehind ? undefined : location.replace(readHere());
   const isInstalled = (await navigator.serviceWorker.getRegistration('/')) !== undefined;
-  const [worker, canRead] = await Promise.all([installWorker(WORKER), isInstalled || canAskHosts()]);
-  if (!canRead) await removeWorkers();
-  if (isBehind) return canRead ? location.replace(await addressOfKeys(worker, '')) : undefined;
-  if (!canRead) return location.replace(readHere());
-  const address = await addressOfKeys(worker, wanted.split('#', 1)[0] ?? '');
-  const haveCome =
-    address &&
-    new Promise((resolve) => {
-      navigator.serviceWorker.addEventListener('controllerchange', resolve);
-      openBehind(address);
-    });
-  if (haveCome) await atMost(KEYS_PATIENCE, haveCome);
+  // Behind a page nothing is in a hurry.
+  if (isBehind && !isInstalled && !(await canAskHosts())) return;
+  const [worker, canRead] = await Promise.all([installWorker(WORKER), isInstalled || isBehind || canAskHosts()]);
+  if (!canRead) {
+    await removeWorkers();
+    return location.replace(readHere());
+  }
+  const address = await addressOfKeys(worker, isBehind ? '' : (wanted.split('#', 1)[0] ?? ''));
+  if (address === undefined || pathname === KEYS_PAGE) await renewWorker();
+  if (isBehind) return address && location.replace(address);
+  if (address) {
+    const haveCome = new Promise((resolve) => navigator.serviceWorker.addEventListener('controllerchange', resolve));
+    openBehind(address);
+    await atMost(KEYS_PATIENCE, haveCome);
+  }
   goOn();
 }
 
-/** Address of the vault at which a frame gets what a document needs; empty: nothing. @param target - of the document; empty: of all */
-function addressOfKeys(worker: ServiceWorker, target: string): Promise<string> {
+/**
+ * Address of the vault at which a frame gets what a document needs.
+ *
+ * @param target - of the document; empty: of all
+ * @returns empty where nothing is needed; `undefined` where the worker does not know this question
+ */
+function addressOfKeys(worker: ServiceWorker, target: string): Promise<string | undefined> {
   const { port1, port2 } = new MessageChannel();
   worker.postMessage({ [KEYS_ADDRESS]: target }, [port2]);
   return new Promise((resolve) => {
     port1.onmessage = ({ data }) => resolve(data);
+    setTimeout(resolve, WORKER_PATIENCE);
   });
 }
 

@@ -17,10 +17,10 @@ const REFUSED_COUNTS_FOR = 60_000;
  * @throws KeyError `hand-over-refused` where it did not open, and another a moment before did not either
  */
 export async function takeArrival(store: OriginStore, request: Request): Promise<Response> {
-  const { location, wisprSite, clients } = scope;
+  const { location, clients } = scope;
   const members = new URLSearchParams(await request.text());
   try {
-    if (new URL(request.referrer).origin !== wisprSite.reading) throw refused('another page sent it');
+    if (!isFromVault(request)) throw refused('another page sent it');
     await acceptKeys(store, members, location.origin);
   } catch (error) {
     const since = Date.now() - Number((await store.state.get(STATE.refused)) ?? 0);
@@ -34,6 +34,11 @@ export async function takeArrival(store: OriginStore, request: Request): Promise
     });
   await clients.claim();
   return new Response(null, { status: 204 });
+}
+
+/** Tells whether a page of the vault's origin sent a form. */
+export function isFromVault({ referrer }: Request): boolean {
+  return referrer === `${scope.wisprSite.reading}/`;
 }
 
 /** Opens the keys, and stores them. @throws KeyError `hand-over-refused`; no key was stored */

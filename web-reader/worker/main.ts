@@ -5,7 +5,8 @@
  * A newer version takes over when the last page of this one is closed, as browsers do by themselves: never under a page that is open.
  */
 import { KEYS_PAGE, READING_SITE_PAGES } from '../../core/site/path.ts';
-import { KEYS_ADDRESS } from '../names.ts';
+import { KEYS_ADDRESS, TAKE_OVER } from '../names.ts';
+import { isFromVault } from './arrival.ts';
 import { answerOwn } from './own-pages.ts';
 import { keepScripts } from './own-scripts.ts';
 import { WebReader } from './reader.ts';
@@ -33,6 +34,9 @@ scope.addEventListener('fetch', (event) => {
     if (answer) event.respondWith(answer);
     return;
   }
+  // A form of the account's that brings a session, which this browser does not need.
+  if (request.method === 'POST' && request.mode === 'navigate' && isFromVault(request))
+    return event.respondWith(Promise.resolve(Response.redirect(request.url, 303)));
   // What is not read, the origin refuses.
   if (!['GET', 'HEAD'].includes(request.method)) return;
   event.respondWith(reader.answer(request, event.clientId));
@@ -43,6 +47,7 @@ scope.addEventListener('fetch', (event) => {
 
 scope.addEventListener('message', (event) => {
   const { data, ports } = event;
+  if (data === TAKE_OVER) scope.skipWaiting();
   const target = data?.[KEYS_ADDRESS];
   if (typeof target === 'string')
     event.waitUntil(reader.addressOfKeys(target).then((address) => ports[0]?.postMessage(address)));
