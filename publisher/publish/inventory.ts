@@ -117,17 +117,22 @@ export class Inventory implements Found {
 
   /**
    * @param room - bytes that it may take
+   * @param isThorough - keeps also the digests of files whose names stand for their content
    * @throws StorageError; PublishError `stopped`
    */
   static async of(
     target: Target,
-    { signal, room = roomForListing() }: { readonly signal?: AbortSignal | undefined; readonly room?: number } = {},
+    {
+      signal,
+      room = roomForListing(),
+      isThorough = false,
+    }: { readonly signal?: AbortSignal | undefined; readonly room?: number; readonly isThorough?: boolean } = {},
   ): Promise<Inventory> {
     const inventory = new Inventory();
     const kept = new KeptListing(target, room);
     for await (const file of target.list('/')) {
       checkNotStopped(signal);
-      inventory.#add(file, kept);
+      inventory.#add(file, kept, isThorough);
     }
     return inventory;
   }
@@ -147,13 +152,13 @@ export class Inventory implements Found {
     return this.#metadata.get(path)?.tag ?? null;
   }
 
-  #add(file: StoredFile, kept: KeptListing): void {
+  #add(file: StoredFile, kept: KeptListing, isThorough: boolean): void {
     const { path, length, digest, tag } = file;
     const short = shortOf(path);
     if (path.startsWith(METADATA_PATH)) {
       kept.addMetadata(path, tag, digest);
       this.#metadata.set(path, { ...file, path: copyOf(path), tag: copyOf(tag), digest: digest && copyOf(digest) });
-    } else if (isImmutablePath(path)) kept.addFile();
+    } else if (isImmutablePath(path) && !isThorough) kept.addFile();
     else {
       kept.addFile(digest);
       this.#digests.set(short, digest && copyOf(digest));

@@ -82,7 +82,9 @@ export async function upload(
   await checkTarget(target, site, publication.signed);
   const known = await knownAt(target, site, rolledBack);
   const part = await partFor(known, site, publication);
-  const inventory = part ? new Inquiry(target) : await Inventory.of(target, { signal: site.signal });
+  const inventory = part
+    ? new Inquiry(target)
+    : await Inventory.of(target, { signal: site.signal, isThorough: site.inTurn === 'all' });
   const context = { site, target, publication, known, part, inventory, onProgress };
   const plan = await planUpload(context);
   if (plan.files > 0) await send(context, plan);

@@ -1,7 +1,7 @@
 /** Shows `wispr publish` of a large site: what changed, a part in turn, what is named alone; and when. */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { Target } from '../../node-support/storage/target.ts';
@@ -11,6 +11,7 @@ import { verifyTree } from '../../publisher/verify/verify.ts';
 import { alteredTarget, unwritable } from '../support/altered-target.ts';
 import { startContentHost } from '../support/content-host.ts';
 import { Publishing, publicationAt, targetsOf } from '../support/publishing.ts';
+import { startS3Server } from '../support/s3-server.ts';
 import { TargetPlaces } from '../support/target-places.ts';
 import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
@@ -80,6 +81,25 @@ it('looks only at what changed and at a part in turn, and leaves the target as a
   expect(new Set(looked.filter(isDocument)).size).toBeLessThan(DOCUMENTS);
   expect(await found()).toEqual([]);
   expect(await publish({ inTurn: 'all', protect: { checkAll: true } })).toMatchObject({ files: 0, removed: 0 });
+});
+
+it('looks only at what changed at a bucket too', async () => {
+  const server = await startS3Server();
+  try {
+    for (const [name, value] of Object.entries(server.environment)) vi.stubEnv(name, value);
+    await server.bucket('news');
+    await made.configure(targetsOf('s3://news/today'));
+    await publish();
+    await made.write('part-0/0.html', page('Changed.'));
+    await rm(join(made.source, 'part-1/1.html'));
+    expect(await publish()).toMatchObject({ removed: 1, repaired: 0 });
+    expect(looked).not.toContain('everything');
+    expect(puts.filter(isDocument)).toHaveLength(2);
+    expect(await publish({ inTurn: 'all' })).toMatchObject({ files: 0, removed: 0 });
+  } finally {
+    vi.unstubAllEnvs();
+    await server.stop();
+  }
 });
 
 it.each([
