@@ -55,8 +55,8 @@ export interface OpenSiteOptions {
   readonly now?: () => number;
 }
 
-/** Documents that are compared in turn: a smaller site is compared whole. */
-const IN_TURN = 1000;
+/** Documents that are compared in turn, for a bucket a second of a processor; a smaller site is compared whole. */
+const IN_TURN = 250;
 
 /**
  * Opens a site for `work`, and keeps other runs in this workspace out meanwhile.
