@@ -253,7 +253,7 @@ class Planner {
   #decide(source: SourceFile, page: Pick<Task, 'pageSet' | 'teaser'>): { task: Undecided; decision: Decision } {
     const { path, size } = source;
     const mediaType = mediaTypeOf(path);
-    const decision = this.#rules.decide(path, page.pageSet, this.#named.has(path) || this.#wasNamed(path, mediaType));
+    const decision = this.#rules.decide(path, page.pageSet, this.#named.has(path) || this.#wasNamed(source, mediaType));
     const form = this.#formOf(mediaType, decision.set);
     if (form === 'carrier' && size > HTML_CARRIER_LENGTH) {
       this.#problems.add(`${printable(path)}: it is too large for "carrier": "html"`);
@@ -262,10 +262,20 @@ class Planner {
     return { task: { ...source, ...page, mediaType, setName: decision.set, options, form }, decision };
   }
 
-  /** Pages that name a document are not looked at where only a few are: one that is public by them stays so until all are. */
-  #wasNamed(path: string, mediaType: string): boolean {
+  /**
+   * Pages that name a document are not looked at where only a few are: one that is public by them stays so until all are.
+   *
+   * @throws PublishError `not-alone` where it has changed, and is public by nothing else: no page may name it any more
+   */
+  #wasNamed({ path, identity }: SourceFile, mediaType: string): boolean {
     const row = this.#context.only && canBeNamed(mediaType) ? this.#rows.find(path) : undefined;
-    return row !== undefined && row.setName === undefined;
+    if (row === undefined || row.setName !== undefined) return false;
+    if (row.identity !== identity && this.#rules.decide(path, undefined, false).set !== undefined)
+      throw new PublishError(
+        'not-alone',
+        `a few documents cannot be published alone: ${printable(path)} has changed, and is public only because pages name it; name such a page too`,
+      );
+    return true;
   }
 
   #formOf(mediaType: string, set: string | undefined): Form {
