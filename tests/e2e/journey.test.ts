@@ -160,7 +160,7 @@ describe('publishing a site of one’s own', () => {
 
   test('invite prints a link', async () => {
     invitation = JSON.parse(await good(operator, 'invite', 'ada', '--json'));
-    expect(invitation.link).toMatch(/^http:\/\/127\.0\.0\.1:\d+#[0-9A-Z-]+\.[\w-]{43}$/);
+    expect(invitation.link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/-\/join#[0-9A-Z-]+\.[\w-]{43}$/);
   });
 });
 

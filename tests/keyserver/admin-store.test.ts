@@ -43,6 +43,7 @@ it('counts subscribers by state, and keys and bindings by hour for 90 days', asy
   const { code } = await rig.invite({ name: 'ada', plan: 'daily' });
   const device = await bind(rig.provider, code);
   await askForKeys(device, [setOf(rig.publisher, 'day-2026-11-16').id, setOf(rig.publisher, 'photos').id]);
+  await state.lastSeen.store();
   expect(await countSubscribers(database, now())).toMatchObject({ active: 1, invited: 60, lapsed: 1, reading: 1 });
   await revokeSubscriber(state, 'ada');
   const counted = await countSubscribers(database, now());

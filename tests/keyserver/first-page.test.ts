@@ -111,7 +111,12 @@ it('lets the vault be in a frame of the documents alone, in silence, and never a
   }
 });
 
-it('starts the reader where a page before permitted no frame', async () => {
-  const { text } = await documents.get('/', { ...OPENED, cookie: 'wispr-strictly=yes' });
-  expect(text).toContain('Opening the page');
+it('starts the reader where a page before permitted no frame, and never where a browser reads without it', async () => {
+  const strict = { ...OPENED, cookie: 'wispr-strictly=yes' };
+  expect((await documents.get('/', strict)).text).toContain('Opening the page');
+  const plain = createVisitor(rig.server.documentsUrl);
+  await plain.get('/-/plain?to=/', OPENED);
+  const [[name, value] = []] = plain.cookies;
+  for (const cookie of [`${name}=${value}`, `${name}=${value}; ${strict.cookie}`])
+    expect((await documents.get('/', { ...OPENED, cookie })).text).toBe(PAGE);
 });

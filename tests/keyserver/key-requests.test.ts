@@ -1,3 +1,4 @@
+import { connect as connectTo } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { randomBytes } from '#primitives';
@@ -5,8 +6,10 @@ import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH, openKeyAnswer } from '../../core/keys/key-request.ts';
 import { type NamedKey, unwrapKey, wrapKey } from '../../core/keys/wrapped-key.ts';
+import { load } from '../../keyserver/http/load.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { devicesOf } from '../../keyserver/readers/devices.ts';
+import { noteChanges, removeOldChanges } from '../../keyserver/storage/memory.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askForKeys, type BoundDevice, bind, bytesOf, post, sendKeyRequest } from '../support/device.ts';
@@ -172,6 +175,33 @@ describe('a key request', () => {
     const pause = Number(refused?.headers.get('retry-after'));
     expect([pause >= 2, pause <= 10]).toEqual([true, true]);
     await expect.poll(async () => (await ask()).status).toBe(200);
+  });
+
+  it('attack 127: is answered while other clients hold back what their requests promise', async () => {
+    const device = await connect('ida');
+    const { hostname, port, host } = new URL(rig.server.url);
+    const taken = vi.spyOn(load, 'begin');
+    const slow = Array.from({ length: 5 }, () => connectTo(Number(port), hostname));
+    for (const socket of slow)
+      socket.write(`POST ${KEY_REQUEST_PATH} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 100\r\n\r\n`);
+    await sendKeyRequest(rig.server.url, device.deviceKey, await requestBy(device.deviceKey));
+    expect(taken).toHaveBeenCalledTimes(1);
+    vi.restoreAllMocks();
+    for (const socket of slow) socket.destroy();
+  });
+
+  it('attack 47: of a device that was removed is refused, however many changes were forgotten meanwhile', async () => {
+    const { database } = rig.server.state;
+    await database.run('DELETE FROM changes');
+    const device = await connect('ivo');
+    const ask = async () => sendKeyRequest(rig.server.url, device.deviceKey, await requestBy(device.deviceKey));
+    await removeOldChanges(database);
+    expect((await ask()).keys).toHaveLength(1);
+    for (let process = 0; process < 700; process++) await noteChanges(database, process, ['readers']);
+    expect((await ask()).keys).toHaveLength(1); // so many are a safe sum
+    await revokeSubscriber(rig.server.state, 'ivo');
+    await removeOldChanges(database);
+    expect(await ask()).toMatchObject({ keys: [], refused: [{ reason: 'revoked' }] });
   });
 
   it('attack 45: unknown device and wrong proof get the same answer, byte for byte', async () => {

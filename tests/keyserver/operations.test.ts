@@ -273,6 +273,7 @@ it('moves to a PostgreSQL: devices, names and the audit trail go on there', asyn
   const { secret } = await createMailCode(server.state, asked);
   const { code } = await inviteOperator(server.state, 'odile');
   const sessions = await sessionsOf('odile', 'ada');
+  await server.state.lastSeen.store();
   const before = await overview(server.state);
   await server.close();
   await asOperator('wispr admin backup moved.db');

@@ -51,15 +51,15 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     attacks: [50],
-    file: 'keyserver/sign-in/document-sessions.ts',
-    find: ' || !Buffer.from(taken.challenge).equals(challenge)',
-    replace: '',
+    file: 'keyserver/reading-site/entrance.ts',
+    find: "method === 'POST' && headers.origin === account ?",
+    replace: "method === 'POST' ?",
   },
   {
     attacks: [96],
-    file: 'keyserver/reading-site/app.ts',
-    find: 'redirect(303, pages.documents + target)',
-    replace: 'redirect(303, pages.account + target)',
+    file: 'keyserver/reading-site/account-session.ts',
+    find: 'const action = pages.documents + to;',
+    replace: 'const action = pages.account + to;',
   },
   {
     attacks: [97],

@@ -209,6 +209,19 @@ it('publishes a few documents alone, and leaves all else as it was protected las
   expect((await the.publish()).protection?.changes).toMatchObject({ changed: 1, added: 0, removed: 0 });
 });
 
+it('refuses to publish a picture alone that has changed, and is public only because a page named it', async () => {
+  const names = (image: string) =>
+    page('A page.').replace('<title>', `<meta property="og:image" content="${image}"><title>`);
+  await made.write('part-0/0.html', names('/part-0/cover.png'));
+  await made.write('part-0/cover.png', 'in clear');
+  await publish();
+  await made.write('part-0/0.html', page('No picture.'));
+  await made.write('part-0/cover.png', 'for subscribers alone');
+  const only = ['/part-0/0.html', '/part-0/cover.png'];
+  await expect(publish({ protect: { only } })).rejects.toMatchObject({ code: 'not-alone' });
+  expect(JSON.stringify([...(await snapshot(place))])).not.toContain('for subscribers');
+});
+
 it.each<[string, string, () => Promise<unknown>]>([
   [
     'that the site does not have and had not',

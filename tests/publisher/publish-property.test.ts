@@ -63,12 +63,15 @@ async function take(the: KillableWorld, { command, edits, reach, killAt }: Step)
   await the.checkTargets();
 }
 
+/** Changes from one kill to the next. */
+const STRIDE = runs(3, 1);
+
 /** docs/spec/publication.md, section 8: each line of the table of kill points, after every change that a run makes. */
-describe.each([false, true])('attack 66: killed after every change, with a key server: %s', (withKeyServer) => {
+describe.each([false, true])('attack 66: killed after changes, with a key server: %s', (withKeyServer) => {
   it.each(['publish', 'withdraw', 'confirm', 'rollback'] as const)('%s', async (command) => {
     world = await openWorld({ withKeyServer });
     await world.publish();
-    for (let killAt = 0; ; killAt++) {
+    for (let killAt = 0; ; killAt += STRIDE) {
       if (command !== 'confirm') await world.edit();
       if (command === 'rollback') await world.publish();
       const before = await world.pairs();
