@@ -21,7 +21,7 @@ const NEXT = { path: '/2026/11/16/fog-signed-for.html', words: 'The horn was oil
 const BUTTON = 'Read in this browser';
 
 /** Setting of the documents' origin: it opens no page for a browser. */
-const STRICT = {};
+const STRICT = { firstPage: 'browser' } as const;
 
 /** Milliseconds until the text is there, and the step in clear. */
 const GOALS: readonly { readonly step: string; readonly goal: number; readonly inClear?: string }[] = [
