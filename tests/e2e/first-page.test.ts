@@ -82,7 +82,10 @@ it('the first page comes from the server, and the next one from the caches by th
   await page.goto(`${VAULT}/letter.html`);
   await heading(page, 'Letter');
   // The form that brings a session goes no further than the reader here.
-  const asked = vault.rig.log().slice(logged).matchAll(/"method":"(\w+)","route":"([^"]+)"/g);
+  const asked = vault.rig
+    .log()
+    .slice(logged)
+    .matchAll(/"method":"(\w+)","route":"([^"]+)"/g);
   expect(Array.from(asked, ([, method, route]) => `${method} ${route}`)).toEqual(['GET document']);
 });
 
