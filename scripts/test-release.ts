@@ -40,7 +40,12 @@ export const PARTS: readonly Part[] = [
   },
   { name: 'browsers', minutes: 1, sources: ['web-reader/', 'keyserver/'], tests: ['tests/browsers/'] },
   { name: 'postgres', minutes: 1, sources: ['keyserver/'] },
-  { name: 'kills', minutes: 2, sources: PROGRAMS },
+  {
+    name: 'kills',
+    minutes: 2,
+    sources: PROGRAMS,
+    tests: ['tests/release/kills/', 'keyserver/processes', 'publisher/publish-part'],
+  },
   { name: 'load', minutes: 1, sources: ['client-proxy/', 'keyserver/'] },
   { name: 'day', minutes: 3, sources: [...PROGRAMS, 'cli/'] },
   {

@@ -115,34 +115,34 @@ it('attack 148: what does not pass the checks of a reader is shown on no first p
   }
 });
 
-it('attack 96: a published script gets no key by a frame of the vault, with the worker or without it', async () => {
-  const page = await signedIn('emil');
-  await page.goto(`${CONTENT}/evil.html`);
-  await readerHasCome(page);
-  for (const isWorkerThere of [true, false]) {
-    const key = toBase64url(await x25519PublicKey(await x25519KeyPair(true)));
-    const address = `${VAULT}/-/keys?silent=yes#${new URLSearchParams({ key, to: '/' })}`;
-    const seen = await page.evaluate(`(async () => {
-      const other = document.body.appendChild(document.createElement('iframe'));
-      await new Promise((resolve) => Object.assign(other, { onload: resolve, src: '/app.js' }));
-      const bare = other.contentWindow.navigator.serviceWorker;
-      if (!${isWorkerThere}) for (const each of await bare.getRegistrations()) await each.unregister();
-      const frame = document.body.appendChild(document.createElement('iframe'));
-      const texts = [];
-      frame.onload = () => {
-        try { texts.push(frame.contentDocument.documentElement.outerHTML); } catch (error) { texts.push(String(error)); }
-      };
-      frame.src = ${JSON.stringify(address)};
-      await new Promise((resolve) => setTimeout(resolve, 1500));
-      return texts.join();
-    })()`);
-    expect(seen).not.toMatch(/sealed|data-key/);
-  }
-  const posted = vault.rig.log().matchAll(/"method":"POST","route":"\/-\/keys","status":(\d+)/g);
-  expect(Array.from(posted, ([, status]) => status)).toEqual(['403']);
-});
-
 inRelease(() => {
+  it('attack 96: a published script gets no key by a frame of the vault, with the worker or without it', async () => {
+    const page = await signedIn('emil');
+    await page.goto(`${CONTENT}/evil.html`);
+    await readerHasCome(page);
+    for (const isWorkerThere of [true, false]) {
+      const key = toBase64url(await x25519PublicKey(await x25519KeyPair(true)));
+      const address = `${VAULT}/-/keys?silent=yes#${new URLSearchParams({ key, to: '/' })}`;
+      const seen = await page.evaluate(`(async () => {
+        const other = document.body.appendChild(document.createElement('iframe'));
+        await new Promise((resolve) => Object.assign(other, { onload: resolve, src: '/app.js' }));
+        const bare = other.contentWindow.navigator.serviceWorker;
+        if (!${isWorkerThere}) for (const each of await bare.getRegistrations()) await each.unregister();
+        const frame = document.body.appendChild(document.createElement('iframe'));
+        const texts = [];
+        frame.onload = () => {
+          try { texts.push(frame.contentDocument.documentElement.outerHTML); } catch (error) { texts.push(String(error)); }
+        };
+        frame.src = ${JSON.stringify(address)};
+        await new Promise((resolve) => setTimeout(resolve, 1500));
+        return texts.join();
+      })()`);
+      expect(seen).not.toMatch(/sealed|data-key/);
+    }
+    const posted = vault.rig.log().matchAll(/"method":"POST","route":"\/-\/keys","status":(\d+)/g);
+    expect(Array.from(posted, ([, status]) => status)).toEqual(['403']);
+  });
+
   it('a page whose own policy permits nothing else starts the reader, which the next page shows', async () => {
     const page = await signedIn('berta');
     await page.goto(`${CONTENT}/closed.html`);

@@ -22,6 +22,7 @@ import { encodeSnapshot, putFile, TIMESTAMP_PATH, timestampAt } from '../support
 import { createPublisher, sealBundle } from '../support/publisher-with-sets.ts';
 import { createVisitor } from '../support/reading-site-visitor.ts';
 import { storeIn } from '../support/store.ts';
+import { inRelease } from '../support/tier.ts';
 import { runWisprProgram, startWispr } from '../support/wispr.ts';
 
 const PROCESSES = 3;
@@ -161,43 +162,45 @@ it('attack 153: what any of several processes takes from the publisher is pushed
   expect([said('could not be pushed'), said('was not signed')]).toEqual([0, 0]);
 });
 
-it('attack 153: a process that dies is started again, its limits stay, and others answer meanwhile', async () => {
-  const [killed = 0, ...others] = workers();
-  expect(others).toHaveLength(PROCESSES - 1);
-  process.kill(killed, 'SIGKILL');
-  await vi.waitFor(() => expect(said('a process ended: it is started again')).toBe(1), PATIENCE);
-  expect(await atOnce(2 * PROCESSES, health)).toEqual({ 200: 2 * PROCESSES });
-  await vi.waitFor(() => expect(said('"msg":"started"')).toBe(PROCESSES + 2), PATIENCE);
-  expect(workers()).toHaveLength(PROCESSES);
-  expect(workers()).toEqual(expect.arrayContaining(others));
-  expect(await atOnce(2 * PROCESSES, wrongToken)).toEqual({ 429: 2 * PROCESSES });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) for (const id of workers()) process.kill(id, signal);
-  process.kill(the.program.pid, 'SIGHUP');
-  await vi.waitFor(() => expect(said('certificates were read again')).toBe(1), PATIENCE);
-  expect([await health(), workers().length]).toEqual([200, PROCESSES]);
-});
+inRelease(() => {
+  it('attack 153: a process that dies is started again, its limits stay, and others answer meanwhile', async () => {
+    const [killed = 0, ...others] = workers();
+    expect(others).toHaveLength(PROCESSES - 1);
+    process.kill(killed, 'SIGKILL');
+    await vi.waitFor(() => expect(said('a process ended: it is started again')).toBe(1), PATIENCE);
+    expect(await atOnce(2 * PROCESSES, health)).toEqual({ 200: 2 * PROCESSES });
+    await vi.waitFor(() => expect(said('"msg":"started"')).toBe(PROCESSES + 2), PATIENCE);
+    expect(workers()).toHaveLength(PROCESSES);
+    expect(workers()).toEqual(expect.arrayContaining(others));
+    expect(await atOnce(2 * PROCESSES, wrongToken)).toEqual({ 429: 2 * PROCESSES });
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) for (const id of workers()) process.kill(id, signal);
+    process.kill(the.program.pid, 'SIGHUP');
+    await vi.waitFor(() => expect(said('certificates were read again')).toBe(1), PATIENCE);
+    expect([await health(), workers().length]).toEqual([200, PROCESSES]);
+  });
 
-it('says once that a port is taken, and that there cannot be so many processes', async () => {
-  const taken = await runWisprProgram(['keyserver', '--processes', '2'], { cwd: the.folder });
-  expect([taken.code, taken.stderr.match(/the port is in use/g)]).toEqual([1, ['the port is in use']]);
-  for (const wrong of ['0', '65', 'two'])
-    expect(await runWisprProgram(['keyserver', '--processes', wrong], { cwd: the.folder })).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining(`--processes ${wrong} is no number from 1 to 64`),
-    });
-});
+  it('says once that a port is taken, and that there cannot be so many processes', async () => {
+    const taken = await runWisprProgram(['keyserver', '--processes', '2'], { cwd: the.folder });
+    expect([taken.code, taken.stderr.match(/the port is in use/g)]).toEqual([1, ['the port is in use']]);
+    for (const wrong of ['0', '65', 'two'])
+      expect(await runWisprProgram(['keyserver', '--processes', wrong], { cwd: the.folder })).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(`--processes ${wrong} is no number from 1 to 64`),
+      });
+  });
 
-it('attack 153: several processes end with the first one, however that ends, and have counted all', async () => {
-  expect(await atOnce(3, () => signIn('ben'))).toEqual({ 403: 3 });
-  const [, counted = ''] = /"sign-in-refused",outcome=""\} (\d+)/.exec(await the.metrics()) ?? [];
-  expect(Number(counted)).toBeGreaterThanOrEqual(3);
-  expect((await the.program.stop()).code).toBe(0);
-  expect(processesIn(the.folder)).toEqual([]);
-  const counts = await countsSince(the.state.database, 0);
-  const refused = counts.filter(({ what }) => what === 'sign-in-refused').map(({ n }) => n);
-  expect(refused.reduce((sum, n) => sum + n, 0)).toBeGreaterThanOrEqual(Number(counted));
-  expect((await checkAudit(the.state.database)).problem).toBeUndefined();
-  the.program = await the.start();
-  await the.program.stop('SIGKILL');
-  await vi.waitFor(() => expect(processesIn(the.folder)).toEqual([]), PATIENCE);
+  it('attack 153: several processes end with the first one, however that ends, and have counted all', async () => {
+    expect(await atOnce(3, () => signIn('ben'))).toEqual({ 403: 3 });
+    const [, counted = ''] = /"sign-in-refused",outcome=""\} (\d+)/.exec(await the.metrics()) ?? [];
+    expect(Number(counted)).toBeGreaterThanOrEqual(3);
+    expect((await the.program.stop()).code).toBe(0);
+    expect(processesIn(the.folder)).toEqual([]);
+    const counts = await countsSince(the.state.database, 0);
+    const refused = counts.filter(({ what }) => what === 'sign-in-refused').map(({ n }) => n);
+    expect(refused.reduce((sum, n) => sum + n, 0)).toBeGreaterThanOrEqual(Number(counted));
+    expect((await checkAudit(the.state.database)).problem).toBeUndefined();
+    the.program = await the.start();
+    await the.program.stop('SIGKILL');
+    await vi.waitFor(() => expect(processesIn(the.folder)).toEqual([]), PATIENCE);
+  });
 });

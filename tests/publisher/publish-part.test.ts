@@ -13,6 +13,7 @@ import { startContentHost } from '../support/content-host.ts';
 import { Publishing, publicationAt, targetsOf } from '../support/publishing.ts';
 import { startS3Server } from '../support/s3-server.ts';
 import { TargetPlaces } from '../support/target-places.ts';
+import { inRelease } from '../support/tier.ts';
 import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 const page = (text: string) => `<!doctype html><title>A page</title><p data-wispr-excerpt>${text}</p><p>Rest.</p>`;
@@ -83,23 +84,25 @@ it('looks only at what changed and at a part in turn, and leaves the target as a
   expect(await publish({ inTurn: 'all', protect: { checkAll: true } })).toMatchObject({ files: 0, removed: 0 });
 });
 
-it('looks only at what changed at a bucket too', async () => {
-  const server = await startS3Server();
-  try {
-    for (const [name, value] of Object.entries(server.environment)) vi.stubEnv(name, value);
-    await server.bucket('news');
-    await made.configure(targetsOf('s3://news/today'));
-    await publish();
-    await made.write('part-0/0.html', page('Changed.'));
-    await rm(join(made.source, 'part-1/1.html'));
-    expect(await publish()).toMatchObject({ removed: 1, repaired: 0 });
-    expect(looked).not.toContain('everything');
-    expect(puts.filter(isDocument)).toHaveLength(2);
-    expect(await publish({ inTurn: 'all' })).toMatchObject({ files: 0, removed: 0 });
-  } finally {
-    vi.unstubAllEnvs();
-    await server.stop();
-  }
+inRelease(() => {
+  it('looks only at what changed at a bucket too', async () => {
+    const server = await startS3Server();
+    try {
+      for (const [name, value] of Object.entries(server.environment)) vi.stubEnv(name, value);
+      await server.bucket('news');
+      await made.configure(targetsOf('s3://news/today'));
+      await publish();
+      await made.write('part-0/0.html', page('Changed.'));
+      await rm(join(made.source, 'part-1/1.html'));
+      expect(await publish()).toMatchObject({ removed: 1, repaired: 0 });
+      expect(looked).not.toContain('everything');
+      expect(puts.filter(isDocument)).toHaveLength(2);
+      expect(await publish({ inTurn: 'all' })).toMatchObject({ files: 0, removed: 0 });
+    } finally {
+      vi.unstubAllEnvs();
+      await server.stop();
+    }
+  });
 });
 
 it.each([
@@ -170,26 +173,28 @@ it('remembers nothing of an upload that was broken off, and of a target that was
   expect(await found()).toEqual([]);
 });
 
-it('goes back and on again, and withdraws, without a look at everything', async () => {
-  await publish();
-  await made.write('part-0/0.html', page('A mistake.'));
-  await made.write('style.css', 'p { color: red }');
-  await made.write('new.html', page('New.'));
-  await rm(join(made.source, 'part-1/1.html'));
-  await publish();
-  looked.length = 0;
-  await the.on((site) => rollBack(site, undefined, async () => {}));
-  expect(await found()).toEqual([]);
-  expect([...(await snapshot(place)).keys()]).not.toContain('new.html');
-  await publish();
-  expect(await found()).toEqual([]);
-  expect([...(await snapshot(place)).keys()]).not.toContain('part-1/1.html');
-  expect(await readFile(join(place, 'style.css'), 'utf8')).toBe('p { color: red }');
-  await the.withdraw();
-  await made.write('part-0/0.html', page('Put right.'));
-  await publish();
-  expect(looked).not.toContain('everything');
-  expect(await found()).toEqual([]);
+inRelease(() => {
+  it('goes back and on again, and withdraws, without a look at everything', async () => {
+    await publish();
+    await made.write('part-0/0.html', page('A mistake.'));
+    await made.write('style.css', 'p { color: red }');
+    await made.write('new.html', page('New.'));
+    await rm(join(made.source, 'part-1/1.html'));
+    await publish();
+    looked.length = 0;
+    await the.on((site) => rollBack(site, undefined, async () => {}));
+    expect(await found()).toEqual([]);
+    expect([...(await snapshot(place)).keys()]).not.toContain('new.html');
+    await publish();
+    expect(await found()).toEqual([]);
+    expect([...(await snapshot(place)).keys()]).not.toContain('part-1/1.html');
+    expect(await readFile(join(place, 'style.css'), 'utf8')).toBe('p { color: red }');
+    await the.withdraw();
+    await made.write('part-0/0.html', page('Put right.'));
+    await publish();
+    expect(looked).not.toContain('everything');
+    expect(await found()).toEqual([]);
+  });
 });
 
 it('publishes a few documents alone, and leaves all else as it was protected last', async () => {
