@@ -298,16 +298,14 @@ describe('the vault hands keys', () => {
       const body = `<form method="post" action="${CONTENT}/-/keys">${inputs}</form><script>document.forms[0].submit()</script>`;
       const headers = { 'referrer-policy': 'strict-origin' };
       const other = await page.context().newPage();
-      for (const [from, status] of [
-        [vault.foreign, 303],
-        [VAULT, 502],
+      for (const [from, shown] of [
+        [vault.foreign, 'text=Sign in to read'], // passed over: the document is opened all the same
+        [VAULT, 'h1:text-is("Your keys could not be fetched")'],
       ] as const) {
         await other.route(`${from}/-/again`, (route) => route.fulfill({ contentType: 'text/html', headers, body }));
-        const answered = other.waitForResponse(`${CONTENT}/-/keys`);
         await other.goto(`${from}/-/again`);
-        expect((await answered).status()).toBe(status);
+        await other.waitForSelector(shown);
       }
-      await heading(other, 'Your keys could not be fetched');
       expect((await contentKeys(page.context())).ids).toEqual([]);
     });
   });

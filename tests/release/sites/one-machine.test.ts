@@ -110,12 +110,10 @@ describe('docs/publish.md, on one machine', () => {
       cwd: file('keys'),
       env: { ...process.env, ...portsOfKeyServer() },
     }).ended;
-    const { origin, hash } = new URL(invited.stdout.trim());
-    const opened = await createVisitor(origin).get('/');
-    const page = new URL(String(opened.headers.location));
-    const { headers } = await createVisitor(page.origin).get('/');
-    const browser = createReader({ readingUrl: page.origin, documentsUrl: new URL(String(headers.location)).origin });
-    await browser.post(page.pathname, { code: hash.slice(1) });
+    const { origin, pathname, hash } = new URL(invited.stdout.trim());
+    const { headers } = await createVisitor(origin).get('/');
+    const browser = createReader({ readingUrl: origin, documentsUrl: new URL(String(headers.location)).origin });
+    await browser.post(pathname, { code: hash.slice(1) });
     expect(await browser.get(ARTICLE_PATH)).toMatchObject({ status: 200, text: original });
   });
 });
