@@ -137,7 +137,6 @@ inRelease(() => {
     expect(cookies.map(({ name, domain, secure, httpOnly }) => [name, domain, secure, httpOnly]).sort()).toEqual([
       ['__Host-wispr', PAGES, true, true],
       ['__Host-wispr', READ, true, true],
-      ['__Host-wispr-entry', PAGES, true, true],
       ['__Host-wispr-known', READ, true, true],
     ]);
     await page.goto(`${ACCOUNT}/-/account`);
