@@ -78,7 +78,7 @@ export async function pageWithWorker(browser: Browser, documents: string): Promi
   return page;
 }
 
-/** All pictures are there. */
+/** Expression that tells whether all pictures are there. */
 export const loadedPage = (page: Page) =>
   page.waitForFunction(
     () =>

@@ -17,7 +17,7 @@ export interface LineKind {
   readonly rate: number;
 }
 
-/** One direction of a connection. An empty packet ends it. */
+/** Direction of a connection. An empty packet ends it. */
 interface Flow {
   readonly from: Socket;
   readonly to: Socket;

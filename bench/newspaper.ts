@@ -18,7 +18,7 @@ const KEYS = 'keys.news.example';
 export const READ = 'read.news.example';
 export const PAGES = 'pages.news.example';
 const CDN = 'cdn.news.example';
-/** In clear. */
+/** Host of the same pages in clear. */
 export const PLAIN = 'plain.news.example';
 
 const PASSPHRASE = 'bench bench bench';
@@ -26,7 +26,7 @@ const PASSPHRASE = 'bench bench bench';
 export interface Newspaper {
   /** Ports of TLS, by names: the key server's three share a certificate and connections. */
   readonly ports: Readonly<Record<string, number>>;
-  /** For Chromium: SHA-256 of the certificates' public key, base64. */
+  /** SHA-256 of the certificates' public key in base64, for Chromium. */
   readonly pin: string;
   /** The link of an invitation. */
   readonly invite: (name: string) => Promise<string>;

@@ -145,13 +145,13 @@ export const LIMITS = Object.freeze({
   /** Objects up to here are in one database, and read at once; others are files, read in such pieces. */
   cacheSmall: 131_072,
   cachePiece: 262_144,
-  /** How long small ones wait for others to be written with; a program for another that writes; and between two looks whether the database is there. */
+  /** Milliseconds for which small ones wait for others to be written with; a program for another that writes; and between two looks for the database. */
   cacheBatch: 10,
   cacheWait: 1_000,
   cacheLook: 1_000,
   /** Part of that database that may be free. */
   cacheFree: 0.25,
-  /** What of the small ones that were read stays in memory for the next time, all together, and for how long. */
+  /** Bounds of the small ones that stay in memory for the next time: bytes all together, and milliseconds. */
   cacheInMemory: 2_097_152,
   cacheInMemoryFor: 60_000,
   /** What is collected before it is written; and what may wait before a copy is given up. */

@@ -29,7 +29,7 @@ export function permitScript(policies: string, address: string, integrity: strin
   return frames ? widen(permitted, 'frame-src', FRAMES, () => frames) : permitted;
 }
 
-/** The same for a script that stands in the page, and for frames of some origins. @param frames - sources, with a space */
+/** Permits a script that stands in the page, and frames of some origins. @param frames - sources, with a space */
 export function permitInline(policies: string, integrity: string, frames: string): string {
   const scripts = widen(policies, 'script-src-elem', SCRIPTS, (sources) => {
     const isOpen = /'unsafe-inline'/i.test(sources) && !/'(?:nonce|sha\d+)-|'strict-dynamic'/i.test(sources);

@@ -27,7 +27,7 @@ export interface HostAttempt {
 export interface StoredCopy {
   /** From a byte on, up to another. */
   from(start: number, end?: number): AsyncIterable<Uint8Array>;
-  /** As {@link BlockSource.passed}, where all of it is in memory. */
+  /** Marks blocks as {@link BlockSource.passed} does, where all of it is in memory. */
   readonly passed?: Set<number> | undefined;
 }
 

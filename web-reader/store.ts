@@ -76,7 +76,7 @@ export const STATE = {
   noticed: 'noticed',
   /** When a bounce found that nobody is signed in; in milliseconds since 1970, 0 if the last one found somebody. */
   nobody: 'nobody',
-  /** When keys arrived that did not open; in milliseconds since 1970. */
+  /** Time at which keys arrived that did not open; in milliseconds since 1970. */
   refused: 'refused',
   /** Issues that are kept on purpose: worker/issues.ts. */
   issues: 'issues',

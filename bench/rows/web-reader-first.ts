@@ -35,7 +35,7 @@ const GOALS: readonly { readonly step: string; readonly goal: number; readonly i
 
 interface Step {
   readonly milliseconds: number;
-  /** What began, and was answered, before the text was there. */
+  /** Requests and connections that began before the text was there. */
   readonly requests: number;
   readonly connections: number;
 }
@@ -102,7 +102,7 @@ async function visitOver(
   return Object.keys(visits[0] ?? {}).map((name) => [name, medianOf(name)]);
 }
 
-/** Each browser has never been anywhere; the last one but those in clear is signed in, and has nothing else. */
+/** Visits of browsers that have never been anywhere; the last one but those in clear is signed in, and has nothing else. */
 async function visitAll(setting: Setting): Promise<Steps> {
   const stranger = await inNewBrowser(setting, [], async (page) => ({
     'public front page, stranger': await see(setting, page, PAGES, FRONT),
@@ -177,6 +177,6 @@ async function stepOf(
   };
 }
 
-/** Whether a page has the words where they are seen; pages on the way have others. */
+/** Tells whether a page has the words where they are seen; pages on the way have others. */
 const isPainted = (words: string) =>
   document.body?.innerText.includes(words) && performance.getEntriesByName('first-contentful-paint').length > 0;

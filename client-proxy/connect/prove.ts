@@ -29,7 +29,7 @@ export interface Proved {
 }
 
 /**
- * What a key server says, or a reading site in its place: steps D1 to D4. Its signer is not known yet.
+ * Reads what a key server says, or a reading site in its place: steps D1 to D4. Its signer is not known yet.
  *
  * @throws ReaderError of exchange.ts, `key-server-answer`, `descriptor-foreign`; KeyError `descriptor-malformed`, `descriptor-expired`
  */

@@ -1,5 +1,5 @@
 /**
- * How long things may take on the line of this machine. A host that gives next to nothing must not hold up a reader; a satellite telephone
+ * Times that things may take on the line of this machine. A host that gives next to nothing must not hold up a reader; a satellite telephone
  * gives 300 bytes a second. So time is bounded by what comes, and is longer where connections take long to be made.
  */
 import type { Limits } from '../limits.ts';

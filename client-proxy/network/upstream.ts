@@ -53,7 +53,7 @@ export class Upstream {
   /** What all plain HTTP goes through. */
   readonly parent: ParentProxy | undefined;
   readonly #toParent: Agent | undefined;
-  /** In place of {@link direct} on a slow line, where connections take bytes from one another. */
+  /** Agent in place of {@link direct} on a slow line, where connections take bytes from one another. */
   readonly #narrow: Agent;
   readonly #passing: PassingAgent;
   /** The same on connections that were used for nothing before, and are for nothing after. */

@@ -21,7 +21,7 @@ export async function keyIdOf(kind: KeyKind, key: Uint8Array): Promise<KeyId> {
   return toBase64url(await sha256(concat(utf8(`wispr/1 ${kind} key id\n`), key)));
 }
 
-/** The same of a key that is used for one document after the other; its bytes must not change. */
+/** Id of a key that is used for one document after the other; its bytes must not change. */
 export async function knownKeyId(kind: KeyKind, key: Uint8Array): Promise<KeyId> {
   const known = knownIds.get(key);
   if (known?.kind === kind) return known.id;

@@ -10,7 +10,7 @@ export function utf8(text: string): Uint8Array {
   return 3 * text.length <= scratch.length ? utf8InScratch(text).slice() : encoder.encode(text);
 }
 
-/** The same for a text of at most 1,024 characters, until the next call. */
+/** Bytes of a text of at most 1,024 characters, good until the next call. */
 export function utf8InScratch(text: string): Uint8Array {
   return scratch.subarray(0, encoder.encodeInto(text, scratch).written);
 }

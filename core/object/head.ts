@@ -24,7 +24,7 @@ export interface Head {
   readonly digests: Uint8Array;
   /** Bytes before the payload. */
   readonly length: number;
-  /** All of it as it came, and SHA-256 of that, where it was compared with a publication. */
+  /** Bytes as they came, and their SHA-256, where they were compared with a publication. */
   readonly pinned?: { readonly bytes: Uint8Array; readonly digest: Uint8Array };
 }
 

@@ -29,7 +29,7 @@ export interface HeadPin {
   readonly length: number;
   /** Key id of the set key; `undefined` for a public document. */
   readonly set: KeyId | undefined;
-  /** Whether a bin of the publication names it: step 6 is left out. */
+  /** True if a bin of the publication names it: step 6 is left out. */
   readonly inBin?: boolean | undefined;
 }
 

@@ -18,7 +18,7 @@ export interface DocumentEntry {
   readonly content: string | undefined;
   /** Whether the object lies inside the page at the document's own URL. */
   readonly inPage: boolean;
-  /** Whether a bin names it: then the head needs no signature of its own. */
+  /** True if a bin names it: then the head needs no signature of its own. */
   readonly inBin?: boolean;
 }
 

@@ -46,7 +46,7 @@ export interface TargetInfo {
   /** SHA-256, hexadecimal. */
   readonly sha256: string;
   readonly custom: TufObject | undefined;
-  /** Whether a bin named it, which the keys of `targets` have signed: they also name the descriptor, and with it the publisher's key. */
+  /** True if a bin named it, which the keys of `targets` have signed: they also name the descriptor, and with it the publisher's key. */
   readonly inBin?: boolean;
 }
 

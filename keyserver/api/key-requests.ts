@@ -79,7 +79,7 @@ function isPlain({ method, url, headers }: IncomingMessage, host: string): boole
   );
 }
 
-/** As long as its head says: longer ones are not taken. @returns never, where the client leaves */
+/** Reads a body as long as its head says: longer ones are not taken. @returns never, where the client leaves */
 function bodyOf(request: IncomingMessage): Promise<Uint8Array> {
   return new Promise((resolve) => {
     const parts: Buffer[] = [];

@@ -147,7 +147,7 @@ const dispatcher = z
     description: 'Key servers of one database share the hashing of passwords (docs/cluster.md); off if left out.',
   });
 
-/** Each takes some 200 MiB of memory, and four connections to a PostgreSQL. */
+/** Most processes: each takes some 200 MiB of memory, and four connections to a PostgreSQL. */
 export const MOST_PROCESSES = 64;
 
 export const configuration = z

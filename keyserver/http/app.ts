@@ -24,7 +24,7 @@ export interface AppOptions {
   readonly formsLeadTo?: readonly string[];
   /** Digests of the scripts that stand in pages. */
   readonly scripts?: readonly string[];
-  /** Of all requests of an address; left out where nothing else counts them. */
+  /** Counts of all requests of an address; left out where nothing else counts them. */
   readonly requests?: CountStore;
   /** Called for each answer with its route, as a pattern, and its status. */
   readonly count: (route: string, status: number) => void;
@@ -89,7 +89,7 @@ export function noteAnswer(
 interface Noted {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** By `performance.now()`. */
+  /** Start, by `performance.now()`. */
   readonly start: number;
   readonly route: string;
 }

@@ -11,7 +11,7 @@ export interface Metrics {
   readonly contentType: string;
   /** All metrics in Prometheus's text format. Without the database, those that need it are left out. */
   readonly text: () => Promise<string>;
-  /** What this process counts, and its certificates. */
+  /** Numbers of this process, and its certificates. */
   readonly values: () => Promise<MetricValues>;
 }
 
@@ -28,7 +28,7 @@ export interface MetricsSources {
   readonly disks: () => Promise<Iterable<readonly [place: string, free: number]>>;
   /** Versions of the publication that content hosts show, by their numbers. */
   readonly shown: () => Iterable<readonly [host: string, version: number]>;
-  /** What other processes of this key server count; `undefined`: it has this one. */
+  /** Numbers of the other processes of this key server; `undefined`: it has this one. */
   readonly others?: (() => Promise<MetricValues[]>) | undefined;
 }
 
@@ -91,7 +91,7 @@ type Fill = (facts: StoredFacts | undefined) => void;
 
 function gaugesIn(registry: Registry): MakeGauge {
   return (name, help, labelNames = []) => {
-    // The same in all processes, or of one of them: certificates of the worker that has not read a new one.
+    // Values of all processes, or of one of them: certificates of the worker that has not read a new one.
     const made = new Gauge({ name, help, labelNames, registers: [registry], aggregator: 'min' });
     if (labelNames.length === 0) made.remove(); // absent until it is set
     return made;

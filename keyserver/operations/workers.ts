@@ -22,7 +22,7 @@ const [FIRST_PAUSE, LONGEST_PAUSE, LONG_LIFE] = [1000, 30_000, 60_000];
 /** Milliseconds for the metrics of one; and until one that was told to stop is killed, since its requests have five seconds. */
 const [PATIENCE, FAREWELL] = [2000, 15_000];
 
-/** What the primary process does for workers. */
+/** Work of the primary process for workers. */
 export interface PrimaryParts {
   readonly state: KeyServerState;
   readonly mailer: Mailer | undefined;
@@ -190,7 +190,7 @@ const nothing = () => undefined;
 /** Certificates and tickets are the workers' own. */
 const NO_LISTENER = { tls: undefined, serve: nothing, certificateEnd: nothing, reload: nothing, setTicketKey: nothing };
 
-/** What a worker does of it: the three listeners, and its share of what each process bounds by itself. */
+/** Work of a worker: the three listeners, and its share of what each process bounds by itself. */
 function configOfWorker(config: KeyServerConfig): KeyServerConfig {
   const { processes = 1, publication, limits } = config;
   const shared = ['clientConnections', 'clientConnectionsPerAddress', 'openDocumentsPerAddress'] as const;

@@ -18,7 +18,7 @@ interface End {
   send?(all: Serializable, sent: () => void): unknown;
 }
 
-/** One end of the way to another process, which answers what `Other` has; processes have to be started with `advanced` serialization. */
+/** End of the way to another process, which answers what `Other` has; processes have to be started with `advanced` serialization. */
 export class Channel<Other> {
   readonly #end: End;
   readonly #answers = Promise.withResolvers<Readonly<Record<string, Callable>>>();

@@ -1,4 +1,4 @@
-/** What a worker leaves to the primary process: there is one of that on a machine, and it answers no request itself (docs/cluster.md). */
+/** Requests of a worker to the primary process: there is one on a machine, and it answers no reader itself (docs/cluster.md). */
 import cluster from 'node:cluster';
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import type { KeyServerConfig } from '../config/config.ts';
@@ -6,7 +6,7 @@ import { type Hashing, Tally } from '../hashing/hashing.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { Channel } from './channel.ts';
 
-/** Where a worker listens. */
+/** Ports of a worker. */
 export interface Place {
   readonly origin: string;
   readonly port: number;
@@ -19,9 +19,9 @@ export interface Hits {
   readonly resetTime: Date;
 }
 
-/** What a worker asks of the primary process. */
+/** Questions of a worker to the primary process. */
 export interface PrimaryAnswers {
-  /** It hears from now on. What is said to a process before is lost. */
+  /** Hears from now on. Messages to a process before that are lost. */
   readonly ready: () => void;
   /** Its listeners are open. */
   readonly listening: (places: Places) => void;
@@ -44,7 +44,7 @@ export interface PrimaryAnswers {
 
 export type MetricValues = MetricObjectWithValues<MetricValue<string>>[];
 
-/** What the primary process asks of a worker. */
+/** Questions of the primary process to a worker. */
 export interface WorkerAnswers {
   /** Resolves when requests are answered. @param number - from 1, for the log */
   readonly start: (number: number, config: KeyServerConfig) => Promise<void>;

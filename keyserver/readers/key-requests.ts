@@ -74,7 +74,7 @@ export async function answerBrowserKeyRequest(
 }
 
 /**
- * Who proves to be a device that is in memory is that device. Any other costs the same, whether there is such a device or not: one look-up, one sealed
+ * Finds the device that a request proves to be, in memory first. Any other costs the same, whether there is such a device or not: one look-up, one sealed
  * row opened, two MACs.
  */
 async function authenticate(

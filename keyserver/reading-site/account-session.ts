@@ -44,7 +44,7 @@ export interface AccountPages extends OwnPages, SignInLimits {
   readonly told: FailureCounts;
   /** What opens documents in browsers; `undefined` where they are decrypted here, or while the publication is not known. */
   readonly program: () => Promise<ProgramVersion | undefined>;
-  /** Whether the documents' origin opens documents itself, for who is signed in there. */
+  /** Tells whether the documents' origin opens documents itself, for readers who are signed in there. */
   readonly opensHere: () => Promise<boolean>;
 }
 
@@ -88,7 +88,7 @@ export async function leadTo(
   else response.set('Cache-Control', 'no-store').redirect(303, pages.documents + to);
 }
 
-/** The same for a browser that cannot open documents by itself. */
+/** Leads a browser that cannot open documents by itself. */
 export async function handOver(
   pages: AccountPages,
   response: Response,

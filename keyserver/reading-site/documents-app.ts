@@ -128,7 +128,7 @@ async function signInFirst(
   response: Response,
 ): Promise<boolean> {
   if (code !== 'not-signed-in' || !isOpened(request)) return false;
-  // Only the form that brought a code says so: a browser that has kept no session would be led round and round.
+  // Sent for the form that brought a code alone: a browser that has kept no session would be led round and round.
   if (request.headers.referer === `${entrance.account}/`)
     await sendRefusal(pages, request, response, refusalFor('entry-refused'));
   else begin(entrance, response, request.originalUrl);

@@ -45,7 +45,7 @@ export interface DocumentRequest {
   readonly status: 200 | 404;
   /** `undefined` where no subscriber is signed in. */
   readonly subscriber: Subscriber | undefined;
-  /** What is added, if it is a page; it is sent as a whole then. */
+  /** Addition to a page, which is sent as a whole then. */
   readonly front: PageFront | undefined;
 }
 

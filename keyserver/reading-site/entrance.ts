@@ -1,5 +1,5 @@
 /**
- * How a browser that is signed in at the account's origin gets a session at the documents' origin, which cannot see the other's cookie: a form of
+ * Gives a browser that is signed in at the account's origin a session at the documents' origin, which cannot see the other's cookie: a form of
  * the account's origin brings a code to the address of the document. `Origin` says that no other page has sent it, so the code is that of the
  * person who is signed in at this very browser.
  */
@@ -63,7 +63,7 @@ export function addEntrance(app: Express, entrance: Entrance, limit: RequestHand
  */
 export function takeCode(entrance: Entrance, limit: RequestHandler, goOn: RequestHandler): RequestHandler {
   const { state, account, session } = entrance;
-  // Not a route of the app: Express refuses a path that does not decode, and readers are told why.
+  // Used before the routes: Express refuses a path that does not decode, and readers are told why.
   return Router().use(
     ({ method, headers }, _response, next) =>
       next(method === 'POST' && headers.origin === account ? undefined : 'router'),
@@ -85,7 +85,7 @@ export function takeCode(entrance: Entrance, limit: RequestHandler, goOn: Reques
   );
 }
 
-/** Who reads, by the cookie, or by the code that has come instead of one. */
+/** Finds the reader, by the cookie, or by the code that has come instead of one. */
 export async function readerOf({ state, session }: Entrance, request: Request): Promise<Subscriber | undefined> {
   const token: string | undefined = request.res?.locals.session ?? session.read(request);
   return token === undefined ? undefined : findDocumentSession(state, token);

@@ -12,7 +12,7 @@ export const BEHIND_PAGE = '/-/behind';
 /** Name of the cookie of a browser whose first page permits no frame: its next page starts the reader by itself. */
 export const STRICT_COOKIE = 'wispr-strictly';
 
-/** What is added to a page. */
+/** Addition to a page. */
 export interface PageFront {
   readonly tag: string;
   /** A signed policy, as the page needs it. */
@@ -29,7 +29,7 @@ export function pageFront({ first, sheet }: WebReaderFiles, vault: string, isShe
   };
 }
 
-/** Whether a page has it in a frame. */
+/** Tells whether a page has it in a frame. */
 export function isInFrame({ headers }: Request): boolean {
   return headers['sec-fetch-dest'] === 'iframe';
 }

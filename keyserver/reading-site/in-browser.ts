@@ -40,11 +40,11 @@ export interface InBrowser {
   readonly limits: RequestLimits;
   /** `undefined`: documents are decrypted here. */
   readonly webReader: WebReaderFiles | undefined;
-  /** Whether a browser's first page is opened by the in-browser reader, as all others are. */
+  /** True if a browser's first page is opened by the in-browser reader, as all others are. */
   readonly isStrict: boolean;
   /** Whether a browser reads what is decrypted here: it has begun to, for want of scripts or of service workers. */
   readonly readsHere: (request: Request) => Promise<boolean>;
-  /** Whether it has asked for that itself. */
+  /** Tells whether it has asked for that itself. */
   readonly isPlain: (request: Request) => boolean;
 }
 
@@ -131,7 +131,7 @@ async function mayStart(reader: InBrowser, request: Request): Promise<boolean> {
   return !reader.isPlain(request) && parseCookie(request.headers.cookie ?? '')[STRICT_COOKIE] !== undefined;
 }
 
-/** What a page gets that is opened here first, and later by the in-browser reader. */
+/** Makes the addition to a page that is opened here first, and later by the in-browser reader. */
 export async function frontFor(reader: InBrowser, request: Request): Promise<PageFront | undefined> {
   const { webReader, account, publications } = reader;
   const isWanted = !reader.isStrict && isPage(request) && !reader.isPlain(request);

@@ -263,9 +263,9 @@ export interface StartPage {
   readonly asked: readonly string[];
   /** Where documents are read as the server decrypts them. */
   readonly plain: string;
-  /** Where the reader is on the way to, if it is not this address. */
+  /** Address that the reader is on the way to, if it is not this one. */
   readonly leadsTo?: string;
-  /** It is in a frame behind a page that is on show. */
+  /** True in a frame behind a page that is on show. */
   readonly isBehind?: boolean;
   /** It removes what the origin keeps in the browser, and leads to the sign-in. */
   readonly isLeaving?: boolean;

@@ -26,7 +26,7 @@ export interface Visit {
   readonly provider: Provider | undefined;
   /** `undefined` where no subscriber is signed in. */
   readonly subscriber: Subscriber | undefined;
-  /** What is added to a page in a window. */
+  /** Addition to a page in a window. */
   readonly front: PageFront | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** When devices were last used: noted once an hour at most, gathered in memory, and stored each minute. */
+/** Times of the last use of devices: noted once an hour at most, gathered in memory, and stored each minute. */
 import type { Database } from './database.ts';
 
 /** Seconds between two notes about a device. */

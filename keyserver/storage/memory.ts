@@ -29,7 +29,7 @@ const MOST_KEPT = 10_000;
 /** Rows by a key. */
 export type Kept<Row extends object> = LRUCache<string, Row>;
 
-/** What was kept since the last change about a topic, by kind. */
+/** Rows that were kept since the last change about a topic, by kind. */
 export interface Remembered {
   /** @param kind - always the same object for one kind of rows */
   readonly rows: <Row extends object>(topic: Topic, kind: { readonly of?: Row }) => Kept<Row>;
@@ -79,7 +79,7 @@ export class Memory {
    * that comes before it is kept.
    */
   current(): Promise<Remembered> {
-    // All who come in one turn of the event loop, or while a question is under way, share the next one: an answer to a question that was put
+    // Callers of one turn of the event loop, or while a question is under way, share the next one: an answer to a question that was put
     // before may be older than what they have to see.
     this.#next ??= Promise.allSettled([this.#underWay, turn()]).then(() => {
       this.#next = undefined;

@@ -3,7 +3,7 @@ import type { Topic } from './memory.ts';
 
 interface Current<Connection> {
   readonly connection: Connection;
-  /** What it has changed. */
+  /** Topics that it has changed. */
   readonly topics: Set<Topic>;
   isOpen: boolean;
 }

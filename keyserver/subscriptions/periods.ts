@@ -24,7 +24,7 @@ export function givenFrom({ starts, ends }: Pick<Period, 'starts' | 'ends'>): nu
   return starts - Math.floor((ends + 1 - starts) / 4);
 }
 
-/** Whether the key of a period is given out at a time. */
+/** Tells whether the key of a period is given out at a time. */
 export function isGivenAt(period: Pick<Period, 'starts' | 'ends'>, now: number): boolean {
   return givenFrom(period) <= now && now <= period.ends;
 }

@@ -143,7 +143,7 @@ interface Shared {
 class Owners {
   /** A fingerprint times {@link PAGES} and the number of a page that has it, in order. */
   readonly #pairs: Float64Array;
-  /** Where pairs begin whose fingerprint has these first 16 bits. */
+  /** Positions at which pairs begin whose fingerprint has these first 16 bits. */
   readonly #starts = new Uint32Array(2 ** 16 + 1);
   readonly #common: number;
   readonly #isEncrypted: (page: number) => boolean;

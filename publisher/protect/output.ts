@@ -166,7 +166,7 @@ class Inspection {
     [this.placed, this.staged] = [new IdSet(largest), new IdSet(largest)];
   }
 
-  /** Whether there is nothing but litter. */
+  /** True if there is nothing but litter. */
   get isEmpty(): boolean {
     return this.#isEmpty && this.directories.isEmpty;
   }

@@ -179,7 +179,7 @@ export async function expiriesOf({ state, source }: OpenPublication): Promise<Ro
 }
 
 /**
- * As {@link expiriesOf}, by what is noted of the publication, so that no list has to be read.
+ * Finds what {@link expiriesOf} does, by the notes of the publication, so that no list has to be read.
  *
  * @param noted - every list, by its name; `expires` is 0 where it is not known
  */

@@ -1,5 +1,5 @@
 /**
- * What targets have, as `publisher.db` remembers it: a run looks only at what it changes, and at a part of the rest in turn.
+ * Remembers in `publisher.db` what targets have: a run looks only at what it changes, and at a part of the rest in turn.
  *
  * Remembered is the publication whose files are all there, and up to which change of a document. It is noted once a target shows that publication,
  * so an interrupted run leaves what was noted before it; and it holds only while the target shows that very publication.

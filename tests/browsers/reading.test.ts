@@ -23,7 +23,7 @@ const STORY = `<!doctype html><title>The harbour</title><link rel="stylesheet" h
 
 const rig = forFile(() => startWebReaderServers({ content: [`https://${CONTENT_HOST}`], otherNames: [CONTENT_HOST] }));
 const network = forFile(() => startNetwork(rig.ports));
-/** The same, where the server opens first pages. */
+/** Servers that open first pages themselves. */
 const served = forFile(() =>
   startWebReaderServers({ content: [`https://${CONTENT_HOST}`], otherNames: [CONTENT_HOST], firstPage: 'server' }),
 );

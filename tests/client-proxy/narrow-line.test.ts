@@ -18,7 +18,7 @@ const PIECE = 300;
 const ignore = () => undefined;
 const rig = forEachTest(startHostileReaderRig);
 
-/** All connections share the line. */
+/** Line that all connections share. */
 async function startLine(port: number) {
   const connections = new Set<Socket>();
   const counts = { opened: 0 };

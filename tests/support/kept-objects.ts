@@ -1,4 +1,4 @@
-/** What a Reader keeps of what it read, seen from beside it. */
+/** Objects that a Reader keeps of what it read, seen from beside it. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -26,7 +26,7 @@ export function smallObjects(directory: string): string[] {
   }
 }
 
-/** Whether bytes are in any file of the folder. */
+/** Tells whether bytes are in any file of the folder. */
 export function liesIn(directory: string, bytes: string | Uint8Array): boolean {
   return filesBelow(directory).some((file) => readFileSync(file).includes(bytes));
 }

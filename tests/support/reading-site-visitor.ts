@@ -66,7 +66,7 @@ export function createVisitor(origin: string, dispatcher?: Dispatcher): Visitor 
   };
 }
 
-/** What the form of a page takes to the documents' origin. */
+/** Fields that the form of a page takes to the documents' origin. */
 export function handedOver({ text }: Page): { readonly action: string | undefined; readonly code: string | undefined } {
   const [, action] = /action="([^"]*)" id="hand-over"/.exec(text) ?? [];
   const [, code] = /name="code" value="([^"]*)"/.exec(text) ?? [];

@@ -25,7 +25,7 @@ function begin(): void {
 }
 
 script?.remove();
-// Not in a page that its publisher has sandboxed, which has no worker.
+// Left out in a page that its publisher has sandboxed, which has no worker.
 if (isSecureContext && origin !== 'null') {
   // A form may have brought the browser here: loading the page again asks for it.
   history.replaceState(history.state, '', location.href);

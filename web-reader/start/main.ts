@@ -27,7 +27,7 @@ const KEYS_PATIENCE = 3_000;
 const { pathname, search, hash, origin } = location;
 const { to: onTheWayTo, reading, leaving } = document.documentElement.dataset;
 
-/** In a frame behind a page on show. */
+/** True in a frame behind a page on show. */
 const isBehind = pathname === BEHIND_PAGE;
 /** Path, query and fragment of the document that the reader is on the way to. */
 const wanted = pathname === KEYS_PAGE ? documentTarget(onTheWayTo ?? '', origin) : pathname + search + hash;

@@ -69,7 +69,7 @@ export class MissingKeys {
     this.#arrived();
   }
 
-  /** Where a frame gets keys, those that are wanted first, and nothing is shown. */
+  /** Makes the address at which a frame gets keys, those that are wanted first, and nothing is shown. */
   forFrame(wanted: readonly KeyId[]): Promise<string> {
     return this.#bounceTo(scope.wisprSite.reading ?? '', '/', wanted, true);
   }

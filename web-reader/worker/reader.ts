@@ -80,7 +80,7 @@ export class WebReader {
   }
 
   /**
-   * Where the vault hands over keys, in silence.
+   * Makes the address at which the vault hands over keys, in silence.
    *
    * @param target - of the document that they are for; empty: all that the reader may have
    * @returns empty where the document needs none, or nothing is known of it

@@ -10,7 +10,7 @@ import { headerNumber, inTransaction, saysDamaged } from '../../../node-support/
 import { LIMITS } from '../../limits.ts';
 
 const FILE = 'small.db';
-/** All that SQLite makes in the folder. */
+/** Names of all files that SQLite makes in the folder. */
 export const SMALL_FILES = [FILE, `${FILE}-wal`, `${FILE}-shm`] as const;
 
 const VERSION = 1;
@@ -19,7 +19,7 @@ const SCHEMA = `
 CREATE TABLE objects (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, length INTEGER NOT NULL, used INTEGER NOT NULL) STRICT;
 CREATE TABLE contents (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
 PRAGMA user_version = ${VERSION};`;
-/** What is forgotten is overwritten. The disk is waited for when the log is put into the database, not for each object. */
+/** Settings by which forgotten bytes are overwritten. The disk is waited for when the log is put into the database, not for each object. */
 const SETTINGS = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON';
 
 export interface SmallObject {
@@ -38,12 +38,12 @@ export interface SmallEntry {
 
 interface Opened {
   readonly database: DatabaseSync;
-  /** Of the file, which another may take the place of. */
+  /** Identity of the file, which another may take the place of. */
   readonly inode: number;
   readonly find: StatementSync;
 }
 
-/** All of it throws the errors of SQLite, and the system's. */
+/** Objects in one database. Every method throws the errors of SQLite, and the system's. */
 export class SmallObjects {
   readonly #file: string;
   #opened: Opened | undefined;
@@ -64,7 +64,7 @@ export class SmallObjects {
     });
   }
 
-  /** All of them or none. One that is there already stays. */
+  /** Adds all of them or none. An object that is there already stays. */
   put(objects: readonly SmallObject[]): void {
     this.#with(({ database }) => {
       const name = database.prepare('INSERT OR IGNORE INTO objects (name, length, used) VALUES (?, ?, ?)');
@@ -78,7 +78,7 @@ export class SmallObjects {
     });
   }
 
-  /** Some of them, in the order of their ids. @param after - the last that was seen */
+  /** Lists some of them, in the order of their ids. @param after - the last that was seen */
   list(after: number, most: number): SmallEntry[] {
     const rows = this.#with(({ database }) =>
       database.prepare('SELECT * FROM objects WHERE id > ? ORDER BY id LIMIT ?').all(after, most),
@@ -173,7 +173,7 @@ function prepare(database: DatabaseSync): boolean {
   return version() === VERSION;
 }
 
-/** What is dropped first is what was not used for long. Written down once in a while only, and not where the disk is full. */
+/** Notes the use of objects: those unused for long are dropped first. Written down once in a while only, and not where the disk is full. */
 function markUsed(database: DatabaseSync, id: number, used: number): void {
   const now = Date.now();
   if (now - used < LIMITS.cacheUseGrain) return;

@@ -46,7 +46,7 @@ export class SmallKeeper {
     this.#thread = undefined;
   }
 
-  /** One batch at a time. Never throws. */
+  /** Writes one batch at a time. Never throws. */
   #write(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -9,7 +9,7 @@ const NO_ERROR = { throwIfNoEntry: false } as const;
 export class CachedObject {
   /** Bytes of the file. */
   readonly length: number;
-  /** All of it, where it is small; then there is no file. */
+  /** Content, where it is small; then there is no file. */
   readonly bytes: Uint8Array | undefined;
   readonly passed: Set<number> | undefined;
   readonly #descriptor: number;

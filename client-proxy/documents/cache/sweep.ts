@@ -151,7 +151,7 @@ export function forgetCachedSites(directory: string, sites: readonly string[]): 
   });
 }
 
-/** All of it. A Reader that runs has the database of small ones open, so its files stay. @returns whether it is gone */
+/** Removes all of it. A Reader that runs has the database of small ones open, so its files stay. @returns whether it is gone */
 export function forgetCached(directory: string): Promise<boolean> {
   return succeeds(async () => {
     for (const folder of CACHE_FOLDERS) await rm(join(directory, folder), REMOVAL);

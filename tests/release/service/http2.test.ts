@@ -16,7 +16,7 @@ const [KEYS, READ, PAGES] = ['keys.news.example', 'read.news.example', 'pages.ne
 interface Front {
   readonly folder: string;
   readonly port: number;
-  /** By host: where the key server listens. */
+  /** Ports of the key server, by host. */
   readonly ports: Readonly<Record<string, number>>;
 }
 
