@@ -18,7 +18,7 @@ const KEYS = 'keys.news.example';
 export const READ = 'read.news.example';
 export const PAGES = 'pages.news.example';
 const CDN = 'cdn.news.example';
-/** Host of the same pages in clear. */
+/** Host that has the same pages in clear. */
 export const PLAIN = 'plain.news.example';
 
 const PASSPHRASE = 'bench bench bench';

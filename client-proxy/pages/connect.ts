@@ -11,7 +11,7 @@ import { newSites } from './publishers.ts';
 import { doneText, type FormField, KEPT_BEFORE, type PageAlert, type PageForm, renderPage } from './template.ts';
 import { alertFor, type ProblemText } from './texts.ts';
 
-/** Link of an invitation; that of a mail names the document that is wanted. */
+/** Characters of a link; that of a mail names the document that is wanted. */
 const LINK_LENGTH = 4096;
 const SITE_LENGTH = 253;
 /** Percent-encoded once more in a form, it still fits into what the guard reads. */

@@ -23,7 +23,7 @@ export interface ExchangeResult {
   readonly body: Uint8Array;
   /** Seconds since 1970 by the other's clock, if it says. */
   readonly time: number | undefined;
-  /** Answer as it was said. */
+  /** Value of the header field, as it was sent. */
   readonly retryAfter?: string | string[] | undefined;
 }
 

@@ -67,7 +67,7 @@ export class FailureCounts {
     return (await database.first(sql, await this.#counted(key), now())) ?? { failed: 0, ends: now() + 1 };
   }
 
-  /** Guards itself: while the database does not answer, nothing that is counted here goes on either. */
+  /** Ends an attempt. While the database does not answer, nothing that is counted here goes on either. */
   #end(key: string, failed: boolean): void {
     const time = this.#state.now();
     if (!failed) this.#count(key, -1);

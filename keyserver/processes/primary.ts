@@ -6,7 +6,7 @@ import { type Hashing, Tally } from '../hashing/hashing.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { Channel } from './channel.ts';
 
-/** Ports of a worker. */
+/** Listener of a worker. */
 export interface Place {
   readonly origin: string;
   readonly port: number;
@@ -19,7 +19,7 @@ export interface Hits {
   readonly resetTime: Date;
 }
 
-/** Questions of a worker to the primary process. */
+/** Answers of the primary process to a worker. */
 export interface PrimaryAnswers {
   /** Hears from now on. Messages to a process before that are lost. */
   readonly ready: () => void;
@@ -44,7 +44,7 @@ export interface PrimaryAnswers {
 
 export type MetricValues = MetricObjectWithValues<MetricValue<string>>[];
 
-/** Questions of the primary process to a worker. */
+/** Answers of a worker to the primary process. */
 export interface WorkerAnswers {
   /** Resolves when requests are answered. @param number - from 1, for the log */
   readonly start: (number: number, config: KeyServerConfig) => Promise<void>;

@@ -4,7 +4,7 @@ import { reasonOf } from '../../../core/errors.ts';
 import { type SmallObject, SmallObjects } from './small-objects.ts';
 
 export interface KeepingJob {
-  /** Context, the same for all jobs. */
+  /** Directory, the same for all jobs. */
   readonly directory: string;
   readonly objects: readonly SmallObject[];
 }

@@ -33,7 +33,7 @@ export class ObjectCache {
   readonly #small: SmallObjects;
   readonly #keeper: SmallKeeper;
   readonly #limit: number;
-  /** Numbers by name, like all that follows. */
+  /** Writers by the name of their object. */
   readonly #writers = new Map<string, ObjectWriter>();
   /**
    * Small objects as they were read from the disk: what one page after the other needs is not looked for there, and hashed, every time. They
@@ -125,7 +125,7 @@ export class ObjectCache {
     return writer;
   }
 
-  /** Name of the object that is being kept. */
+  /** Finds the writer of an object that is being kept. */
   writerOf(site: string, head: string): ObjectWriter | undefined {
     return this.#writers.get(objectName(site, head));
   }

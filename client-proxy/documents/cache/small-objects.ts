@@ -38,7 +38,7 @@ export interface SmallEntry {
 
 interface Opened {
   readonly database: DatabaseSync;
-  /** Identity of the file, which another may take the place of. */
+  /** Number of the file, which another may take the place of. */
   readonly inode: number;
   readonly find: StatementSync;
 }
