@@ -113,6 +113,7 @@ describe('publishing a site of one’s own', () => {
       join(operator, 'keyserver.json'),
       ['"host": "0.0.0.0", "port": 8443', '"host": "0.0.0.0", "port": 0'],
       ['"host": "0.0.0.0", "port": 8444', '"host": "0.0.0.0", "port": 0'],
+      ['"host": "0.0.0.0", "port": 8445', '"host": "0.0.0.0", "port": 0'],
     );
     origins = await stays(operator, 'keyserver', '--dev');
   });
