@@ -1,6 +1,8 @@
 /** Acts of a reader with applications whose pages are not ours, and what they show then. Each begins with an empty page. */
+
 import { stat } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
 
 /** @param at - where the site is */
 export type Drive = (page: Page, at: string) => Promise<unknown>;
@@ -77,6 +79,9 @@ export const jupyterLite: Drive = async (page, at) => {
   await page.goto(`${at}/jupyterlite/lab/index.html`);
   await page.waitForSelector('.jp-Launcher');
   await page.goto(`${at}/lunr.html`);
-  await page.waitForFunction('window.result !== undefined');
+  // Asked from outside: a page's policy may forbid what waits inside.
+  await expect
+    .poll(() => page.evaluate('window.result !== undefined').catch(() => false), { timeout: 60_000 })
+    .toBe(true);
   return page.evaluate('window.result');
 };
