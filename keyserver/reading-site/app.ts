@@ -43,7 +43,7 @@ import { knownBrowserCookie, mailCookie, openIdCookie, sessionCookie } from './s
 import { DAY } from './sign-in-limits.ts';
 import { isOpened } from './targets.ts';
 import { addUnsubscribePage } from './unsubscribe-page.ts';
-import { addVault, leavePageOnShow } from './vault.ts';
+import { addVault, endFrame } from './vault.ts';
 
 export interface ReadingSiteOptions extends AppOptions {
   readonly state: KeyServerState;
@@ -104,7 +104,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   app.use(named, readingOnly(pages), refuseForeign(pages, isOpened), documentLimit(limits), (request, response) =>
     leadOn(pages, request, response),
   );
-  app.use(handleError(options, pages, leavePageOnShow));
+  app.use(handleError(options, pages, (_refusal, ...asked) => endFrame(documents, ...asked)));
   return app;
 }
 

@@ -26,7 +26,6 @@ import { type AccountPages, subscriberOf } from './account-session.ts';
 import { isInFrame, permitFrame } from './first-page.ts';
 import { openedOnly, sendPage } from './own-pages.ts';
 import { type VaultPage, vaultPage } from './pages.ts';
-import type { CodedRefusal } from './refusals.ts';
 import { addScript } from './scripts.ts';
 
 /** Codes of refusals and their statuses; the rest of what has a code is 400. */
@@ -121,12 +120,16 @@ async function showVault(pages: VaultPages, scripts: Scripts, request: Request, 
 
 /** Lets a frame have the vault in silence. @throws KeyServerError `cross-site`, to the error handler */
 const openedOrBehind: RequestHandler = (request, response, next) =>
-  isInFrame(request) && queryOf(request, 'silent') !== '' ? next() : openedOnly(request, response, next);
+  isBehind(request) ? next() : openedOnly(request, response, next);
 
-/** Refuses, without content, what a page on show asks for in silence: browsers leave that page in its place. @returns whether it did */
-export async function leavePageOnShow({ code }: CodedRefusal, request: Request, response: Response): Promise<boolean> {
-  if (request.path !== KEYS_PAGE || queryOf(request, 'silent') === '') return false;
-  response.status(204).set({ 'Cache-Control': 'no-store', 'Wispr-Refusal': code }).end();
+function isBehind(request: Request): boolean {
+  return isInFrame(request) && queryOf(request, 'silent') !== '';
+}
+
+/** Leads a frame behind a page on show, which waits for keys, back without any. @returns whether there is one */
+export async function endFrame(documents: string, request: Request, response: Response): Promise<boolean> {
+  if (request.path !== KEYS_PAGE || !isBehind(request)) return false;
+  response.set('Cache-Control', 'no-store').redirect(303, documents + KEYS_PAGE);
   return true;
 }
 

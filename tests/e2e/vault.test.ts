@@ -154,13 +154,24 @@ describe('keys are had by', () => {
     expect([page.url(), await page.inputValue('input')]).toEqual([`${CONTENT}/app.html?route#part`, 'typed']);
   });
 
+  it('a page after one that was left before its keys came', async () => {
+    const page = await vault.newPage();
+    await vault.joinAs(page, 'ruth');
+    let asked = 0;
+    await page.route(`${VAULT}/-/keys?silent=yes`, (route) => (asked++ === 0 ? undefined : route.continue()));
+    await page.goto(`${CONTENT}/app.html`, { waitUntil: 'commit' });
+    await expect.poll(() => asked).toBe(1);
+    await page.goto(`${CONTENT}/app.html?again`);
+    expect([await shown(page), asked]).toEqual([['App started', true], 2]);
+  });
+
   it('nobody whom the vault refuses in silence: the page stays', async () => {
     const page = await vault.newPage();
     await vault.joinAs(page, 'otto');
     let asked = 0;
     await page.route(`${VAULT}/-/keys?silent=yes`, (route) => {
       asked++;
-      return route.fulfill({ status: 204 });
+      return route.fulfill({ status: 303, headers: { location: `${CONTENT}/-/keys` } });
     });
     await page.goto(`${CONTENT}/app.html`);
     await expect.poll(() => asked).toBe(1);

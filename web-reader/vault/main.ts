@@ -70,7 +70,8 @@ function show(code: string): void {
 
 document.querySelector('#again')?.addEventListener('click', () => location.reload());
 run().catch((error: unknown) => {
-  if (window !== top) return; // behind a page that is on show
+  // Behind a page that is on show, which waits.
+  if (window !== top) return location.replace(page.documents + KEYS_PAGE);
   const code = codeOf(error);
   // The session has ended meanwhile: the same address asks for signing in.
   if (code === 'not-signed-in') location.reload();

@@ -17,7 +17,7 @@ const REFUSED_COUNTS_FOR = 60_000;
  * @throws KeyError `hand-over-refused` where it did not open, and another a moment before did not either
  */
 export async function takeArrival(store: OriginStore, request: Request): Promise<Response> {
-  const { location, clients } = scope;
+  const { location } = scope;
   const members = new URLSearchParams(await request.text());
   try {
     if (!isFromVault(request)) throw refused('another page sent it');
@@ -32,7 +32,12 @@ export async function takeArrival(store: OriginStore, request: Request): Promise
       status: 303,
       headers: { location: documentTarget(members.get('to') ?? '', location.origin) },
     });
-  await clients.claim();
+  return endFrame();
+}
+
+/** Answers the frame, in which nothing is shown: this worker answers from now on for the page that has it, too. */
+export async function endFrame(): Promise<Response> {
+  await scope.clients.claim();
   return new Response(null, { status: 204 });
 }
 

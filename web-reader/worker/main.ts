@@ -28,7 +28,8 @@ scope.addEventListener('fetch', (event) => {
   const isOwnPage = pathname === READING_SITE_PAGES || pathname.startsWith(`${READING_SITE_PAGES}/`);
   if (origin !== scope.location.origin) return;
   if (isOwnPage) {
-    if (request.method === 'POST' && pathname === KEYS_PAGE && scope.wisprSite.reading)
+    const isArrival = request.method === 'POST' || request.destination === 'iframe';
+    if (isArrival && pathname === KEYS_PAGE && scope.wisprSite.reading)
       return event.respondWith(reader.arrive(request));
     const answer = answerOwn(reader, event);
     if (answer) event.respondWith(answer);

@@ -9,6 +9,7 @@ import { fetchKeys, isStoredInvitation, storeKeys } from '../key-file.ts';
 import { storablePair } from '../pair.ts';
 import { type Asked, type OriginStore, STATE } from '../store.ts';
 import { scope, type WorkerWindow } from './scope.ts';
+import { SITE_FILE } from './site.ts';
 
 /** Milliseconds: for which an answer counts for windows, and for what pages load; and for which one that never came is waited for. */
 const WINDOW_COUNTS_FOR = 30_000;
@@ -18,13 +19,24 @@ const WAITED_FOR = 300_000;
 const GATHERING = 50;
 /** Times that a window is looked for. */
 const LOOKS = 10;
-/** The longest wait for the vault. */
-const VAULT_PATIENCE = 5_000;
+/** The longest wait for the vault, where the key server answers. */
+const VAULT_PATIENCE = 30_000;
+/** The longest wait for the key server. */
+const SERVER_PATIENCE = 10_000;
+
+/** Question of pages for keys that they lack. */
+interface Asking {
+  readonly sets: Set<KeyId>;
+  readonly ended: Promise<void>;
+  /** Id of the window that has the frame, once that is known. */
+  window?: string;
+}
 
 export class MissingKeys {
   readonly #store: OriginStore;
-  /** Sets that pages wait for. */
-  #asking: { readonly sets: Set<KeyId>; readonly ended: Promise<void> } | undefined;
+  #asking: Asking | undefined;
+  /** Time of a question that was never answered; in milliseconds since 1970. */
+  #unanswered = 0;
   #arrived = () => {};
   #fetching: Promise<boolean> | undefined;
 
@@ -53,19 +65,19 @@ export class MissingKeys {
     if (isWithin(WAITED_FOR, await state.get(STATE.nobody))) return;
     const { keys } = scope.wisprSite;
     if (keys) return void (await this.#fetchFile(set));
-    if (!this.#asking) {
-      const sets = new Set([set]);
-      const ended = this.#askBehind(sets, clientId).finally(() => {
-        this.#asking = undefined;
-      });
-      this.#asking = { sets, ended };
-    }
+    if (isWithin(WAITED_FOR, this.#unanswered)) return;
+    const before = this.#asking;
+    // A window that goes elsewhere takes the frame along.
+    if (before?.window && !(await scope.clients.get(before.window)) && this.#asking === before)
+      this.#asking = undefined;
+    this.#asking ??= this.#askFor(set, clientId);
     this.#asking.sets.add(set);
     return this.#asking.ended;
   }
 
-  /** Ends the wait of pages: keys have come from the vault. */
-  arrived(): void {
+  /** Ends the wait of pages. @param isAnswered - false: the vault refuses to say anything */
+  end(isAnswered: boolean): void {
+    if (!isAnswered) this.#unanswered = Date.now();
     this.#arrived();
   }
 
@@ -74,7 +86,19 @@ export class MissingKeys {
     return this.#bounceTo(scope.wisprSite.reading ?? '', '/', wanted, true);
   }
 
-  async #askBehind(sets: ReadonlySet<KeyId>, clientId: string): Promise<void> {
+  #askFor(set: KeyId, clientId: string): Asking {
+    const sets = new Set([set]);
+    const found = (window: string) => {
+      asking.window = window;
+    };
+    const ended = this.#askBehind(sets, clientId, found).finally(() => {
+      if (this.#asking === asking) this.#asking = undefined;
+    });
+    const asking: Asking = { sets, ended };
+    return asking;
+  }
+
+  async #askBehind(sets: ReadonlySet<KeyId>, clientId: string, found: (window: string) => void): Promise<void> {
     let window: WorkerWindow | undefined;
     // WebKit lists a window late.
     for (let times = 0; !window && times < LOOKS; times++) {
@@ -84,14 +108,13 @@ export class MissingKeys {
       window = windows.find(({ id }) => id === clientId) ?? windows[0];
     }
     if (!window) return;
-    const address = await this.forFrame([...sets]);
-    const at = Date.now();
-    for (const set of sets) await this.#store.asked.put(set, { at, isAnswered: false });
+    found(window.id);
     const arrival = new Promise<void>((resolve) => {
       this.#arrived = resolve;
     });
-    window.postMessage(address);
-    await atMost(VAULT_PATIENCE, arrival);
+    void isReachable().then((isThere) => isThere || this.#arrived());
+    window.postMessage(await this.forFrame([...sets]));
+    if ((await atMost(VAULT_PATIENCE, arrival)) && (await scope.clients.get(window.id))) this.#unanswered = Date.now();
   }
 
   /** @throws DOMException `NotSupportedError` where the browser has no X25519 */
@@ -120,6 +143,15 @@ export class MissingKeys {
     if (keys) await storeKeys(this.#store, keys, []);
     return keys !== undefined;
   }
+}
+
+/** Tells whether the key server answers: a frame says nothing of an address that does not. */
+function isReachable(): Promise<boolean> {
+  const asking = fetch(SITE_FILE, { cache: 'no-store', signal: AbortSignal.timeout(SERVER_PATIENCE) });
+  return asking.then(
+    ({ ok }) => ok,
+    () => false,
+  );
 }
 
 function isDue(asked: Asked | undefined, answered: number, waited: number): boolean {

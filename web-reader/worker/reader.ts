@@ -13,7 +13,7 @@ import { noticePage, type RefusalLook } from '../../reading/refusal-page.ts';
 import { WebReaderError } from '../errors.ts';
 import { macOf, type OriginStore, openStore, STATE, type StoredKey } from '../store.ts';
 import { answerDocument } from './answer.ts';
-import { takeArrival } from './arrival.ts';
+import { endFrame, takeArrival } from './arrival.ts';
 import { MissingKeys } from './missing-keys.ts';
 import { isOpened } from './opened.ts';
 import { withScripts } from './page-scripts.ts';
@@ -69,12 +69,13 @@ export class WebReader {
     return this.#orRefusal(request, target, () => this.#answer(request, target, clientId));
   }
 
-  /** The answer to the vault's form, which brings keys. */
+  /** The answer to the vault's form, which brings keys, or to a frame that is led here without any. */
   arrive(request: Request): Promise<Response> {
     return this.#orRefusal(request, '/', async () => {
       const { store, missingKeys } = await this.#open();
-      const answer = await takeArrival(store, request);
-      missingKeys.arrived();
+      const isAnswered = request.method === 'POST';
+      const answer = await (isAnswered ? takeArrival(store, request) : endFrame());
+      missingKeys.end(isAnswered);
       return answer;
     });
   }

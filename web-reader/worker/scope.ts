@@ -38,6 +38,7 @@ interface WorkerScope {
   };
   readonly clients: {
     claim(): Promise<void>;
+    get(id: string): Promise<WorkerWindow | undefined>;
     matchAll(options: { type: 'window' }): Promise<readonly WorkerWindow[]>;
   };
   readonly registration: ServiceWorkerRegistration;

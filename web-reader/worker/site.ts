@@ -15,7 +15,7 @@ export interface ReadSite {
   readonly content: readonly string[];
 }
 
-const SITE_FILE = '/-/site.json';
+export const SITE_FILE = '/-/site.json';
 
 /** Bytes. */
 const LONGEST = 16_384;
