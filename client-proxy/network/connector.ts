@@ -27,7 +27,7 @@ export interface ConnectorOptions {
   readonly ownPort: () => number | undefined;
   readonly resolve: ResolveName;
   readonly limits: Pick<Limits, 'connectTimeout' | 'handshakeTimeout'>;
-  /** Told how long connections took. */
+  /** Listener for the time that connections took. */
   readonly line: Line;
 }
 

@@ -55,7 +55,7 @@ export class Line {
 }
 
 interface Patience {
-  /** Told of bytes as they come. */
+  /** Notes bytes as they come. */
   came(bytes: number): void;
   stop(): void;
 }

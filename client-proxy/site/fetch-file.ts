@@ -79,7 +79,7 @@ export async function fetchFile(upstream: Upstream, wanted: FileRequest): Promis
   );
 }
 
-/** Told of bytes as they come. */
+/** Listener for bytes as they come. */
 type Came = (bytes: number) => void;
 
 async function within<Result>(

@@ -9,8 +9,8 @@ import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
 import { KeyServerError } from '../errors.ts';
 import { type AppOptions, createApp, noStore } from '../http/app.ts';
 import { compressAnswers } from '../http/compressed.ts';
-import type { CountStore } from '../http/count-store.ts';
-import { countsOfMinute, limitFailures, limitRequests, type RequestLimits } from '../http/limits.ts';
+import { CountStore } from '../http/count-store.ts';
+import { limitFailures, limitRequests, type RequestLimits } from '../http/limits.ts';
 import { shed } from '../http/load.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { Origins } from '../publication/import-bundle.ts';
@@ -44,7 +44,7 @@ type Work = (content: Uint8Array) => Promise<Uint8Array>;
 
 /** The API, not listening. */
 export function createApi(options: ApiOptions): { readonly app: Express; readonly listener: RequestListener } {
-  const [requests, keyRequests] = [countsOfMinute(), countsOfMinute()];
+  const [requests, keyRequests] = [new CountStore(), new CountStore()];
   const { requestsPerAddress, keyRequestsPerAddress } = options.limits;
   const app = createApiApp({ ...options, requests }, keyRequests);
   const counts = [[requests, requestsPerAddress] as const, [keyRequests, keyRequestsPerAddress] as const];

@@ -34,7 +34,7 @@ export function keyRequestsFirst(
     const address = clientAddress(request, isTrustedProxy);
     const clients = clientsBehind(request, isTrustedProxy, isShared);
     for (const [count, limit] of counts) {
-      if ((await count.increment(address)).totalHits > limit * clients) return true;
+      if ((await count.increment(address)).hits > limit * clients) return true;
     }
     return false;
   };

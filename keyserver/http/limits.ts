@@ -9,8 +9,6 @@ import { CountStore } from './count-store.ts';
 import { FailureCounts } from './failure-counts.ts';
 import { nameField } from './forms.ts';
 
-const MINUTE = 60_000;
-
 export type { RequestLimits } from '../config/limits.ts';
 
 /** Bytes of a form's body; those of the API are in `MESSAGE_LIMITS`. */
@@ -19,17 +17,13 @@ export const MAXIMUM_FORM_LENGTH = 8192;
 /** What a limit counts by. A name is the form's field `name`. */
 export type CountedBy = 'address' | 'known-browser' | 'name' | 'name-and-address';
 
-/** Refuses with 429 the requests of one address above `limit` a minute, after which `refuse` writes the body. They are counted in this process, which they are to protect. */
-export function limitRequests(limit: number, refuse: RequestHandler, counts = countsOfMinute()): RequestHandler {
+/** Refuses with 429 the requests of one address above `limit` a minute, after which `refuse` writes the body. They are counted on this machine, which they are to protect. */
+export function limitRequests(limit: number, refuse: RequestHandler, counts = new CountStore()): RequestHandler {
   return async (request, response, next) => {
-    const { totalHits, resetTime } = await counts.increment(addressOf(request));
-    if (totalHits <= limit * clientsOf(request)) return next();
-    refuse(request, retryAfter(response, (Number(resetTime) - Date.now()) / 1000), next);
+    const { hits, end } = await counts.increment(addressOf(request));
+    if (hits <= limit * clientsOf(request)) return next();
+    refuse(request, retryAfter(response, (end - Date.now()) / 1000), next);
   };
-}
-
-export function countsOfMinute(): CountStore {
-  return new CountStore(MINUTE);
 }
 
 /** Bound on failures: how many are too many in 15 minutes, or in `window` seconds, and of what. */

@@ -54,12 +54,12 @@ export interface HttpcryptAppOptions {
 
 export function createHttpcryptApp(options: HttpcryptAppOptions): RequestListener {
   const prefix = new URL(options.url).pathname;
-  const counts = new CountStore(MINUTE);
+  const counts = new CountStore();
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<Outcome> => {
     const address = clientAddress(request, options.isTrustedProxy);
     if (!request.url?.startsWith(prefix)) return plain(response, 404);
     const clients = clientsBehind(request, options.isTrustedProxy, options.isShared);
-    if (counts.count(address).totalHits > options.requestsPerAddress * clients) return plain(response, 429);
+    if (counts.count(address).hits > options.requestsPerAddress * clients) return plain(response, 429);
     if (request.method === 'OPTIONS') return plain(response, 200, recordText(await options.keys.record()));
     if (request.method !== 'POST') return plain(response, 404);
     const body = await readBody(request);

@@ -23,8 +23,6 @@ export interface MessagesOptions {
   readonly log: Logger;
 }
 
-const MINUTE = 60_000;
-
 /** What {@link Answer} each message gets. */
 export function answerMessages(
   options: MessagesOptions,
@@ -57,10 +55,10 @@ function bindingOf(
   answerTo: (content: Uint8Array) => Promise<Uint8Array>,
 ) {
   const failures = new FailureCounts(state, `${kind} by HTTPCrypt`);
-  const counts = new CountStore(MINUTE);
+  const counts = new CountStore();
   return async (content: Uint8Array, { address, clients, fresh }: Circumstances) => {
     if (!fresh) return refuse(425, 'too-early');
-    if (counts.count(address).totalHits > limits.changesPerAddress * clients) return refuse(429, 'too-many-requests');
+    if (counts.count(address).hits > limits.changesPerAddress * clients) return refuse(429, 'too-many-requests');
     const attempt = await failures.begin(address);
     let failed = false;
     try {

@@ -163,8 +163,7 @@ export class Workers {
       return mailer;
     };
     return {
-      // A copy: more may be counted before it is sent.
-      hit: (limit, window, key) => ({ ...entryOf(this.#hits, limit, () => new CountStore(window)).count(key) }),
+      hit: (limit, key) => entryOf(this.#hits, limit, () => new CountStore()).count(key),
       begin: async (kind, window, key) => {
         const { state } = await this.#parts.promise;
         const counts = entryOf(this.#failures, kind, () => new FailureCounts(state, kind, window));

@@ -13,10 +13,11 @@ export interface Place {
 }
 export type Places = Readonly<Record<'api' | 'reading' | 'documents', Place>>;
 
-/** Requests of one key in its window. */
+/** Requests of one key in its minute. */
 export interface Hits {
-  readonly totalHits: number;
-  readonly resetTime: Date;
+  readonly hits: number;
+  /** End of the minute, in milliseconds since 1970. */
+  readonly end: number;
 }
 
 /** Answers of the primary process to a worker. */
@@ -25,8 +26,8 @@ export interface PrimaryAnswers {
   readonly ready: () => void;
   /** Its listeners are open. */
   readonly listening: (places: Places) => void;
-  /** Counts a request. @param limit - the number of the limit, which is the same in all workers @param window - milliseconds */
-  readonly hit: (limit: number, window: number, key: string) => Promise<Hits> | Hits;
+  /** Counts a request. @param limit - the number of the limit, which is the same in all workers */
+  readonly hit: (limit: number, key: string) => Hits;
   /** Begins and ends an attempt, as `FailureCounts` does. */
   readonly begin: (
     kind: string,
