@@ -24,7 +24,8 @@ export default defineConfig({
     reporters: [new SlowestFiles(), 'default'],
     // A hang costs so much, and no more.
     testTimeout: IS_RELEASE ? 120_000 : 20_000,
-    hookTimeout: IS_RELEASE ? 120_000 : 20_000,
+    // Longer than a test: hooks start browsers and databases, all at once at the beginning of a run.
+    hookTimeout: IS_RELEASE ? 120_000 : 60_000,
     expect: { poll: { timeout: IS_RELEASE ? 30_000 : 10_000 } },
     // No test is focused by mistake where it counts.
     allowOnly: !process.env.CI,

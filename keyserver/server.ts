@@ -242,10 +242,12 @@ async function serve(
       origins,
       dev: adminUrl.startsWith('http:'),
     });
-  if (!primary) warnOfDescriptor(await provider.read(), origins, state.now(), log);
-  if (!primary && new URL(documents).hostname.endsWith(`.${new URL(origins.reading).hostname}`))
-    log.warn({ documents }, 'published scripts can ask for passkeys of the account, below whose host they run');
-  if (!primary) await warnOfUnknownPlans(config, state, log);
+  if (!primary) {
+    warnOfDescriptor(await provider.read(), origins, state.now(), log);
+    if (new URL(documents).hostname.endsWith(`.${new URL(origins.reading).hostname}`))
+      log.warn({ documents }, 'published scripts can ask for passkeys of the account, below whose host they run');
+    await warnOfUnknownPlans(config, state, log);
+  }
   if (config.dev) await rememberDevOrigins(database, origins);
   else await forgetDevOrigins(database);
 

@@ -6,10 +6,6 @@ export const RELOADED = 'wispr-reloaded';
 /** Member of the query of a document that a link saves: the name for it. */
 export const SAVED_AS = 'wispr-save';
 
-/** Page of a frame behind the first page. */
-export const BEHIND_PAGE = '/-/behind';
-/** Cookie of a browser in which a page has no such frame: the next page is opened by the worker. */
-export const STRICTLY = 'wispr-strictly=yes; path=/; samesite=lax';
 /** Asks the worker for the address at which the vault hands over keys, for a frame. Its value is the target that they are for, empty for all. */
 export const KEYS_ADDRESS = 'wispr-keys';
 /** Tells a worker that waits to take over from the one at work. */

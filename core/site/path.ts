@@ -17,6 +17,11 @@ export const JOIN_PAGE = '/-/join';
 /** Where keys are asked for at the vault, and arrive at the documents' origin: docs/spec/web-reader.md, "The bounce". */
 export const KEYS_PAGE = '/-/keys';
 
+/** Page of a frame behind a browser's first page, at the documents' origin: docs/spec/web-reader.md, "The first page". */
+export const BEHIND_PAGE = '/-/behind';
+/** Name of the cookie of a browser whose page permitted no such frame: its next page is opened in the strict way. */
+export const STRICT_COOKIE = 'wispr-strictly';
+
 /** The page of the reading site with a person's subscription and devices. */
 export const ACCOUNT_PAGE = '/-/account';
 

@@ -7,11 +7,6 @@ import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import { addressOf } from '../../node-support/web-reader-files.ts';
 import { permitInline } from '../../reading/page-scripts.ts';
 
-/** Path of the page that a first page has in a frame, as web-reader/names.ts. */
-export const BEHIND_PAGE = '/-/behind';
-/** Name of the cookie of a browser whose first page permits no frame: its next page starts the reader by itself. */
-export const STRICT_COOKIE = 'wispr-strictly';
-
 /** Addition to a page. */
 export interface PageFront {
   readonly tag: string;

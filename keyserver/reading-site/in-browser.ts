@@ -6,7 +6,7 @@ import { parseCookie } from 'cookie';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
-import { KEYS_PAGE } from '../../core/site/path.ts';
+import { BEHIND_PAGE, KEYS_PAGE, STRICT_COOKIE } from '../../core/site/path.ts';
 import { isLoopback } from '../../core/site/site.ts';
 import {
   SCRIPTS_OF_WORKER,
@@ -23,7 +23,7 @@ import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import { type Provider, type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import { readMetadata } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { BEHIND_PAGE, isInFrame, type PageFront, pageFront, permitFrame, STRICT_COOKIE } from './first-page.ts';
+import { isInFrame, type PageFront, pageFront, permitFrame } from './first-page.ts';
 import { accountOnly, type OwnPages, openedOnly, refuseTooMany, sendPage } from './own-pages.ts';
 import { type StartPage, startPage } from './pages.ts';
 import { versionHere } from './program.ts';

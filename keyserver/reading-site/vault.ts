@@ -24,7 +24,7 @@ import { answerBrowserKeyRequest } from '../readers/key-requests.ts';
 import { sendSignIn } from './account-pages.ts';
 import { type AccountPages, subscriberOf } from './account-session.ts';
 import { isInFrame, permitFrame } from './first-page.ts';
-import { openedOnly, sendPage } from './own-pages.ts';
+import { openedOnly, sendPage, refuseTooMany as tooMany } from './own-pages.ts';
 import { type VaultPage, vaultPage } from './pages.ts';
 import { addScript } from './scripts.ts';
 
@@ -59,11 +59,14 @@ export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles)
   const scripts = { script: addressOf(SCRIPT, files.vault), mlKem: addressOf(ML_KEM, files['ml-kem']) };
   addScript(app, SCRIPT, files.vault);
   addScript(app, ML_KEM, files['ml-kem']);
-  app.get(KEYS_PAGE, noStore, openedOrBehind, async (request, response) => {
+  // Counted apart from windows: a published script could use up what its reader may open.
+  const limitFrames = limitRequests(limits.keyRequestsPerAddress, tooMany);
+  app.get(KEYS_PAGE, behindOnly, noStore, limitFrames, async (request, response) => {
     // Nothing is shown there, nobody asked, and keys go to that origin alone.
-    if (isInFrame(request)) permitFrame(response, pages.documents);
+    permitFrame(response, pages.documents);
     await showVault(pages, scripts, request, response);
   });
+  app.get(KEYS_PAGE, noStore, openedOnly, async (request, response) => showVault(pages, scripts, request, response));
   app.post(
     '/-/device',
     ...asked(limits.changesPerAddress, MESSAGE_LIMITS.bindingRequest),
@@ -118,9 +121,9 @@ async function showVault(pages: VaultPages, scripts: Scripts, request: Request, 
   sendPage(response, masthead, vaultPage(masthead, page));
 }
 
-/** Lets a frame have the vault in silence. @throws KeyServerError `cross-site`, to the error handler */
-const openedOrBehind: RequestHandler = (request, response, next) =>
-  isBehind(request) ? next() : openedOnly(request, response, next);
+/** Lets frames that ask in silence pass, but for those of other sites' pages, which have no session here. */
+const behindOnly: RequestHandler = (request, _response, next) =>
+  next(isBehind(request) && request.headers['sec-fetch-site'] !== 'cross-site' ? undefined : 'route');
 
 function isBehind(request: Request): boolean {
   return isInFrame(request) && queryOf(request, 'silent') !== '';

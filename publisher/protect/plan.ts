@@ -19,6 +19,7 @@ import type { IndexedDecision } from '../workspace/index/publisher-index.ts';
 import type { Change, Form, Task } from '../workspace/index/schema.ts';
 import { IdSet } from '../workspace/index/statements.ts';
 import { TEASER_VERSION } from './appearance.ts';
+import { DirectoryRows } from './directory-rows.ts';
 import { isPlaced, isThere } from './output.ts';
 import type { Inspected, Plan } from './phases.ts';
 import { readPageFacts } from './site-page.ts';
@@ -44,9 +45,6 @@ const HTML_CARRIER_LENGTH = 256 * 1024 * 1024;
 
 /** Paths that are kept for the summary, of each reason to be public. */
 const PATHS_KEPT = 100;
-
-/** Rows of a directory that are kept in memory. */
-const ROWS_KEPT = 5000;
 
 /** Files between two looks at the clock, the signal and the event loop. */
 const STEP = 500;
@@ -310,27 +308,6 @@ class Planner {
     if (row.identity !== task.identity) return 'changed';
     if (row.options !== task.options) return 'remade';
     return isThere(row, output) ? undefined : 'restored';
-  }
-}
-
-/** Rows of documents, a directory at a time: files come directory by directory, and a question for each takes four times as long. */
-class DirectoryRows {
-  readonly #index: PlanContext['index'];
-  #directory: string | undefined;
-  #rows: ReadonlyMap<string, IndexedDecision> | undefined;
-
-  constructor(index: PlanContext['index']) {
-    this.#index = index;
-  }
-
-  find(path: string): IndexedDecision | undefined {
-    const directory = path.slice(0, path.lastIndexOf('/'));
-    if (directory !== this.#directory) {
-      this.#directory = directory;
-      const rows = this.#index.decisionsIn(directory, ROWS_KEPT + 1);
-      this.#rows = rows.length > ROWS_KEPT ? undefined : new Map(rows.map((row) => [row.path, row]));
-    }
-    return this.#rows ? this.#rows.get(path) : this.#index.findDecision(path);
   }
 }
 

@@ -234,17 +234,24 @@ it('has 50 times the limit in a network that many people share, also behind a pr
   expect(await inTurn(49, () => ask('203.0.113.7'))).toEqual([...Array(48).fill(200), 429]);
 });
 
-it('leaves a page in its place that asks the vault in silence, above a limit or where the server fails', async () => {
+it('leads a frame back that asks the vault in silence, above a limit or where the server fails', async () => {
   const listen = { host: '127.0.0.1', port: 0 };
   const config = { reading: { listen, documents: { listen, inBrowser: true } } };
-  rig = await startRig({ limits: { requestsPerAddress: 3 }, config });
-  const headers = { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
-  const ask = async (query: string) => (await browser().get(`/-/keys${query}`, headers)).status;
-  expect(await ask('?silent=yes')).toBe(200);
+  rig = await startRig({ limits: { requestsPerAddress: 3, keyRequestsPerAddress: 2 }, config });
+  const ask = async (query: string, destination: string) => {
+    const headers = { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': destination };
+    const { status, headers: sent } = await browser().get(`/-/keys${query}`, headers);
+    return [status, sent.location];
+  };
+  const both = async () => [...(await ask('', 'document')), ...(await ask('?silent=yes', 'iframe'))];
+  const back = `${rig.server.documentsUrl}/-/keys`;
+  expect(await ask('?silent=yes', 'iframe')).toEqual([200, undefined]);
   const broken = vi.spyOn(rig.server.state.database, 'first').mockRejectedValue(new Error('broken'));
-  expect([await ask(''), await ask('?silent=yes')]).toEqual([500, 204]);
+  expect(await both()).toEqual([500, undefined, 303, back]);
   broken.mockRestore();
-  expect([await ask(''), await ask('?silent=yes')]).toEqual([429, 204]);
+  const windows = await inTurn(3, () => ask('', 'document'));
+  expect(windows.map(([status]) => status)).toEqual([401, 401, 429]);
+  expect(await ask('?silent=yes', 'iframe')).toEqual([303, back]);
 });
 
 it('counts by Forwarded where the proxies write that, and by no X-Forwarded-For of a client (attack 135)', async () => {

@@ -23,6 +23,8 @@ const ARGUMENTS = [
   '--disable-component-update',
   '--disable-sync',
 ];
+/** Signals are left to the process that launches: several test files share it, and send it signals themselves. */
+const PROGRAM_ALONE = { executablePath: PROGRAM, handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
 
 /**
  * The run's Chromium: what is opened by one test file is closed with the browser that it got here, and pages share nothing unless they share a context.
@@ -30,7 +32,7 @@ const ARGUMENTS = [
  * @param settings - further arguments: with any, a Chromium of its own
  */
 export async function launchChromium(...settings: string[]): Promise<Browser> {
-  if (settings.length > 0) return chromium.launch({ executablePath: PROGRAM, args: [...ARGUMENTS, ...settings] });
+  if (settings.length > 0) return chromium.launch({ ...PROGRAM_ALONE, args: [...ARGUMENTS, ...settings] });
   const answer = await fetch(inject('chromium'));
   return chromium.connect(await answer.text());
 }
@@ -38,7 +40,7 @@ export async function launchChromium(...settings: string[]): Promise<Browser> {
 /** A Chromium of its own with a profile, as people have it: no private window. @param folder - of the profile */
 export function launchWithProfile(folder: string, ...settings: string[]): Promise<BrowserContext> {
   const args = [...ARGUMENTS, ...settings];
-  return chromium.launchPersistentContext(folder, { executablePath: PROGRAM, args, ignoreHTTPSErrors: true });
+  return chromium.launchPersistentContext(folder, { ...PROGRAM_ALONE, args, ignoreHTTPSErrors: true });
 }
 
 /** Vitest's global set-up: runs once, in Vitest's own process. @returns the end of it */

@@ -2,8 +2,9 @@
  * Stands in front of the first page, which the reading site opened: docs/spec/web-reader.md, "The first page". Behind the page, a frame installs the
  * worker and has it fetch keys; then the worker answers for this page too.
  */
+
+import { BEHIND_PAGE, STRICT_COOKIE } from '../../core/site/path.ts';
 import { hideReader } from '../hide-reader.ts';
-import { BEHIND_PAGE, STRICTLY } from '../names.ts';
 import { openAsTold, openBehind } from '../vault-frame.ts';
 
 const script = document.currentScript;
@@ -20,7 +21,7 @@ function begin(): void {
   });
   document.addEventListener('securitypolicyviolation', ({ blockedURI }) => {
     // biome-ignore lint/suspicious/noDocumentCookie: not every browser has a cookie store
-    if (blockedURI.endsWith(BEHIND_PAGE)) document.cookie = STRICTLY;
+    if (blockedURI.endsWith(BEHIND_PAGE)) document.cookie = `${STRICT_COOKIE}=yes; path=/; samesite=lax`;
   });
 }
 

@@ -3,11 +3,11 @@
  * the worker then answers. Behind a first page, which the server opened, a frame does it. Where a browser cannot do this, the page is read as the
  * server decrypts it.
  */
-import { KEYS_PAGE } from '../../core/site/path.ts';
+import { BEHIND_PAGE, KEYS_PAGE } from '../../core/site/path.ts';
 import { atMost } from '../../reading/at-most.ts';
 import { documentTarget } from '../../reading/local-target.ts';
 import { installWorker, renewWorker } from '../install-worker.ts';
-import { BEHIND_PAGE, KEYS_ADDRESS, RELOADED } from '../names.ts';
+import { KEYS_ADDRESS, RELOADED } from '../names.ts';
 import { openStore } from '../store.ts';
 import { openBehind } from '../vault-frame.ts';
 import { removeEverything, removeWorkers } from './leave.ts';
