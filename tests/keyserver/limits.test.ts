@@ -47,8 +47,8 @@ async function signIn(name: string, password: string, address: string, reader = 
 const fail = (name: string, address: string, reader?: Visitor) => signIn(name, 'wrong password', address, reader);
 
 /** The statuses of attempts one after the other. */
-async function inTurn(count: number, attempt: (index: number) => Promise<number>): Promise<number[]> {
-  const statuses: number[] = [];
+async function inTurn<Result>(count: number, attempt: (index: number) => Promise<Result>): Promise<Result[]> {
+  const statuses: Result[] = [];
   for (let index = 0; index < count; index++) statuses.push(await attempt(index));
   return statuses;
 }
