@@ -59,7 +59,8 @@ function pagePolicy(script: WebReaderFile, vault: string, content: readonly stri
     "default-src 'none'",
     `script-src '${script.integrity}'`,
     "style-src 'self'",
-    `frame-src ${vault}`,
+    // The vault in a frame, which hands keys to the worker here.
+    `frame-src 'self' ${vault}`,
     `connect-src 'self' ${content.join(' ')}`,
     "worker-src 'self'",
     "base-uri 'none'",

@@ -132,6 +132,16 @@ describe('keys are had by', () => {
     for (const [index, tab] of tabs.entries()) await heading(tab, titleOf(wanted[index]));
   });
 
+  it('the first page of a browser that is signed in, behind the page that starts the reader', async () => {
+    const page = await vault.newPage();
+    await vault.joinAs(page, 'paula');
+    const other = await vault.newPage();
+    await other.context().addCookies(await page.context().cookies(VAULT));
+    const asked = keysPages(other);
+    await read(other, '/letter.html', 'Letter');
+    expect(asked).toEqual(['/-/keys?silent=yes']);
+  });
+
   it('a public page for what it loads, by a way to the vault that asks for nothing', async () => {
     const page = await vault.newPage();
     await vault.joinAs(page, 'olga');

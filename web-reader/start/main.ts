@@ -22,7 +22,7 @@ const HOST_PATIENCE = 10_000;
 /** The longest wait for an answer of the worker. */
 const WORKER_PATIENCE = 5_000;
 /** The longest wait for keys, before the worker leads to the vault. */
-const KEYS_PATIENCE = 3_000;
+const KEYS_PATIENCE = 15_000;
 
 const { pathname, search, hash, origin } = location;
 const { to: onTheWayTo, reading, leaving } = document.documentElement.dataset;
