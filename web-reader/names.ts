@@ -8,5 +8,7 @@ export const SAVED_AS = 'wispr-save';
 
 /** Asks the worker for the address at which the vault hands over keys, for a frame. Its value is the target that they are for, empty for all. */
 export const KEYS_ADDRESS = 'wispr-keys';
+/** Tells the worker what the next page will need, which the first did not get from it: addresses. */
+export const AHEAD = 'wispr-ahead';
 /** Tells a worker that waits to take over from the one at work. */
 export const TAKE_OVER = 'wispr-take-over';

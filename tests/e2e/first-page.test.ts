@@ -73,6 +73,15 @@ it('the first page comes from the server, and the next one from the caches by th
   ]);
   await page.click('[aria-label="About this page"]');
   await page.waitForSelector('text=This first page was checked and opened by read.news.example');
+  const byReader = () => vault.rig.host.requests.filter(({ headers }) => headers.origin === CONTENT);
+  // The next page has it, too.
+  await expect
+    .poll(() =>
+      byReader()
+        .map(({ url }) => url)
+        .join(),
+    )
+    .toContain('letter.css');
   vault.rig.host.requests.length = 0;
   const second = await page.goto(`${CONTENT}/second.html`);
   await heading(page, 'Second');

@@ -5,6 +5,7 @@
 
 import { BEHIND_PAGE, STRICT_COOKIE } from '../../core/site/path.ts';
 import { hideReader } from '../hide-reader.ts';
+import { AHEAD } from '../names.ts';
 import { openAsTold, openBehind } from '../vault-frame.ts';
 
 const script = document.currentScript;
@@ -12,8 +13,10 @@ const { src, integrity } = script?.dataset ?? {};
 
 function begin(): void {
   const frame = openBehind(BEHIND_PAGE);
-  navigator.serviceWorker.addEventListener('controllerchange', () => {
+  const { serviceWorker: workers } = navigator;
+  workers.addEventListener('controllerchange', () => {
     frame.remove();
+    workers.controller?.postMessage({ [AHEAD]: whatBlocks() });
     if (!src) return;
     const sheet = Object.assign(document.createElement('script'), { src, integrity });
     sheet.dataset.first = '';
@@ -23,6 +26,12 @@ function begin(): void {
     // biome-ignore lint/suspicious/noDocumentCookie: not every browser has a cookie store
     if (blockedURI.endsWith(BEHIND_PAGE)) document.cookie = `${STRICT_COOKIE}=yes; path=/; samesite=lax`;
   });
+}
+
+/** Addresses of style sheets and scripts, without which most pages of the site show nothing. */
+function whatBlocks(): string[] {
+  const found = document.querySelectorAll<HTMLLinkElement & HTMLScriptElement>('link[rel=stylesheet], script[src]');
+  return Array.from(found, ({ href, src }) => href ?? src);
 }
 
 script?.remove();

@@ -52,13 +52,15 @@ async function start(): Promise<unknown> {
     await removeWorkers();
     return location.replace(readHere());
   }
-  const address = await addressOfKeys(worker, isBehind ? '' : (wanted.split('#', 1)[0] ?? ''));
+  const target = wanted.split('#', 1)[0] ?? '';
+  const address = await addressOfKeys(worker, isBehind || !isInstalled ? '' : target);
   if (address === undefined || pathname === KEYS_PAGE) await renewWorker();
   if (isBehind) return address && location.replace(address);
   if (address) {
+    // Whether the document needs a key is known once the publication is here: all keys are on their way by then.
     const haveCome = new Promise((resolve) => navigator.serviceWorker.addEventListener('controllerchange', resolve));
     openBehind(address);
-    await atMost(KEYS_PATIENCE, haveCome);
+    if ((await addressOfKeys(worker, target)) !== '') await atMost(KEYS_PATIENCE, haveCome);
   }
   goOn();
 }

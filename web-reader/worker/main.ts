@@ -5,7 +5,7 @@
  * A newer version takes over when the last page of this one is closed, as browsers do by themselves: never under a page that is open.
  */
 import { KEYS_PAGE, READING_SITE_PAGES } from '../../core/site/path.ts';
-import { KEYS_ADDRESS, TAKE_OVER } from '../names.ts';
+import { AHEAD, KEYS_ADDRESS, TAKE_OVER } from '../names.ts';
 import { isFromVault } from './arrival.ts';
 import { answerOwn } from './own-pages.ts';
 import { keepScripts } from './own-scripts.ts';
@@ -13,6 +13,8 @@ import { WebReader } from './reader.ts';
 import { scope } from './scope.ts';
 
 const reader = new WebReader();
+/** Documents that are read ahead of a page. */
+const MOST_AHEAD = 16;
 /** Looked after once in the life of a worker. */
 let scripts: Promise<void> | undefined;
 
@@ -52,4 +54,12 @@ scope.addEventListener('message', (event) => {
   const target = data?.[KEYS_ADDRESS];
   if (typeof target === 'string')
     event.waitUntil(reader.addressOfKeys(target).then((address) => ports[0]?.postMessage(address)));
+  if (Array.isArray(data?.[AHEAD])) event.waitUntil(readAhead(data[AHEAD]));
 });
+
+/** Reads what a page says, so that it is kept here. @param addresses - of anywhere */
+async function readAhead(addresses: readonly unknown[]): Promise<void> {
+  const own = addresses.map(String).filter((each) => each.startsWith(`${scope.location.origin}/`));
+  const read = async (address: string) => (await reader.answer(new Request(address), '')).arrayBuffer();
+  await Promise.allSettled(own.slice(0, MOST_AHEAD).map(read));
+}

@@ -12,7 +12,8 @@ export const VAULT = 'https://read.news.example';
 export const CONTENT = 'https://pages.news.example';
 const HTML = 'text/html; charset=utf-8';
 const APP = '<title>App</title><h1>App</h1><input><img src="app.svg" alt=""><script src="app.js"></script>';
-const LETTER = '<title>Letter</title><h1>Letter</h1><p style="height: 3000px"></p><h2 id="end">End</h2>';
+const LETTER =
+  '<title>Letter</title><link rel="stylesheet" href="letter.css"><h1>Letter</h1><p style="height: 3000px"></p><h2 id="end">End</h2>';
 
 export interface Vault {
   readonly rig: WebReaderRig;
@@ -34,6 +35,7 @@ export async function startVault(firstPage?: 'browser' | 'server'): Promise<Vaul
     ['/index.html', '<title>Front</title><h1>Front</h1><a href="letter.html">Letter</a>', undefined],
     ['/evil.html', '<title>Evil</title><body><h1>Evil</h1>', undefined],
     ['/letter.html', LETTER, 'day-1'],
+    ['/letter.css', 'h1 { color: green }', undefined, 'text/css'],
     ['/closed.html', '<title>Closed</title><h1>Closed</h1>', undefined, HTML, "default-src 'none'"],
     [
       '/frameless.html',
