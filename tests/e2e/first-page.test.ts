@@ -61,6 +61,7 @@ it('an invitation is two answers away from the front page, which can be loaded a
 
 it('the first page comes from the server, and the next one from the caches by the reader behind it', async () => {
   const page = await signedIn('anna');
+  vault.rig.host.requests.length = 0;
   const first = await page.goto(`${CONTENT}/letter.html#end`);
   expect([first?.status(), first?.fromServiceWorker()]).toEqual([200, false]);
   await heading(page, 'Letter');

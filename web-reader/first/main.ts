@@ -10,13 +10,15 @@ import { openAsTold, openBehind } from '../vault-frame.ts';
 
 const script = document.currentScript;
 const { src, integrity } = script?.dataset ?? {};
+/** Taken before it is hidden. */
+const controllerOf = Object.getOwnPropertyDescriptor(ServiceWorkerContainer.prototype, 'controller')?.get;
 
 function begin(): void {
   const frame = openBehind(BEHIND_PAGE);
   const { serviceWorker: workers } = navigator;
   workers.addEventListener('controllerchange', () => {
     frame.remove();
-    workers.controller?.postMessage({ [AHEAD]: whatBlocks() });
+    controllerOf?.call(workers)?.postMessage({ [AHEAD]: whatBlocks() });
     if (!src) return;
     const sheet = Object.assign(document.createElement('script'), { src, integrity });
     sheet.dataset.first = '';
