@@ -93,7 +93,7 @@ it('programs that stay, whose terminal goes away, go on or end, and always end b
     const [, origin] = /"keyServer":"([^"]+)"/.exec(ready) ?? [];
     if (origin !== undefined) for (const _ of [1, 2]) expect((await fetch(`${origin}/healthz`)).status).toBe(200);
     if (isRunning(pid)) process.kill(pid, 'SIGTERM');
-    await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isRunning(pid)).toBe(false);
   });
   await Promise.all(ends);
 });
@@ -115,7 +115,7 @@ it('a program that an older Node.js has started ends when that is killed', async
   const child = Number(await parent.line(/^\d+$/));
   await parent.line(/^\{/);
   process.kill(parent.pid, 'SIGKILL');
-  await expect.poll(() => isRunning(child), { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => isRunning(child)).toBe(false);
 });
 
 it('a passphrase is edited on a terminal by the usual keys, and none of them becomes a part of it', async () => {

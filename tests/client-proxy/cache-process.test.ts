@@ -52,7 +52,7 @@ describe('the cache', () => {
       const [file] = await files('partial');
       return file === undefined ? 0 : (await stat(file)).size;
     };
-    await expect.poll(written, { timeout: 10_000 }).toBeGreaterThan(1_000_000);
+    await expect.poll(written).toBeGreaterThan(1_000_000);
     await process.stop('SIGKILL');
     outgoing.destroy();
     expect([(await files('objects')).length, (await files('partial')).length]).toEqual([0, 1]);

@@ -314,13 +314,13 @@ describe('the folder', () => {
       ['of another version', async () => changeSmall(folder(), 'PRAGMA user_version = 7')],
     ];
     for (const [what, harm] of harms) {
-      await expect.poll(readNext, { timeout: 10_000, interval: 300, message: what }).toBeGreaterThan(0);
+      await expect.poll(readNext, { interval: 300, message: what }).toBeGreaterThan(0);
       await harm();
       if (what === 'of another version') await rig.restart();
-      else await expect.poll(readNext, { timeout: 10_000, interval: 300, message: what }).toBeGreaterThan(0);
+      else await expect.poll(readNext, { interval: 300, message: what }).toBeGreaterThan(0);
       expect(rig.proxy.cache.status().problem, what).toBeUndefined();
     }
-    await expect.poll(readNext, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(readNext).toBeGreaterThan(0);
   });
 
   it('is not needed where it cannot be written: reading goes on without it', async () => {

@@ -34,7 +34,7 @@ const read = (headers: Record<string, string> = {}) => send(rig.proxy.port, rig.
 /** Status and hit of what the cache answered for the timestamp, once there are so many. */
 async function answers(cache: CacheServer, count: number): Promise<[number, boolean | undefined][]> {
   const lines = async () => (await cache.requests()).filter(({ url }) => url.endsWith(TIMESTAMP));
-  await expect.poll(async () => (await lines()).length, { timeout: 15_000 }).toBeGreaterThanOrEqual(count);
+  await expect.poll(async () => (await lines()).length).toBeGreaterThanOrEqual(count);
   return (await lines()).map(({ status, hit }) => [status, hit]);
 }
 

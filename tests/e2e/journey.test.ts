@@ -155,7 +155,7 @@ describe('publishing a site of one’s own', () => {
     const nginx = [findServer('nginx') ?? 'nginx', '-p', host, '-c', join(host, 'nginx.conf'), '-e', 'stderr'];
     expect((await startCommand([...nginx, '-t']).ended).code).toBe(0);
     running.push(startCommand([...nginx, '-g', 'daemon off;']));
-    await expect.poll(() => accepts(port), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => accepts(port)).toBe(true);
     for (const server of ['varnish', 'squid']) expect(await good(publisher, 'cache-config', server)).not.toBe('');
   });
 
@@ -250,7 +250,7 @@ describe('looking after it', () => {
     writeFileSync(join(publisher, 'site', ARTICLE), CORRECTED);
     const printed = await good(publisher, 'publish', '--token-file', 'token', '--passphrase-file', passphrase);
     expect(printed).toContain('1 changed');
-    await expect.poll(() => readAnew(ARTICLE_URL), { timeout: 20_000 }).toBe(CORRECTED);
+    await expect.poll(() => readAnew(ARTICLE_URL)).toBe(CORRECTED);
     const published = await fetch(`${origins.keyserver}/.well-known/wispr/timestamp.json`);
     expect(await published.json()).toMatchObject({ signed: { meta: { 'snapshot.json': { version: 2 } } } });
     await good(publisher, 'verify', content);
@@ -259,12 +259,12 @@ describe('looking after it', () => {
   test('what is withdrawn is shown no more, until something newer is published', async () => {
     const as = ['--token-file', 'token', '--passphrase-file', passphrase];
     await good(publisher, 'withdraw', '2', '--yes', ...as);
-    await expect.poll(() => readAnew(ARTICLE_URL), { timeout: 20_000 }).toContain('publication-withdrawn');
+    await expect.poll(() => readAnew(ARTICLE_URL)).toContain('publication-withdrawn');
     const { code, stdout } = await wispr(publisher, 'verify', content);
     expect([code, stdout]).toEqual([3, expect.stringContaining('publication-withdrawn')]);
     writeFileSync(join(publisher, 'site', ARTICLE), `${CORRECTED}<p>Again.`);
     await good(publisher, 'publish', ...as);
-    await expect.poll(() => readAnew(ARTICLE_URL), { timeout: 20_000 }).toBe(`${CORRECTED}<p>Again.`);
+    await expect.poll(() => readAnew(ARTICLE_URL)).toBe(`${CORRECTED}<p>Again.`);
   });
 
   test('SIGTERM ends what stays, well', async () => {

@@ -134,7 +134,7 @@ inRelease(() => {
 
 async function shows(page: Page, heading: string): Promise<void> {
   const shown = page.frameLocator('#page').locator('h1');
-  await expect.poll(() => shown.textContent(), { timeout: 10_000 }).toBe(heading);
+  await expect.poll(() => shown.textContent()).toBe(heading);
 }
 
 function page(title: string, text: string): string {
@@ -155,5 +155,5 @@ async function heldBy(tour: string): Promise<{ path: string; subscriber: string 
 }
 
 function said(running: RunningProgram, words: string): Promise<void> {
-  return expect.poll(() => running.stderr(), { timeout: 10_000 }).toContain(words);
+  return expect.poll(() => running.stderr()).toContain(words);
 }

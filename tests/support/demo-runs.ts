@@ -60,7 +60,7 @@ export function demoRuns(): DemoRuns {
       expect(readdirSync(folder).filter((name) => name.startsWith('wispr-'))).toEqual([]);
       const sockets = join(folder, 'session', 'wispr');
       expect(existsSync(sockets) ? readdirSync(sockets) : []).toEqual([]);
-      await expect.poll(() => processesIn(folder), { timeout: 10_000 }).toEqual([]);
+      await expect.poll(() => processesIn(folder)).toEqual([]);
     },
   };
 }

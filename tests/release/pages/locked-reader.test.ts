@@ -121,7 +121,7 @@ describe('a locked Reader', () => {
     await passphrase().fill(PASSPHRASE);
     await press('Unlock');
     expect(await heading()).toBe('Your sites');
-    await expect.poll(() => waiting.textContent('h1'), { timeout: 15_000 }).toBe('Fog');
+    await expect.poll(() => waiting.textContent('h1')).toBe('Fog');
     await waiting.close();
   });
 

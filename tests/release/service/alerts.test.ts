@@ -181,14 +181,14 @@ it('attack 145, attack 146: fires each alert by its real cause', async () => {
       break;
     }
   }
-  await expect.poll(small.health, { timeout: 10_000 }).toBe('{"problems":["disk-full"]}');
+  await expect.poll(small.health).toBe('{"problems":["disk-full"]}');
   half.host.files.clear();
   await askForPage(half, 502);
   await scraped();
   for (let each = 0; each < 20; each++) await askForPage(half, 502);
   await expect.poll(look, { timeout: 60_000 }).toEqual(['WisprDown']);
   rmSync(join(small.disk, 'large'));
-  await expect.poll(small.health, { timeout: 10_000 }).toBe('{"problems":[]}');
+  await expect.poll(small.health).toBe('{"problems":[]}');
   await small.program.stop('SIGKILL');
   await expect.poll(look, { timeout: 60_000 }).toEqual([]);
 });

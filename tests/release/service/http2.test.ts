@@ -106,7 +106,7 @@ it.each([
       (answer) => answer?.ok(),
       () => false,
     );
-  await expect.poll(isUp, { timeout: 20_000 }).toBe(true);
+  await expect.poll(isUp).toBe(true);
   connections.clear();
   answers.length = 0;
   await page.goto(invitationLink(await rig.invite({ name: 'ada' }), `https://${READ}`, rig.publisher.root.id));

@@ -133,7 +133,7 @@ export function differences({ outcomes }: ReadingReport): Outcome[] {
 /** A server logs a request shortly after it answered: its log of documents' files, once it holds as many lines. */
 export async function completeLog(server: CacheServer, lines: number): Promise<LogLine[]> {
   const log = async () => (await server.requests()).filter((line) => !pathOf(line).startsWith('/.well-known/'));
-  await expect.poll(async () => (await log()).length, { timeout: 20_000 }).toBeGreaterThanOrEqual(lines);
+  await expect.poll(async () => (await log()).length).toBeGreaterThanOrEqual(lines);
   return log();
 }
 
