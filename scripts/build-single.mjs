@@ -23,7 +23,6 @@ const THREADS = [
   'client-proxy/documents/cache/keeping-thread.ts',
   'client-proxy/documents/opening/opening-thread.ts',
   'keyserver/hashing/thread.ts',
-  'publisher/check/check-thread.ts',
   'publisher/protect/writers/thread-main.ts',
 ];
 const WEB_READER = 'dist/web-reader';

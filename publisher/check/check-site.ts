@@ -1,5 +1,4 @@
 /** `wispr check`: looks at a site before it is encrypted, for what would break for its readers. Needs no keys, and writes nothing. */
-import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { isReadable } from '../../core/site/accent.ts';
 import { PublishError } from '../errors.ts';
@@ -11,21 +10,20 @@ import { canNameSet, isInGzip, isPage, mediaTypeOf } from '../site/media-type.ts
 import { canBeNamed, NamedDocuments } from '../site/named.ts';
 import { readPage } from '../site/page.ts';
 import { PathPatterns } from '../site/patterns.ts';
-import { problemsOfRedirects } from '../site/redirects.ts';
+import { problemsOfRedirects, SiteMap } from '../site/redirects.ts';
 import { type Decision, SetRules } from '../site/sets.ts';
 import { type LookUpDocument, problemOfLogo, problemOfNotFound, settingsOf } from '../site/site-settings.ts';
 import { SourceWalk } from '../site/walk.ts';
 import { readConfiguration } from '../workspace/configuration/read.ts';
 import { type Configuration, configurationSchema } from '../workspace/configuration/schema.ts';
 import { workspaceOf } from '../workspace/workspace.ts';
-import { linkedSite, readDocuments, type SiteData } from './batches.ts';
-import { checkFallbackPage, type OwnWord } from './content-check.ts';
+import { ContentCheck, checkFallbackPage, type OwnWord } from './content-check.ts';
 import { CopyCheck } from './copies.ts';
 import { oddityOf, SectionsCount, SetsCount } from './counts.ts';
-import { SiteFiles } from './files.ts';
 import type { CheckKind } from './kinds.ts';
-import { LinkCheck } from './links.ts';
-import { type CheckReport, type FindingGroups, Findings } from './report.ts';
+import { LinkCheck, type LinkedSite } from './links.ts';
+import type { CheckedFile } from './read-text.ts';
+import { type CheckReport, Findings } from './report.ts';
 
 /** What is checked: the site of a `wispr.json`, or a site that has none yet, with the defaults. */
 export type CheckedSite = { readonly configurationFile: string } | { readonly directory: string };
@@ -58,10 +56,9 @@ export async function checkSite({ onProgress, ...place }: CheckOptions): Promise
   const { directory, configuration } = await settingsAt(place);
   const check = new SiteCheck(configuration, resolve(directory, configuration.source));
   await check.checkTemplate(directory);
-  for await (const { from, to, words, found } of readDocuments(check.data, availableParallelism())) {
-    for (const [index, word] of words.entries()) check.addDocument(from + index, word);
-    check.addFindings(found);
-    onProgress?.({ done: to, total: check.files.length });
+  for (const [index, file] of check.files.entries()) {
+    check.read(file);
+    onProgress?.({ done: index + 1, total: check.files.length });
   }
   check.finish();
   return check.report(Math.round(performance.now() - started));
@@ -82,8 +79,13 @@ function defaults(): Configuration {
 }
 
 class SiteCheck {
-  readonly data: SiteData;
-  readonly files: SiteFiles;
+  /** In the order of their paths. */
+  readonly files: readonly CheckedFile[];
+  readonly #paths: ReadonlySet<string>;
+  /** The site directory, absolute. */
+  readonly #source: string;
+  /** Paths of files that `wispr protect` would refuse. */
+  readonly #refused = new Set<string>();
   readonly #configuration: Configuration;
   readonly #findings = new Findings();
   readonly #rules: SetRules;
@@ -93,8 +95,8 @@ class SiteCheck {
   readonly #ignored: number;
   /** Patterns of files that are left out or taken in, and that match none. */
   readonly #unusedIgnores: readonly string[];
-  /** Where each document belongs; by path alone until it has been read. */
-  readonly #decisions: Decision[];
+  /** Where each document belongs, once it has been read. */
+  readonly #decisions = new Map<string, Decision>();
   readonly #sets = new SetsCount();
   readonly #sections: SectionsCount;
   /** Paths, by what is one name to file systems that do not tell letters' cases and compositions apart. */
@@ -103,41 +105,56 @@ class SiteCheck {
   #template: { readonly file: string; readonly read: FallbackTemplate } | undefined;
   readonly #named: NamedDocuments;
   /** Files that are decided about after all pages have been read. */
-  readonly #later: { readonly number: number; readonly word: OwnWord }[] = [];
+  readonly #later: { readonly file: CheckedFile; readonly word: OwnWord }[] = [];
+  readonly #content: ContentCheck;
   readonly #copies = new CopyCheck();
   #pages = 0;
 
   constructor(configuration: Configuration, source: string) {
     this.#configuration = configuration;
+    this.#source = source;
     this.#rules = new SetRules(configuration);
     this.#headers = new HeaderRules(configuration);
     this.#named = new NamedDocuments(configuration, this.#rules);
     this.#sections = new SectionsCount(configuration.sections);
     this.#uncompressed = new PathPatterns(configuration.uncompressed);
     const walk = new SourceWalk(source, configuration);
-    this.files = SiteFiles.of(walk.files(), walk.root);
+    this.files = [...walk.files()].sort((a, b) => (a.path < b.path ? -1 : 1));
+    this.#paths = new Set(this.files.map(({ path }) => path));
     this.#ignored = walk.ignored;
     this.#unusedIgnores = walk.unused();
     for (const [name, path] of walk.hidden) this.#findings.add('hidden', name, { path });
-    const refused = new Set<string>();
     for (const problem of walk.problems.first) {
       const [path = '', reason = ''] = problem.split(/: (.*)/s);
-      refused.add(path);
+      this.#refused.add(path);
       this.#findings.add('refused', path, undefined, reason);
     }
-    const { length, memory } = this.files;
-    this.#decisions = Array.from({ length }, (_, number) => this.#rules.decide(this.files.pathOf(number), undefined));
-    this.data = { configuration, source, files: memory, refused };
+    const site = this.#linkedSite(this.#isPublic);
+    this.#content = new ContentCheck(new LinkCheck(site, this.#findings), this.#findings, site.hosts, configuration);
   }
 
+  /** Decides by the path alone, for documents that may not have been read. */
+  readonly #isPublic = (path: string): boolean => this.#rules.decide(path, undefined).set === undefined;
+
   readonly #lookUp: LookUpDocument = (path) => {
-    const decision = this.#decisionOf(path);
+    const decision = this.#decisions.get(path);
     return decision && (decision.set === undefined ? 'public' : 'protected');
   };
 
-  #decisionOf(path: string): Decision | undefined {
-    const number = this.files.find(path);
-    return number === undefined ? undefined : this.#decisions[number];
+  /** @param isPublic - asked for documents only */
+  #linkedSite(isPublic: (path: string) => boolean): LinkedSite {
+    const has = (path: string) => this.#paths.has(path);
+    const settings = settingsOf(this.#configuration, (path) =>
+      has(path) ? (isPublic(path) ? 'public' : 'protected') : undefined,
+    );
+    return {
+      site: this.#configuration.site,
+      hosts: hostsOf(this.#configuration),
+      source: this.#source,
+      map: new SiteMap(settings, has),
+      refused: this.#refused,
+      isProtected: (path) => has(path) && !isPublic(path),
+    };
   }
 
   async checkTemplate(directory: string): Promise<void> {
@@ -151,22 +168,21 @@ class SiteCheck {
     }
   }
 
-  /** @param word - what the document says itself */
-  addDocument(number: number, word: OwnWord): void {
-    const path = this.files.pathOf(number);
+  read(file: CheckedFile): void {
+    const { path } = file;
+    const mediaType = mediaTypeOf(path);
+    const word = this.#content.read(file, mediaType, this.#isPublic(path));
     this.#copies.add(path, word.prints);
     if (word.named !== undefined) this.#named.add(word.named, path);
-    if (canBeNamed(mediaTypeOf(path))) this.#later.push({ number, word: { ...word, prints: undefined } });
-    else this.#count(number, path, word);
+    if (canBeNamed(mediaType)) this.#later.push({ file, word: { ...word, prints: undefined } });
+    else this.#count(file, word);
   }
 
-  #count(number: number, path: string, { set, problem }: OwnWord): void {
-    const size = this.files.sizeOf(number);
-    const byPath = this.#decisions[number] as Decision;
+  #count({ path, size }: CheckedFile, { set, problem }: OwnWord): void {
     if (problem !== undefined) this.#findings.add('refused', path, undefined, problem);
     const isNamed = this.#named.has(path);
-    const decision = set === undefined && !isNamed ? byPath : this.#rules.decide(path, set, isNamed);
-    if (decision !== byPath) this.#decisions[number] = decision;
+    const decision = this.#rules.decide(path, set, isNamed);
+    this.#decisions.set(path, decision);
     if (isNamed) for (const kind of OF_ENCRYPTED) this.#findings.drop(kind, path);
     this.#sets.add(path, decision, set !== undefined);
     if (!this.#sections.add(path)) this.#findings.add('refused', path, undefined, 'it lies too deep below its section');
@@ -181,10 +197,6 @@ class SiteCheck {
     this.#checkName(path);
   }
 
-  addFindings(found: FindingGroups): void {
-    this.#findings.merge(found);
-  }
-
   #checkName(path: string): void {
     const odd = oddityOf(path);
     if (odd !== undefined) this.#findings.add('name-odd', path, undefined, odd);
@@ -196,11 +208,11 @@ class SiteCheck {
 
   /** What can be said only after everything has been seen. */
   finish(): void {
-    for (const { number, word } of this.#later) this.#count(number, this.files.pathOf(number), word);
+    for (const { file, word } of this.#later) this.#count(file, word);
     const { redirects, ...configuration } = this.#configuration;
-    if (this.files.length === 0) this.#findings.add('refused', this.data.source, undefined, 'it holds no documents');
+    if (this.files.length === 0) this.#findings.add('refused', this.#source, undefined, 'it holds no documents');
     const settings = settingsOf({ ...configuration, redirects }, this.#lookUp);
-    const { loops, dangling, shadowed } = problemsOfRedirects(settings, (path) => this.files.has(path));
+    const { loops, dangling, shadowed } = problemsOfRedirects(settings, (path) => this.#paths.has(path));
     const to = new Map(settings.redirects.map((redirect) => [redirect.from, redirect.to]));
     for (const from of loops) this.#findings.add('refused', from, undefined, 'its redirect never ends');
     for (const from of dangling) this.#findings.add('redirect-missing', from, undefined, `to ${to.get(from)}`);
@@ -213,20 +225,18 @@ class SiteCheck {
     const unused = rules.flatMap((each) => each.unused());
     for (const text of [...unused, ...this.#unusedIgnores]) this.#findings.add('pattern-unused', text);
     this.#sets.findLoneSets(this.#findings);
-    this.#copies.find((path) => this.#decisionOf(path)?.set, this.#findings);
+    this.#copies.find((path) => this.#decisions.get(path)?.set, this.#findings);
     this.#checkFallbackPage();
   }
 
   /** A publisher's own template may load files, and visitors without access load them. One page stands for all. */
   #checkFallbackPage(): void {
     if (this.#template === undefined) return;
-    const number = this.#decisions.findIndex((decision, each) => {
-      return decision.set !== undefined && isPage(mediaTypeOf(this.files.pathOf(each)));
-    });
-    if (number < 0) return;
-    const path = this.files.pathOf(number);
+    const isFit = (path: string) => this.#lookUp(path) === 'protected' && isPage(mediaTypeOf(path));
+    const path = this.files.find((file) => isFit(file.path))?.path;
+    if (path === undefined) return;
     const html = this.#template.read.render(fallbackPageOf(path, WORDS, fallbackSettingsOf(this.#configuration)));
-    const linked = linkedSite(this.data, this.files, (each) => this.#lookUp(each) === 'public');
+    const linked = this.#linkedSite((each) => this.#lookUp(each) === 'public');
     checkFallbackPage(html, { path, madeOf: this.#template.file }, new LinkCheck(linked, this.#findings));
   }
 
@@ -234,10 +244,10 @@ class SiteCheck {
     const { site } = this.#configuration;
     return {
       ...(site !== UNKNOWN_SITE && { site }),
-      source: this.data.source,
+      source: this.#source,
       documents: this.files.length,
       pages: this.#pages,
-      bytes: this.files.memory.sizes.reduce((sum, size) => sum + size, 0),
+      bytes: this.files.reduce((sum, { size }) => sum + size, 0),
       ignored: this.#ignored,
       ...this.#sets.summary(),
       sections: this.#sections.summary(),
@@ -245,4 +255,10 @@ class SiteCheck {
       milliseconds,
     };
   }
+}
+
+/** Hosts that are the site, or serve what is published of it: none of them has a Reader in front of it. */
+function hostsOf({ site, content }: Configuration): Set<string> {
+  const origins = typeof content === 'string' ? [content] : content;
+  return new Set([site, ...origins.map((origin) => new URL(origin).hostname)]);
 }

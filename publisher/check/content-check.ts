@@ -1,5 +1,4 @@
 /** Looks into pages, style sheets and scripts. */
-
 import { decodePage, encodingOf } from '../site/encoding.ts';
 import { saysNoindex } from '../site/machine-words.ts';
 import { isPage, isXmlPage } from '../site/media-type.ts';
@@ -9,14 +8,13 @@ import { problemOfPageSet } from '../site/sets.ts';
 import { PUBLIC } from '../workspace/configuration/names.ts';
 import { type Configuration, hasReadingSite } from '../workspace/configuration/schema.ts';
 import { PrintMaker, type Prints } from './copies.ts';
-import type { CheckedFile } from './files.ts';
 import { hasHost, type LinkCheck, type Referrer } from './links.ts';
-import { readText, type Start } from './read-text.ts';
+import { type CheckedFile, readText, type Start } from './read-text.ts';
 import type { Findings } from './report.ts';
 import { referencesOfStyle, scanPage } from './scan.ts';
 import { HostFinder, importsOf, usesIn } from './scan-script.ts';
 
-/** What a page says about its own set, as `wispr protect` reads it. */
+/** What a document says about itself, as `wispr protect` reads it. */
 export interface OwnWord {
   readonly set?: string | undefined;
   /** Why `wispr protect` would refuse it. */

@@ -3,7 +3,7 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { systemReason } from '../../node-support/system-error.ts';
 import { isCompressible, isText } from '../site/media-type.ts';
-import type { CheckedFile } from './files.ts';
+import type { SourceFile } from '../site/walk.ts';
 
 /** Bytes of a text that are looked at. */
 const TEXT_LENGTH = 8 * 1024 * 1024;
@@ -11,6 +11,8 @@ const TEXT_LENGTH = 8 * 1024 * 1024;
 const START = 4096;
 /** Types of compressed files, and of files with names that say nothing, as search indexes have. Others may be text that is compressible. */
 const UNSURE = /^application\/(?:octet-stream|(?:x-)?gzip|zstd)$/;
+
+export type CheckedFile = Pick<SourceFile, 'file' | 'path' | 'size'>;
 
 /** The beginning of a text. */
 export interface Start {

@@ -62,12 +62,10 @@ const KEPT_FINDINGS = 100_000;
 /** Places of one finding that are kept. */
 const KEPT_PLACES = 20;
 
-/** Findings by their kind and subject, and how many more there were; plain data, for threads. */
-export type FindingGroups = Map<CheckKind, { readonly findings: Map<string, CheckFinding>; dropped: number }>;
-
 /** Collects findings, in bounded memory. */
 export class Findings {
-  #byKind: FindingGroups = new Map();
+  /** By kind and subject, and how many more there were. */
+  readonly #byKind = new Map<CheckKind, { readonly findings: Map<string, CheckFinding>; dropped: number }>();
 
   /**
    * @param place - asked for its line only where it is kept
@@ -79,7 +77,8 @@ export class Findings {
     place?: SourcePosition | (() => SourcePosition),
     message?: string | (() => string | undefined),
   ): void {
-    const group = this.#groupOf(kind);
+    const group = this.#byKind.get(kind) ?? { findings: new Map(), dropped: 0 };
+    this.#byKind.set(kind, group);
     const found = group.findings.get(subject);
     if (found !== undefined) {
       found.count++;
@@ -99,29 +98,6 @@ export class Findings {
     this.#byKind.get(kind)?.findings.delete(subject);
   }
 
-  /** Gives away what was found so far. */
-  take(): FindingGroups {
-    const taken = this.#byKind;
-    this.#byKind = new Map();
-    return taken;
-  }
-
-  /** Adds what was found elsewhere, behind what is here. */
-  merge(others: FindingGroups): void {
-    for (const [kind, { findings, dropped }] of others) {
-      const group = this.#groupOf(kind);
-      group.dropped += dropped;
-      for (const [subject, other] of findings) {
-        const found = group.findings.get(subject);
-        if (found !== undefined) {
-          found.count += other.count;
-          found.places.push(...other.places.slice(0, KEPT_PLACES - found.places.length));
-        } else if (group.findings.size < KEPT_FINDINGS) group.findings.set(subject, other);
-        else group.dropped++;
-      }
-    }
-  }
-
   /** The worst first; what is found most often first in each group. */
   groups(): CheckGroup[] {
     return (Object.keys(KINDS) as CheckKind[]).flatMap((kind) => {
@@ -131,12 +107,6 @@ export class Findings {
       const total = findings.length + group.dropped;
       return total === 0 ? [] : [{ kind, breaks: kind in BREAKS, total, findings }];
     });
-  }
-
-  #groupOf(kind: CheckKind) {
-    const group = this.#byKind.get(kind) ?? { findings: new Map(), dropped: 0 };
-    this.#byKind.set(kind, group);
-    return group;
   }
 }
 
@@ -204,10 +174,11 @@ function describeSets({ sets }: CheckReport): string[] {
 }
 
 function describeGroup({ kind, total, findings }: CheckGroup): string {
-  const { one, many, advice } = KINDS[kind];
+  const { text, advice } = KINDS[kind];
+  const name = text.replace(/\{(.*?)\|(.*?)\}/g, total === 1 ? '$1' : '$2');
   const shown = findings.slice(0, SHOWN_FINDINGS);
   return [
-    `  ${count(total, one, many)}`,
+    `  ${total.toLocaleString('en')} ${name}`,
     ...shown.map((finding) => `    ${describeFinding(finding)}`),
     ...(total > shown.length ? [`    and ${(total - shown.length).toLocaleString('en')} more`] : []),
     ...(advice === undefined ? [] : [`    → ${advice}`]),

@@ -5,15 +5,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
-import { readDocuments } from '../../publisher/check/batches.ts';
 import { checkSite } from '../../publisher/check/check-site.ts';
-import type { OwnWord } from '../../publisher/check/content-check.ts';
 import { CopyCheck, PrintMaker } from '../../publisher/check/copies.ts';
-import { SiteFiles } from '../../publisher/check/files.ts';
+import { readText } from '../../publisher/check/read-text.ts';
 import { type CheckReport, Findings } from '../../publisher/check/report.ts';
 import { referencesOfStyle, scanPage } from '../../publisher/check/scan.ts';
-import { SourceWalk } from '../../publisher/site/walk.ts';
-import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import type { ConfigurationInput } from '../../publisher/workspace/configuration/schema.ts';
 import { GOOD } from '../support/configured.ts';
 
@@ -62,45 +58,9 @@ const LONG_NAME = 'x'.repeat(181);
 const ODD_NAMES = ['50%.html', 'a?b.html', 'a#b.html', 'dot./x', 'space /x', ' lead.txt', 'a:b'];
 const LOGO = { 'a.html': page('a'), 'logo.svg': '<svg/>', 'x.css': '' };
 const PREVIEW = '<meta property="og:image" content="http://news.example/a.png">';
-describe('documents', () => {
-  const many = (count: number) =>
-    Array.from({ length: count }, (_, index) => [
-      `${index}.html`,
-      page(`<a href="gone-${index % 7}.html">g</a>`, index % 2 === 0 ? '<meta name="wispr-set" content="even">' : ''),
-    ]);
-
-  it('are read on several threads with the same result as on one', async () => {
-    const directory = await siteOf(Object.fromEntries(many(150)));
-    const configuration = await readConfiguration(join(directory, 'wispr.json'));
-    const walk = new SourceWalk(join(directory, 'site'), configuration);
-    const files = SiteFiles.of(walk.files(), walk.root).memory;
-    const data = { configuration, source: join(directory, 'site'), files, refused: new Set<string>() };
-    const readOn = async (threads: number) => {
-      const findings = new Findings();
-      const words: OwnWord[] = [];
-      for await (const batch of readDocuments(data, threads)) {
-        findings.merge(batch.found);
-        words.push(...batch.words);
-      }
-      return { words, groups: findings.groups() };
-    };
-    const one = await readOn(1);
-    expect(one.words.filter(({ set }) => set === 'even').length).toBe(75);
-    expect(one.groups[0]?.findings.map(({ count }) => count)).toEqual([22, 22, 22, 21, 21, 21, 21]);
-    expect(await readOn(2)).toEqual(one);
-  });
-
-  it('that cannot be read are findings, and the others are read', async () => {
-    const directory = await siteOf({ 'a.html': page('') });
-    const configuration = await readConfiguration(join(directory, 'wispr.json'));
-    const [file] = new SourceWalk(join(directory, 'site'), configuration).files();
-    if (file === undefined) throw new Error('there is no file');
-    const both = [file, { ...file, path: '/gone.html', file: join(directory, 'gone') }];
-    const { memory: files } = SiteFiles.of(both, join(directory, 'site'));
-    const data = { configuration, source: directory, files, refused: new Set<string>() };
-    const { value } = await readDocuments(data, 1).next();
-    expect(value?.words).toEqual([{}, { problem: 'it cannot be read: there is no such file or directory' }]);
-  });
+it('a document that cannot be read is a finding', () => {
+  const gone = { path: '/gone.html', file: '/gone/for/ever.html', size: 1 };
+  expect(readText(gone, 'text/html')).toBe('it cannot be read: there is no such file or directory');
 });
 
 describe('a site with nothing wrong', () => {
