@@ -174,8 +174,7 @@ async function passphrase(flags: Flags & { readonly newPassphraseFile?: string }
 }
 
 async function finish(files: readonly string[], flags: Flags): Promise<void> {
-  const done = '"wispr keys list" says whether readers know this root already; the file is not needed any more';
-  report(await finishDraft(await keysOptions(flags), files), flags, done);
+  report(await finishDraft(await keysOptions(flags), files), flags);
 }
 
 function reportSection(outcome: SectionOutcome, { json }: Flags): void {
@@ -194,9 +193,9 @@ ${keyids.map((keyid) => `  ${shortId(keyid)}  ${keyid === own ? 'publisher.keys'
   );
 }
 
-function report(outcome: RootOutcome, { json }: Flags, whenContinued?: string): void {
+function report(outcome: RootOutcome, { json }: Flags): void {
   if (json) print(JSON.stringify(outcomeAsJson(outcome)));
-  else reportOutcome(outcome, whenContinued);
+  else reportOutcome(outcome);
 }
 
 async function keysOptions({ config, rootKeys, passphraseFile }: Flags): Promise<KeysOptions> {

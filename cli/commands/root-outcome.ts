@@ -7,17 +7,8 @@ import { describeChanges } from '../../publisher/keys/roots.ts';
 import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import { print, say, sayHint } from '../io/voice.ts';
 
-/** @param whenContinued - what to do where an earlier run had done everything but the last step */
-export function reportOutcome(
-  outcome: RootOutcome,
-  whenContinued = 'if you want another change, run the command again',
-): void {
+export function reportOutcome(outcome: RootOutcome): void {
   const { version, before, after, missing } = outcome;
-  if (outcome.outcome === 'continued') {
-    print(`Root ${version} was made by an earlier run, and is complete now.`);
-    sayHint(`${whenContinued}`);
-    return;
-  }
   const file = outcome.file === undefined ? undefined : relative('.', outcome.file);
   const head = file === undefined ? `Root ${version} is signed:` : `Root ${version} is made, and lies in ${file}:`;
   print([head, ...describeChanges(before, after).map((line) => `  ${line}`)].join('\n'));

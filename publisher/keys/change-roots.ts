@@ -14,7 +14,6 @@ import { KEY_LENGTH, type KeyId } from '../../core/crypto/key-id.ts';
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { publisherIdentity } from '../../core/object/writer.ts';
 import { tufCanonical } from '../../core/publication/canonical.ts';
-import { openEnvelope } from '../../core/publication/envelope.ts';
 import { tufKeyId } from '../../core/publication/keys.ts';
 import type { RootMetadata, TopLevelRole } from '../../core/publication/metadata.ts';
 import { verifyNextRoot } from '../../core/publication/verify-roles.ts';
@@ -81,8 +80,8 @@ interface KeysContext extends ChainContext {
 
 /** What became of a change. */
 export interface RootOutcome {
-  /** `draft`: signatures of others are missing. `continued`: an earlier run had done it but for its last step. */
-  readonly outcome: 'changed' | 'draft' | 'continued';
+  /** `draft`: signatures of others are missing. */
+  readonly outcome: 'changed' | 'draft';
   readonly rootId: string;
   /** Of the root. */
   readonly version: number;
@@ -126,10 +125,11 @@ function withChain<Result>(options: KeysOptions, work: (context: ChainContext) =
   const rootKeysFile = options.rootKeys ?? workspace.rootKeys;
   return withLock(workspace, async () => {
     const keyStore = await openKeyStore(await readKeyStore(workspace), options.passphrase);
-    const rootKeys = existsSync(rootKeysFile)
+    const found = existsSync(rootKeysFile)
       ? await openSigningKeys(await readSigningKeys(rootKeysFile), options.passphrase, rootKeysFile)
       : undefined;
     const root = await verifyChain(keyStore.roots);
+    const rootKeys = found && (await dropRetiredRootKeys(rootKeysFile, found, keyStore.roots)); // a run may have been killed before that
     return work({ workspace, keyStore, rootKeysFile, rootKeys, root, now: options.now ?? nowInSeconds() });
   });
 }
@@ -144,8 +144,9 @@ async function settle(
   const done = missing.before === 0 && missing.after === 0;
   if (done) await appendToChain(context, draft, seeds);
   else await leaveDraft(context, draft, seeds);
-  const file = done ? undefined : draftFile(context.workspace, draft.after.version);
-  return outcomeOf(draft, done ? 'changed' : 'draft', missing, file);
+  const { rootId, before, after } = draft;
+  const file = done ? undefined : draftFile(context.workspace, after.version);
+  return { outcome: done ? 'changed' : 'draft', rootId, version: after.version, before, after, file, missing };
 }
 
 /** Where a draft of a root lies. */
@@ -203,22 +204,13 @@ export function renewRoot(options: KeysOptions): Promise<RootOutcome> {
 
 /** Gives a role a new key in place of the one that is here. Keys of other signers stay. */
 export function rotateRole(options: KeysOptions, role: TopLevelRole): Promise<RootOutcome> {
-  return role === 'root' ? rotateRoot(options) : changeRoot(options, (context) => rotateOnlineRole(context, role));
+  return changeRoot(options, (context) => (role === 'root' ? rotateRootKey(context) : rotateOnlineRole(context, role)));
 }
 
 async function rotateOnlineRole({ keyStore, root }: KeysContext, role: OnlineRole): Promise<RootChange> {
   const seed = randomBytes(KEY_LENGTH);
   const without = await withoutKeys(rolesOf(root), role, [keyStore.signers[role].keyid]);
   return { roles: await withKey(without, role, ed25519KeyPair(seed).publicKey), seeds: [seed] };
-}
-
-/** A run that was killed after its root was in the chain is only finished, since repeating it means one rotation. */
-async function rotateRoot(options: KeysOptions): Promise<RootOutcome> {
-  const finished = await withChain(options, async ({ keyStore, root, rootKeys, rootKeysFile }) => {
-    if (!rootKeys || !(await dropRetiredRootKeys(rootKeysFile, rootKeys, keyStore.roots))) return undefined;
-    return outcomeOf({ rootId: keyStore.rootId, before: root, after: root }, 'continued');
-  });
-  return finished ?? changeRoot(options, rotateRootKey);
 }
 
 async function rotateRootKey({ keyStore, root, rootKeys: before, rootKeysFile }: KeysContext): Promise<RootChange> {
@@ -286,8 +278,6 @@ export function finishDraft(options: KeysOptions, files: readonly string[]): Pro
     const [first] = drafts;
     if (first === undefined || drafts.some(({ message }) => !equalBytes(message, first.message)))
       throw new PublishError('draft-refused', 'these files are not copies of one root', { typed: true });
-    const done = await alreadyDone(context, first);
-    if (done) return done;
     if (!follows(first, context.keyStore.roots)) {
       const message = `this would be root ${first.after.version}, made for other roots than those that are here; the last one here is root ${context.root.version}`;
       throw new PublishError('draft-refused', message);
@@ -301,23 +291,4 @@ export function finishDraft(options: KeysOptions, files: readonly string[]): Pro
     const { version, missing } = outcome;
     throw new PublishError('signatures-missing', `root ${version} still needs ${describeMissing(missing)}`);
   });
-}
-
-/** An earlier run was killed just before it removed the draft, or is repeated. */
-async function alreadyDone(context: ChainContext, draft: RootDraft): Promise<RootOutcome | undefined> {
-  const { keyStore, root, rootKeys, rootKeysFile, workspace } = context;
-  const last = keyStore.roots.at(-1) ?? new Uint8Array(0);
-  if (!equalBytes(openEnvelope(last, 'root').message, draft.message)) return undefined;
-  await rm(draftFile(workspace, root.version), { force: true });
-  if (rootKeys) await dropRetiredRootKeys(rootKeysFile, rootKeys, keyStore.roots);
-  return outcomeOf(draft, 'continued');
-}
-
-function outcomeOf(
-  { rootId, before, after }: Pick<RootDraft, 'rootId' | 'before' | 'after'>,
-  outcome: RootOutcome['outcome'],
-  missing: Missing = { before: 0, after: 0 },
-  file?: string,
-): RootOutcome {
-  return { outcome, rootId, version: after.version, before, after, file, missing };
 }

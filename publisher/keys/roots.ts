@@ -172,21 +172,21 @@ export async function freshRootSeed(
 /**
  * Removes root keys that an earlier root named, and the last one does not.
  *
- * @returns whether there were any
+ * @returns those that are left
  */
 export async function dropRetiredRootKeys(
   file: string,
   rootKeys: OpenSigningKeys,
   roots: readonly Uint8Array[],
-): Promise<boolean> {
+): Promise<OpenSigningKeys> {
   const ever = new Set(roots.flatMap(rootKeyIds));
   const current = roots.slice(-1).flatMap(rootKeyIds);
   const isRetired = (keyid: string) => ever.has(keyid) && !current.includes(keyid);
   const kept = rootKeys.seeds.filter((_, index) => !isRetired(idAt(rootKeys, index)));
-  if (kept.length === rootKeys.seeds.length) return false;
-  const { bytes } = await rootKeys.withSeeds(kept);
+  if (kept.length === rootKeys.seeds.length) return rootKeys;
+  const { bytes, keys } = await rootKeys.withSeeds(kept);
   await replaceFile(file, bytes);
-  return true;
+  return keys;
 }
 
 function idAt({ signers }: OpenSigningKeys, index: number): string {
