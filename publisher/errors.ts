@@ -1,5 +1,6 @@
 import type { ErrorCatalogue } from '../core/errors.ts';
 import { type DiskFullCode, fileErrorClass } from '../node-support/disk-full.ts';
+import { describeUnreadable } from '../node-support/system-error.ts';
 
 /** What can go wrong at the publisher's. Unless a code says otherwise, nothing was changed. */
 export const PUBLISH_ERRORS = {
@@ -136,6 +137,18 @@ export type PublishErrorCode = keyof typeof PUBLISH_ERRORS | DiskFullCode;
 
 /** The publisher's program could not do what it was asked. */
 export class PublishError extends fileErrorClass(PUBLISH_ERRORS) {}
+
+/**
+ * Makes what is called with the failure to read a file.
+ *
+ * @param what - the file, in messages
+ * @param typed - whether its name was typed
+ */
+export function whenUnreadable(code: PublishErrorCode, what: string, typed = false): (cause: unknown) => never {
+  return (cause) => {
+    throw new PublishError(code, describeUnreadable(what, cause), { cause, ...(typed && { typed }) });
+  };
+}
 
 /** @param state - what readers find now */
 export function stopped(state = 'readers find the previous publication'): PublishError {

@@ -8,8 +8,7 @@ import { utf8 } from '../../core/encoding/bytes.ts';
 import { hasMembers, isJsonObject, type Json, type JsonObject } from '../../core/encoding/canonical-json.ts';
 import { type RoleSigner, roleSigner, tufKeyId } from '../../core/publication/keys.ts';
 import type { Argon2idCost } from '../../node-support/argon2id.ts';
-import { describeUnreadable } from '../../node-support/system-error.ts';
-import { PublishError } from '../errors.ts';
+import { PublishError, whenUnreadable } from '../errors.ts';
 import { MAXIMUM_SEALED_FILE_LENGTH, readKeyStore, workspaceOf } from '../workspace/workspace.ts';
 import { createFile, createFiles, publicKeyIn } from './file-update.ts';
 import { openKeyStore } from './key-store.ts';
@@ -124,9 +123,7 @@ export async function createSigner(file: string, passphrase: string, cost?: Argo
  * @throws PublishError `key-file-refused`
  */
 export async function readSigner(file: string): Promise<Uint8Array> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new PublishError('key-file-refused', describeUnreadable(file, error), { cause: error, typed: true });
-  });
+  const text = await readFile(file, 'utf8').catch(whenUnreadable('key-file-refused', file, true));
   const key = publicKeyIn(text, KEY_LENGTH);
   if (key !== undefined) return key;
   throw new PublishError('key-file-refused', `${file} does not hold the public key of a signer`);
@@ -138,11 +135,8 @@ export async function readSigner(file: string): Promise<Uint8Array> {
  * @throws PublishError `key-file-refused`
  */
 export async function readSigningKeys(file: string): Promise<Uint8Array> {
-  try {
-    return (await readFile(file)).subarray(0, MAXIMUM_SEALED_FILE_LENGTH + 1);
-  } catch (error) {
-    throw new PublishError('key-file-refused', describeUnreadable(file, error), { cause: error });
-  }
+  const bytes = await readFile(file).catch(whenUnreadable('key-file-refused', file));
+  return bytes.subarray(0, MAXIMUM_SEALED_FILE_LENGTH + 1);
 }
 
 /**

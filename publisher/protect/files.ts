@@ -71,29 +71,30 @@ export function* entriesOf(directory: string): Generator<Dirent> {
 
 /** The first bytes of a file. @throws PublishError `output-failed` */
 export function startOf(file: string, length = 32): Buffer {
-  return reading(file, () => {
-    const descriptor = openSync(file, 'r');
-    try {
-      const start = Buffer.alloc(length);
-      return start.subarray(0, readSync(descriptor, start, 0, start.length, 0));
-    } finally {
-      closeSync(descriptor);
-    }
+  return withOpened(file, (descriptor) => {
+    const start = Buffer.alloc(length);
+    return start.subarray(0, readSync(descriptor, start, 0, start.length, 0));
   });
 }
 
 /** SHA-256 of a file, hexadecimal. @throws PublishError `output-failed` */
 export function digestOf(file: string): string {
+  return withOpened(file, (descriptor) => {
+    const digest = createHash('sha256');
+    const piece = Buffer.allocUnsafe(Math.min(1024 * 1024, fstatSync(descriptor).size + 1));
+    for (let read = -1; read !== 0; ) {
+      read = readSync(descriptor, piece);
+      digest.update(piece.subarray(0, read));
+    }
+    return digest.digest('hex');
+  });
+}
+
+function withOpened<Result>(file: string, work: (descriptor: number) => Result): Result {
   return reading(file, () => {
     const descriptor = openSync(file, 'r');
     try {
-      const digest = createHash('sha256');
-      const piece = Buffer.allocUnsafe(Math.min(1024 * 1024, fstatSync(descriptor).size + 1));
-      for (let read = -1; read !== 0; ) {
-        read = readSync(descriptor, piece);
-        digest.update(piece.subarray(0, read));
-      }
-      return digest.digest('hex');
+      return work(descriptor);
     } finally {
       closeSync(descriptor);
     }

@@ -1,9 +1,8 @@
 /** Reads a source file, and makes sure that it is the file that was planned. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { printable } from '../../node-support/printable.ts';
-import { describeUnreadable } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import { identityOf, type SourceFile } from '../site/walk.ts';
+import { identityOf, reading, type SourceFile } from '../site/walk.ts';
 
 const READ_LENGTH = 1024 * 1024;
 
@@ -18,7 +17,7 @@ export class SourceReader implements Disposable {
   /** @throws PublishError `source-refused` */
   constructor(source: SourceFile) {
     this.#source = source;
-    this.#descriptor = this.#attempt(() => openSync(source.file, 'r'));
+    this.#descriptor = reading(source.path, () => openSync(source.file, 'r'));
   }
 
   /**
@@ -27,14 +26,14 @@ export class SourceReader implements Disposable {
    * @throws PublishError `source-refused`
    */
   checkUnchanged(): void {
-    const stats = this.#attempt(() => fstatSync(this.#descriptor, { bigint: true }));
+    const stats = reading(this.#source.path, () => fstatSync(this.#descriptor, { bigint: true }));
     if (identityOf(stats) !== this.#source.identity) throw changed(this.#source);
   }
 
   /** Fills `target` with the bytes at `position`. @throws PublishError `source-refused`; `source-refused` if there are not as many */
   readAt(position: number, target: Uint8Array): Uint8Array {
     for (let filled = 0; filled < target.length; ) {
-      const read = this.#attempt(() =>
+      const read = reading(this.#source.path, () =>
         readSync(this.#descriptor, target, filled, target.length - filled, position + filled),
       );
       if (read === 0) throw changed(this.#source);
@@ -45,16 +44,6 @@ export class SourceReader implements Disposable {
 
   [Symbol.dispose](): void {
     closeSync(this.#descriptor);
-  }
-
-  #attempt<Result>(work: () => Result): Result {
-    try {
-      return work();
-    } catch (error) {
-      throw new PublishError('source-refused', describeUnreadable(printable(this.#source.path), error), {
-        cause: error,
-      });
-    }
   }
 }
 

@@ -5,8 +5,7 @@
 import { type BigIntStats, type Dirent, lstatSync, opendirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { printable } from '../../node-support/printable.ts';
-import { describeUnreadable } from '../../node-support/system-error.ts';
-import { PublishError } from '../errors.ts';
+import { PublishError, whenUnreadable } from '../errors.ts';
 import { count, Problems, someOf } from '../text.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import { decodeName, isHidden, isKeyFile, isNeverMeant, nameOf, problemOfDirectory, problemOfFile } from './names.ts';
@@ -209,12 +208,8 @@ function resolveLink(link: string): string | undefined {
  * @throws PublishError `source-refused`
  */
 export function resolveRoot(source: string): string {
-  try {
-    const root = realpathSync(source);
-    if (statSync(root).isDirectory()) return root;
-  } catch (error) {
-    throw new PublishError('source-refused', describeUnreadable(source, error), { cause: error });
-  }
+  const root = reading(source, () => realpathSync(source));
+  if (reading(source, () => statSync(root)).isDirectory()) return root;
   throw new PublishError('source-refused', `${source} is not a directory`);
 }
 
@@ -227,11 +222,11 @@ function* entriesOf({ directory, path }: PendingDirectory): Generator<Dirent<Buf
 }
 
 /** @throws PublishError `source-refused` */
-function reading<Result>(what: string, work: () => Result): Result {
+export function reading<Result>(what: string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    throw new PublishError('source-refused', describeUnreadable(printable(what), error), { cause: error });
+    return whenUnreadable('source-refused', printable(what))(error);
   }
 }
 

@@ -4,8 +4,7 @@ import { isHtmlCarrier, openCarrier } from '../../core/object/carrier.ts';
 import { blockCount, messageLength } from '../../core/object/geometry.ts';
 import { type Header, isEncrypted, payloadShape } from '../../core/object/header.ts';
 import { readUnverifiedHead } from '../../core/object/read-head.ts';
-import { describeUnreadable } from '../../node-support/system-error.ts';
-import { PublishError } from '../errors.ts';
+import { whenUnreadable } from '../errors.ts';
 import { fileBytes, fileStart } from './sources.ts';
 
 /** What stands in an object's head, and whether the file has the length that follows from it. */
@@ -29,7 +28,7 @@ export interface Inspection {
  * @throws ObjectError if it has no form that could be verified; PublishError `unreadable`
  */
 export async function inspectFile(file: string): Promise<Inspection> {
-  const start = await readStart(file);
+  const start = await fileStart(file, 16).catch(whenUnreadable('unreadable', file));
   const input = new ByteReader(openCarrier(fileBytes(file)));
   const head = await readUnverifiedHead(input).catch(async (error: unknown) => {
     await input.cancel();
@@ -48,12 +47,4 @@ export async function inspectFile(file: string): Promise<Inspection> {
     bytesAfterHead,
     expectedAfterHead: isEncrypted(header) ? header.payloadLength : 0,
   };
-}
-
-async function readStart(file: string): Promise<Uint8Array> {
-  try {
-    return await fileStart(file, 16);
-  } catch (error) {
-    throw new PublishError('unreadable', describeUnreadable(file, error), { cause: error });
-  }
 }

@@ -8,8 +8,8 @@ import { urlPathOf } from '../../core/site/path.ts';
 import { printable } from '../../node-support/printable.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import type { S3Target } from '../../node-support/storage/s3.ts';
-import { describeUnreadable, systemCode, systemReason } from '../../node-support/system-error.ts';
-import { PublishError } from '../errors.ts';
+import { systemCode, systemReason } from '../../node-support/system-error.ts';
+import { PublishError, whenUnreadable } from '../errors.ts';
 import { type PublicationSource, startOf } from '../publication/sources.ts';
 
 export abstract class VerifiedSource implements PublicationSource {
@@ -99,9 +99,7 @@ export class DirectorySource extends ListedSource {
     const waiting = [''];
     for (let prefix = waiting.pop(); prefix !== undefined; prefix = waiting.pop()) {
       const directory = join(this.#directory, prefix);
-      const entries = await opendir(directory).catch((error: unknown) => {
-        throw new PublishError('unreadable', describeUnreadable(directory, error), { cause: error });
-      });
+      const entries = await opendir(directory).catch(whenUnreadable('unreadable', directory));
       for await (const entry of entries) {
         const path = `${prefix}/${entry.name}`;
         if (entry.isDirectory()) waiting.push(path);

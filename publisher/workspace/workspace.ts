@@ -3,8 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { removeTemporaryFiles } from '../../node-support/files/write-file.ts';
 import { isSqliteError } from '../../node-support/sqlite.ts';
-import { describeUnreadable } from '../../node-support/system-error.ts';
-import { PublishError } from '../errors.ts';
+import { whenUnreadable } from '../errors.ts';
 import { asPublishError, openIndex } from './index/open.ts';
 import type { PublisherIndex } from './index/publisher-index.ts';
 
@@ -53,12 +52,8 @@ export function workspaceOf(configurationFile: string): Workspace {
  * @throws PublishError `key-store-refused`
  */
 export async function readKeyStore({ keyStore }: Workspace): Promise<Uint8Array> {
-  try {
-    const bytes = await readFile(keyStore);
-    return bytes.subarray(0, MAXIMUM_SEALED_FILE_LENGTH + 1);
-  } catch (error) {
-    throw new PublishError('key-store-refused', describeUnreadable(keyStore, error), { cause: error });
-  }
+  const bytes = await readFile(keyStore).catch(whenUnreadable('key-store-refused', keyStore));
+  return bytes.subarray(0, MAXIMUM_SEALED_FILE_LENGTH + 1);
 }
 
 /**

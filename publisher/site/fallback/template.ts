@@ -8,8 +8,7 @@ import { Eta } from 'eta';
 import { fromUtf8 } from '../../../core/encoding/bytes.ts';
 import { openInReaderUrl } from '../../../core/site/open-in-reader.ts';
 import { printable } from '../../../node-support/printable.ts';
-import { describeUnreadable } from '../../../node-support/system-error.ts';
-import { PublishError } from '../../errors.ts';
+import { PublishError, whenUnreadable } from '../../errors.ts';
 import { describingData } from '../structured-data.ts';
 import { BUILT_IN_TEMPLATE } from './built-in.ts';
 import type { FallbackPage } from './page.ts';
@@ -75,9 +74,7 @@ export const builtInTemplate: FallbackTemplate = { render: (page) => eta.render(
  */
 export async function readFallbackTemplate(file: string | undefined): Promise<FallbackTemplate> {
   if (file === undefined) return builtInTemplate;
-  const bytes = await readFile(file).catch((error: unknown) => {
-    throw new PublishError('configuration-invalid', describeUnreadable(file, error), { cause: error });
-  });
+  const bytes = await readFile(file).catch(whenUnreadable('configuration-invalid', file));
   const text = bytes.length <= MAXIMUM_TEMPLATE ? fromUtf8(bytes) : undefined;
   if (text === undefined) throw refused(file, `it is not a text in UTF-8 of at most ${MAXIMUM_TEMPLATE} bytes`);
   return compileFallbackTemplate(text, file);
