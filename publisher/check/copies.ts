@@ -25,7 +25,6 @@ const COMMON = 10;
 const SHARED = 3;
 /** Pages that are compared; a fingerprint and the number of its page are one exact number. */
 const PAGES = 2 ** 21;
-const START_BITS = 16;
 
 /** Fingerprints of one document. */
 export interface Prints {
@@ -35,17 +34,16 @@ export interface Prints {
   readonly rest?: Uint32Array;
 }
 
-/** A document, whose fingerprints stand behind those of the one before it: `own`, then the others. */
+/** Fingerprints that are kept of a document. */
 interface Document {
   readonly path: string;
   readonly isPage: boolean;
-  own: number;
-  rest: number;
+  readonly own: Uint32Array;
+  readonly rest: Uint32Array;
 }
 
 export class CopyCheck {
   readonly #documents: Document[] = [];
-  #prints = new Uint32Array(1024);
   #kept = 0;
   readonly #most: number;
   /** Number of times that fingerprints were halved. */
@@ -59,34 +57,19 @@ export class CopyCheck {
   add(path: string, prints: Prints | undefined): void {
     if (prints === undefined) return;
     const { own = NONE, rest = NONE } = prints;
-    this.#makeRoom(own.length + rest.length);
-    const counts = { own: this.#keep(own), rest: this.#keep(rest) };
-    this.#documents.push({ path, isPage: prints.own !== undefined, ...counts });
+    this.#keep({ path, isPage: prints.own !== undefined, own, rest });
     if (this.#kept <= this.#most) return;
     this.#level++;
-    let from = 0;
     this.#kept = 0;
-    for (const document of this.#documents) {
-      const [middle, to] = [from + document.own, from + document.own + document.rest];
-      document.own = this.#keep(this.#prints.subarray(from, middle));
-      document.rest = this.#keep(this.#prints.subarray(middle, to));
-      from = to;
-    }
+    for (const document of this.#documents.splice(0)) this.#keep(document);
   }
 
-  #makeRoom(count: number): void {
-    const needed = this.#kept + count;
-    if (needed <= this.#prints.length) return;
-    const larger = new Uint32Array(Math.max(needed, this.#prints.length * 1.5));
-    larger.set(this.#prints.subarray(0, this.#kept));
-    this.#prints = larger;
-  }
-
-  /** @returns how many of them are left at this level */
-  #keep(prints: Uint32Array): number {
-    const [before, divisor] = [this.#kept, 2 ** this.#level];
-    for (const print of prints) if (print % divisor === 0) this.#prints[this.#kept++] = print;
-    return this.#kept - before;
+  /** Keeps the fingerprints of this level. */
+  #keep({ own, rest, ...document }: Document): void {
+    const isKept = (print: number) => print % 2 ** this.#level === 0;
+    const kept = { ...document, own: own.filter(isKept), rest: rest.filter(isKept) };
+    this.#kept += kept.own.length + kept.rest.length;
+    this.#documents.push(kept);
   }
 
   /** @param setOf - the set of a document; `undefined` if it is public */
@@ -94,19 +77,19 @@ export class CopyCheck {
     const pages = this.#documents.filter(({ isPage }) => isPage).slice(0, PAGES);
     const sets = pages.map(({ path }) => setOf(path));
     const encrypted = new Set(sets.filter((set) => set !== undefined));
-    const owners = new Owners(this.#ownPrints(pages), pages.length, (page) => sets[page] !== undefined);
-    let [next, from] = [0, 0];
+    const owners = new Owners(
+      pages.map(({ own }) => own),
+      (page) => sets[page] !== undefined,
+    );
+    let next = 0;
     for (const document of this.#documents) {
-      const prints = this.#prints.subarray(from, from + document.own + document.rest);
-      from += prints.length;
       const itself = document === pages[next] ? next++ : undefined;
       const set = setOf(document.path);
       if (encrypted.size === 0 || (encrypted.size === 1 && set !== undefined && encrypted.has(set))) continue; // whoever reads it may read all pages
       const message = set === undefined ? 'public' : `in the set ${set}`;
-      for (const [page, { all, alone }] of [...owners.sharedWith(prints, itself)].sort(
-        ([, a], [, b]) => b.all - a.all,
-      )) {
-        const half = (pages[page]?.own ?? 0) / 2;
+      const shared = owners.sharedWith([...document.own, ...document.rest], itself);
+      for (const [page, { all, alone }] of [...shared].sort(([, a], [, b]) => b.all - a.all)) {
+        const half = (pages[page]?.own.length ?? 0) / 2;
         const enough = Math.max(LEAST, Math.min(COPY / 2 ** this.#level, half));
         if (sets[page] === undefined || sets[page] === set || all < enough) continue;
         // Passages of several pages may be a note about their author; a text that long is none.
@@ -114,20 +97,6 @@ export class CopyCheck {
         findings.add(kind, document.path, { path: pages[page]?.path ?? '' }, message);
       }
     }
-  }
-
-  /** Tells each fingerprint of pages, as a pair with the number of its page, in order. */
-  #ownPrints(pages: readonly Document[]): Float64Array {
-    const pairs = new Float64Array(pages.reduce((sum, { own }) => sum + own, 0));
-    let [page, from, at] = [0, 0, 0];
-    for (const document of this.#documents) {
-      if (document === pages[page]) {
-        for (const print of this.#prints.subarray(from, from + document.own)) pairs[at++] = print * PAGES + page;
-        page++;
-      }
-      from += document.own + document.rest;
-    }
-    return pairs.sort();
   }
 }
 
@@ -143,24 +112,22 @@ interface Shared {
 class Owners {
   /** A fingerprint times {@link PAGES} and the number of a page that has it, in order. */
   readonly #pairs: Float64Array;
-  /** Positions at which pairs begin whose fingerprint has these first 16 bits. */
-  readonly #starts = new Uint32Array(2 ** 16 + 1);
   readonly #common: number;
   readonly #isEncrypted: (page: number) => boolean;
 
-  constructor(pairs: Float64Array, pages: number, isEncrypted: (page: number) => boolean) {
-    this.#pairs = pairs;
-    this.#isEncrypted = isEncrypted;
-    this.#common = Math.min(COMMON, Math.max(2, pages / 2));
+  /** @param pages - the fingerprints of each */
+  constructor(pages: readonly Uint32Array[], isEncrypted: (page: number) => boolean) {
+    this.#pairs = new Float64Array(pages.reduce((sum, { length }) => sum + length, 0));
     let at = 0;
-    for (let start = 0; start < this.#starts.length; start++) {
-      while ((pairs[at] ?? Infinity) < start * 2 ** START_BITS * PAGES) at++;
-      this.#starts[start] = at;
-    }
+    for (const [page, prints] of pages.entries())
+      for (const print of prints) this.#pairs[at++] = print * PAGES + page;
+    this.#pairs.sort();
+    this.#isEncrypted = isEncrypted;
+    this.#common = Math.min(COMMON, Math.max(2, pages.length / 2));
   }
 
   /** @param itself - the number of the page whose fingerprints they are: it is left out where nobody else has one */
-  sharedWith(prints: Uint32Array, itself: number | undefined): Map<number, Shared> {
+  sharedWith(prints: readonly number[], itself: number | undefined): Map<number, Shared> {
     const shared = new Map<number, Shared>();
     const seen = new Set<number>();
     for (const print of prints) {
@@ -190,8 +157,7 @@ class Owners {
   }
 
   #firstOf(print: number): number {
-    const start = print >>> START_BITS;
-    let [low, high] = [this.#starts[start] ?? 0, this.#starts[start + 1] ?? 0];
+    let [low, high] = [0, this.#pairs.length];
     while (low < high) {
       const middle = (low + high) >>> 1;
       if ((this.#pairs[middle] ?? 0) < print * PAGES) low = middle + 1;
