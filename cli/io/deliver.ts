@@ -1,10 +1,9 @@
 /** Puts a fetched document where it was asked for: on standard output as it comes, or into a file, whole or not at all. */
-import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Writable } from 'node:stream';
-import { finished } from 'node:stream/promises';
+import { pipeline } from 'node:stream/promises';
 import { DocumentRefused, type FetchedDocument } from '../../client-proxy/index.ts';
 import { CodedError } from '../../core/errors.ts';
 import { replaceFile } from '../../node-support/files/write-file.ts';
@@ -86,17 +85,7 @@ async function toFileAtOnce(file: string, document: FetchedDocument, wish: Deliv
 
 async function toFile(file: string, document: FetchedDocument, wish: DeliveryWish): Promise<Delivered> {
   // Only what lies on a disk can be brought there for good; pipes and devices refuse to.
-  const stream = createWriteStream(file, { flush: !(await isDeviceOrPipe(file)) });
-  stream.on('error', () => undefined); // the next write reports it
-  try {
-    await once(stream, 'open');
-    const delivered = await toStream(document, stream, wish, false);
-    if (!hasNoReader(stream)) await finished(stream.end());
-    return delivered;
-  } catch (error) {
-    stream.destroy();
-    throw error;
-  }
+  return toStream(document, createWriteStream(file, { flush: !(await isDeviceOrPipe(file)) }), wish, false);
 }
 
 async function toStream(
@@ -105,37 +94,32 @@ async function toStream(
   { include, head: headOnly }: DeliveryWish,
   guarded: boolean,
 ): Promise<Delivered> {
-  const shown = Buffer.from(include || headOnly ? headOf(head) : '', 'latin1');
-  if (shown.length > 0) await write(stream, shown);
+  const isOutput = stream === currentIo().stdout;
   const keepFromTerminal = guarded && currentIo().stdout.isTTY ? terminalGuard() : undefined;
-  let bytes = shown.length;
-  for await (const piece of content) {
-    keepFromTerminal?.(piece);
-    bytes += piece.length;
-    if (!(await write(stream, piece))) break;
+  let bytes = 0;
+  let failure: unknown;
+  const pieces = async function* () {
+    const shown = Buffer.from(include || headOnly ? headOf(head) : '', 'latin1');
+    if (shown.length > 0) yield shown;
+    bytes += shown.length;
+    try {
+      for await (const piece of content) {
+        keepFromTerminal?.(piece);
+        bytes += piece.length;
+        yield piece;
+      }
+    } catch (error) {
+      failure = error;
+      throw error;
+    }
+  };
+  try {
+    await pipeline(pieces, stream, { end: !isOutput });
+  } catch (error) {
+    // A program that has read enough of a pipe has what it wanted; other errors of standard output are told elsewhere (voice.ts).
+    if (failure !== undefined || !(isOutput || systemCode(error) === 'EPIPE')) throw failure ?? error;
   }
   return { bytes, written: true };
-}
-
-/** Waits until there is room for more. `false`: the reader has left. A file that cannot be written throws. */
-async function write(stream: Writable, piece: Uint8Array): Promise<boolean> {
-  if (!stream.destroyed && !stream.errored && stream.write(piece)) return true;
-  if (!stream.destroyed && !stream.errored) await moved(stream);
-  if (stream.errored && stream !== currentIo().stdout && !hasNoReader(stream)) throw stream.errored;
-  return !stream.destroyed && !stream.errored;
-}
-
-/** Until there is room, or nothing more can be written. */
-async function moved(stream: Writable): Promise<void> {
-  const over = new AbortController();
-  const events = ['drain', 'close'].map((name) => once(stream, name, { signal: over.signal }).catch(() => undefined));
-  await Promise.race(events); // an error ends the waiting too
-  over.abort();
-}
-
-/** A program that has read enough of a pipe has what it wanted. */
-function hasNoReader({ errored }: Writable): boolean {
-  return systemCode(errored) === 'EPIPE';
 }
 
 function headOf({ status, statusMessage, rawHeaders }: Omit<FetchedDocument, 'content'>): string {

@@ -3,7 +3,7 @@
  *
  * Texts are compared by winnowing (Schleimer, Wilkerson and Aiken, "Winnowing: Local Algorithms for Document Fingerprinting", SIGMOD 2003). Each run
  * of RUN letters has a hash, and of WINDOW hashes in a row the smallest is kept. So any RUN + WINDOW - 1 letters that two texts share leave the
- * same fingerprint in both, whatever stands around them. Every text is read once and by itself, on any thread, and leaves three numbers
+ * same fingerprint in both, whatever stands around them. Every text is read once and by itself, and leaves three numbers
  * for 100 letters; samples without a window (the hashes that a number divides) promise no such length.
  */
 import { decodeHTML } from 'entities';
