@@ -28,7 +28,6 @@ export function runCommandLine(commands: CommandTable, io: Partial<Io> = {}): Pr
   });
 }
 
-/** The commands that `words` need. */
 export async function createProgram(commands: CommandTable, words: readonly string[]): Promise<Command> {
   const { stdout, stderr, env } = currentIo();
   const program = new Command('wispr')

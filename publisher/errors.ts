@@ -135,7 +135,6 @@ export const PUBLISH_ERRORS = {
 
 export type PublishErrorCode = keyof typeof PUBLISH_ERRORS | DiskFullCode;
 
-/** The publisher's program could not do what it was asked. */
 export class PublishError extends fileErrorClass(PUBLISH_ERRORS) {}
 
 /**

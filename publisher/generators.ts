@@ -10,9 +10,7 @@ interface Generator {
   readonly settings: Pick<ConfigurationInput, 'source' | 'cleanUrls'>;
 }
 
-/** Names of a configuration that is a script. */
 const script = (name: string) => ['js', 'mjs', 'cjs', 'ts', 'mts'].map((ending) => `${name}.${ending}`);
-/** Names of a configuration that is data. */
 const data = (name: string) => ['toml', 'yaml', 'yml', 'json'].map((ending) => `${name}.${ending}`);
 
 const GENERATORS: readonly Generator[] = [

@@ -29,7 +29,6 @@ export interface InitOptions {
   readonly cost?: Argon2idCost;
 }
 
-/** What was made. */
 export interface InitResult {
   readonly workspace: Workspace;
   /** The root id: the publisher's identity, the fingerprint that a host proof names. */

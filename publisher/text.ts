@@ -29,7 +29,6 @@ export class Problems {
     return this.#count;
   }
 
-  /** Some of them, in order. */
   get first(): readonly string[] {
     return this.#first.toSorted();
   }

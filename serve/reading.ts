@@ -19,12 +19,10 @@ export interface ReadingReport {
 
 /** How a Reader is asked for the documents of a site. */
 export interface ReadingTask {
-  /** URL of the Reader's proxy. */
   readonly proxy: string;
   readonly site: string;
   /** Where the publisher's own files are. */
   readonly source: string;
-  /** The documents' paths. */
   readonly paths: readonly string[];
 }
 

@@ -31,7 +31,6 @@ export interface Published {
   readonly objects: ReadonlyMap<string, string>;
   /** Paths of those that are signed, and not encrypted. */
   readonly open: ReadonlySet<string>;
-  /** The document that is shown first, and again where the one on show is gone. */
   readonly sample: string;
 }
 

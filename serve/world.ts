@@ -32,7 +32,6 @@ export interface Person {
   readonly password: string;
 }
 
-/** What publishing again needs. */
 interface Publisher {
   readonly made: InitResult;
   readonly passphrase: string;

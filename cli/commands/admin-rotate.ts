@@ -36,7 +36,6 @@ async function run(key: (typeof KEYS)[number], options: Options): Promise<void> 
   else for (const line of said) say(line);
 }
 
-/** Result as JSON and as sentences. */
 interface RotationResult {
   readonly outcome: object;
   readonly said: readonly string[];

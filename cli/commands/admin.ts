@@ -51,7 +51,6 @@ interface RevokeCommand extends AdminFlags {
   readonly dryRun?: boolean;
 }
 
-/** `wispr admin`: what the operator does beside the running key server. */
 export function addAdminCommand(program: Command): void {
   const admin = program.command('admin').description('manage publisher, sets and subscribers of a key server');
   const importing = addSubcommand(admin, 'import', 'import a key bundle, or a list of subscribers').argument(

@@ -19,7 +19,6 @@ const DESCRIPTION = `check a site before it is encrypted: what stays public and 
 
 needs no passphrase and writes nothing; exit code 3 if something breaks`;
 
-/** `wispr check [SITE]` */
 export function addCheckCommand(program: Command): void {
   program
     .command('check')

@@ -12,7 +12,6 @@ export function isoDay(time: number): string {
   return new Date(time * 1000).toISOString().slice(0, 10);
 }
 
-/** The lines of `wispr admin list` about the publication. */
 export function describePublication(publication: PublicationOverview | null): string[] {
   if (!publication) return ['No publication yet: the publisher hands it over with "wispr publish"'];
   const { version, withdrawn, published, who, place, signed, expires, signsHere, expiries, pushes } = publication;
@@ -36,7 +35,6 @@ export function describeRight({ plan, patterns, zone, from, until }: Right): str
   return describeHeldPlan({ plan: plan.name, zone, from, until });
 }
 
-/** A subscription, as `wispr admin list` and `wispr invite` show it. */
 export function describeHeldPlan({ plan, zone, from, until }: Omit<HeldPlan, 'title'>): string {
   const day = (time: number) => dayOf(time, zone ?? 'UTC');
   return `plan ${plan} from ${day(from)}${until === null ? '' : ` to ${day(until)}`}`;

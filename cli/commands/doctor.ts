@@ -22,7 +22,6 @@ const DESCRIPTION = `look whether all that a site or a key server depends on is 
 it examines the publisher where wispr.json is, the key server where keyserver.json is; each check takes ten seconds at the most
 exit code 3 if anything needs attention`;
 
-/** `wispr doctor` */
 export function addDoctorCommand(program: Command): void {
   program
     .command('doctor')

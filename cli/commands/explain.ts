@@ -4,7 +4,6 @@ import { nearestWords } from '../../node-support/nearest-words.ts';
 import { SECTIONS } from '../error-sections.ts';
 import { plain, print, UsageError } from '../io/voice.ts';
 
-/** `wispr explain CODE` */
 export function addExplainCommand(program: Command): void {
   program
     .command('explain')

@@ -14,7 +14,6 @@ interface Options {
   json?: boolean;
 }
 
-/** `wispr init URL` */
 export function addInitCommand(program: Command): void {
   program
     .command('init')

@@ -7,7 +7,6 @@ import { type Inspection, inspectFile } from '../../publisher/verify/inspect.ts'
 import { JSON_OPTION } from '../io/common-options.ts';
 import { print, say, UsageError } from '../io/voice.ts';
 
-/** `wispr inspect FILE` */
 export function addInspectCommand(program: Command): void {
   program
     .command('inspect')

@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { readProgramFile } from '../../node-support/program-files.ts';
 import { print } from '../io/voice.ts';
 
-/** `wispr licenses` */
 export function addLicensesCommand(program: Command): void {
   program
     .command('licenses')

@@ -6,7 +6,6 @@ import { describeUnreadable, systemReason } from '../../node-support/system-erro
 import { UsageError } from '../io/voice.ts';
 import { isoDay } from './describe.ts';
 
-/** A line of the file. */
 export interface NewLink {
   readonly name: string;
   readonly link: string;

@@ -40,7 +40,6 @@ interface Flags extends SignerFlags, OutputFlags, RemovalFlags {
 
 const DESCRIPTION = `make the protected form of a site, as its wispr.json says, or bring it up to date: only what changed is written, and readers find the publication before until the new one is complete`;
 
-/** `wispr protect [SITE]` */
 export function addProtectCommand(program: Command): void {
   program
     .command('protect')

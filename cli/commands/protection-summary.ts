@@ -105,7 +105,6 @@ export async function sayWhatWouldBeDone(
   print(json ? JSON.stringify(summary) : describeDryRun(summary));
 }
 
-/** What `--dry-run` prints. */
 export function describeDryRun(summary: DryRunSummary): string {
   const { site, documents, changes, paths } = summary;
   const lists = CHANGES.flatMap(([kind, words]) =>

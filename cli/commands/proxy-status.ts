@@ -23,7 +23,6 @@ import { addStorageOptions, placeOptions, type StorageFlags } from './reader-opt
 
 interface StatusFlags extends StorageFlags, OutputFlags {}
 
-/** Everything that is shown. */
 interface StatusOutput extends StatusReport {
   readonly cacheBytes: number;
   readonly files: ReaderFiles;
@@ -101,7 +100,6 @@ function inOneLine({ message, code }: CodedError): string {
   return `${message} [${code}]`;
 }
 
-/** What to do next, if there is anything. */
 function hintFor({ reader, sites, problem }: StatusOutput): string | undefined {
   if (reader === undefined) {
     // What keeps the database from being read keeps the Reader from starting; a passphrase is asked for then.

@@ -36,7 +36,6 @@ TARGET is a directory or s3://BUCKET/PREFIX; credentials for a bucket come from 
 
 after an interruption, readers find the previous publication or this one, and the same command finishes`;
 
-/** `wispr publish [TARGET]` */
 export function addPublishCommand(program: Command): void {
   addSiteFlags(program.command('publish'))
     .summary('protect a site, and bring it to its web hosts')

@@ -37,7 +37,6 @@ export interface ReaderFlags extends StorageFlags {
 
 const READERS = 'Common options of readers:';
 
-/** Adds what says where the database is and what opens it. */
 export function addStorageOptions(command: Command): Command {
   return share(command, READERS, (shared) =>
     shared
@@ -226,7 +225,6 @@ export interface ProxyFlags extends ConnectionFlags, ProofFlags {
   readonly otherUsers?: boolean;
 }
 
-/** Adds the options of {@link ProxyFlags}. */
 export function addProxyOptions(command: Command): Command {
   command
     .option(

@@ -13,7 +13,6 @@ interface Flags extends SiteFlags {
   readonly yes?: boolean;
 }
 
-/** `wispr rollback [VERSION]` */
 export function addRollbackCommand(program: Command): void {
   addSiteFlags(program.command('rollback'))
     .summary('publish the documents of an earlier publication again')

@@ -20,7 +20,6 @@ const DESCRIPTION = `show a site on this machine as strangers, subscribers and a
 
 keys are made for it, and nothing but the site and the settings in its wispr.json is read; all servers are on loopback, and when the command ends nothing is left`;
 
-/** `wispr serve DIR` */
 export function addServeCommand(program: Command): void {
   program
     .command('serve')

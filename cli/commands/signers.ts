@@ -11,7 +11,6 @@ export interface SignerFlags {
   keyPassphraseFile?: readonly string[];
 }
 
-/** Opens the keys of `--key`. */
 export async function readSigners({ key = [], keyPassphraseFile: files = [] }: SignerFlags): Promise<RoleSigner[]> {
   const missing = key.find((file) => !existsSync(file));
   if (missing !== undefined)

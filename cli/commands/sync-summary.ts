@@ -19,7 +19,6 @@ export function hasFailed({ failed, failedLook, failedDescriptor, refused, witho
   return !isNewest || failed.length > 0 || withoutKey.length > 0 || refused.some(isTrouble);
 }
 
-/** Whether nothing there is what was asked for. */
 export function fitsNothing({ failed, refused, withoutKey, here }: SyncSummary): boolean {
   return here.documents + failed.length + refused.length + withoutKey.length === 0;
 }

@@ -22,7 +22,6 @@ interface Flags extends SiteFlags {
   readonly metadata?: string;
 }
 
-/** `wispr timestamp` */
 export function addTimestampCommand(program: Command): void {
   addSiteFlags(program.command('timestamp'))
     .summary('confirm that the publication is current, by cron')

@@ -24,7 +24,6 @@ const DESCRIPTION = `check a protected site without any secret key: that it is w
 PLACE is a directory, s3://BUCKET/PREFIX, or a URL; of a URL, files that the publication does not name cannot be seen
 exit code 3 if anything is found`;
 
-/** `wispr verify [DIR|BUCKET|URL] [PATH…]` */
 export function addVerifyCommand(program: Command): void {
   program
     .command('verify')

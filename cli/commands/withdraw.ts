@@ -13,7 +13,6 @@ interface Flags extends SiteFlags {
 
 export const parseVersion = parseNumber(/^[1-9]\d{0,14}$/, 'a version is a whole number, like 7');
 
-/** `wispr withdraw [VERSION]` */
 export function addWithdrawCommand(program: Command): void {
   addSiteFlags(program.command('withdraw'))
     .summary('show readers nothing of the site, until it is published again')

@@ -18,11 +18,9 @@ export interface Io {
 interface Run {
   readonly io: Io;
   exitCode: number;
-  /** Warnings that are given once. */
   readonly warned: Set<string>;
 }
 
-/** The streams, directory and environment of this process. */
 export function processIo(): Io {
   const { stdin, stdout, stderr, env } = process;
   return { argv: process.argv.slice(2), stdin, stdout, stderr, cwd: process.cwd(), env };

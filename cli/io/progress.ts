@@ -4,7 +4,6 @@ import type { Progress } from '../../publisher/protect/phases.ts';
 import { currentIo } from './context.ts';
 import { say } from './voice.ts';
 
-/** How far something is. */
 export interface ProgressState {
   readonly done: number;
   /** `undefined` while it is unknown. */

@@ -6,7 +6,6 @@ const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** Milliseconds in which signals are one: `npx` passes on a Ctrl-C that the terminal has sent to all processes already. */
 const TOGETHER = 500;
 
-/** Replacements for tests. */
 export interface SignalSupport {
   /** Milliseconds. */
   readonly clock?: () => number;

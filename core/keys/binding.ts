@@ -67,7 +67,6 @@ export function normaliseCode(text: string): string | undefined {
   return /^[0-9A-HJKMNP-TV-Z]{16}$/.test(code) ? code : undefined;
 }
 
-/** The device's request. */
 export function encodeBindingRequest(device: DeviceKeys, publisher: KeyId, code: string, time: number): Uint8Array {
   const request: BindingRequest = { code, ...requestOf(device, publisher, time) };
   return canonicalJson(signMessage(REQUEST_LABEL, request, device.ed25519.secretKey) as unknown as JsonObject);

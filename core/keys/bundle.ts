@@ -89,7 +89,6 @@ interface BundleHeader {
   readonly workspace: string;
 }
 
-/** Content of a decrypted bundle. */
 export interface OpenedBundle extends KeyBundle {
   readonly issued: number;
   /** Key id of the publisher key that signed the bundle. */

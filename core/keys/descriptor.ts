@@ -8,7 +8,6 @@ import { KeyError } from './errors.ts';
 import { MESSAGE_LIMITS } from './limits.ts';
 import { isSignedBy, parseMessage, signMessage } from './sealed-message.ts';
 
-/** One site of a provider. */
 export interface SiteDescription {
   /** Origins of the content hosts, tried in this order. */
   readonly content: readonly string[];
@@ -24,7 +23,6 @@ export interface ProviderDescriptor {
   readonly httpcrypt?: HttpcryptEndpoint;
   /** Seconds since 1970: of two descriptors, the one issued later counts. */
   readonly issued: number;
-  /** Origin of the key server. */
   readonly keyServer: string;
   /** What the publisher calls itself; shown to readers, proves nothing. */
   readonly name: string;

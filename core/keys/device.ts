@@ -20,9 +20,7 @@ export interface DeviceKeys {
 
 /** Whom a device is bound to: two publishers get keys that have nothing in common. */
 export interface KeyIssuer {
-  /** Origin of the key server. */
   readonly keyServer: string;
-  /** Key id of the publisher. */
   readonly publisher: KeyId;
 }
 

@@ -36,7 +36,6 @@ export interface SetKeyHandle extends Omit<SetKey, 'key'> {
   readonly handle: HmacHandle;
 }
 
-/** Dependencies for reading an object. */
 export interface ReadingContext {
   /** Finds a set key; `undefined` if the reader has none, and can get none. */
   readonly findKey: (setKeyId: KeyId) => Promise<SetKey | SetKeyHandle | undefined>;
@@ -119,7 +118,6 @@ export class DocumentReader {
     return { reader: this, metadata: this.metadata, content: this.#contentFrom(first, payload) };
   }
 
-  /** Bytes of the payload. */
   get payloadLength(): number {
     return this.#shape.payloadLength;
   }

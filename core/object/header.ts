@@ -28,7 +28,6 @@ interface CommonHeader {
   readonly site: string;
 }
 
-/** The header of an encrypted document. */
 export interface EncryptedHeader extends CommonHeader {
   /** Key id of the set key. */
   readonly set: KeyId;

@@ -11,7 +11,6 @@ import { DIGEST_LENGTH, type Head, MAGIC, SIGNATURE_LABEL, SIGNATURE_LENGTH } fr
 import { type Header, isEncrypted, parseHeader, payloadShape } from './header.ts';
 import { LIMITS } from './limits.ts';
 
-/** Expected properties of the object. */
 export interface Expectation {
   readonly site: string;
   readonly path: string;

@@ -21,7 +21,6 @@ export const XCHACHA_NONCE_LENGTH = 24;
 const PKCS8_X25519 = Buffer.from('302e020100300506032b656e04220420', 'hex');
 const SPKI_X25519 = Buffer.from('302a300506032b656e032100', 'hex');
 
-/** An X25519 key pair. */
 export interface X25519KeyPair {
   readonly publicKey: Uint8Array;
   /** The secret shared with the holder of `publicKey`: HChaCha20 of X25519; `undefined` where that is all zeros. */

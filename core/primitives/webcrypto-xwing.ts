@@ -21,7 +21,6 @@ export interface XwingRecipient {
   readonly decapsulate: (ciphertext: Uint8Array) => Promise<Uint8Array | undefined>;
 }
 
-/** An Ed25519 key pair. */
 export interface Ed25519Signer {
   readonly publicKey: Uint8Array;
   readonly sign: (message: Uint8Array) => Promise<Uint8Array>;

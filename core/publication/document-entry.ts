@@ -6,11 +6,9 @@ import { isTufObject } from './envelope.ts';
 import { PublicationError } from './errors.ts';
 import type { TargetInfo } from './metadata.ts';
 
-/** A document of a publication. */
 export interface DocumentEntry {
   /** SHA-256 of the object's head, hexadecimal. */
   readonly head: string;
-  /** Bytes of the head. */
   readonly headLength: number;
   /** Key id of the set key; `undefined` for a public document. */
   readonly set: KeyId | undefined;
@@ -22,7 +20,6 @@ export interface DocumentEntry {
   readonly inBin?: boolean;
 }
 
-/** The entry of a document's target. */
 export function encodeDocumentTarget({ head, headLength, set, content, inPage }: DocumentEntry): TufObject {
   const wispr = {
     ...(inPage && { carrier: 'html' }),

@@ -13,7 +13,6 @@ import { checkExpiry } from './verify-roles.ts';
 /** Roles that are asked for ahead: each is a file of its own. */
 const ROLES_AHEAD = 8;
 
-/** A document of a publication. */
 export interface ListedDocument {
   readonly path: string;
   readonly entry: DocumentEntry;

@@ -17,7 +17,6 @@ import { areSetTitles, type SetTitle } from './set-titles.ts';
 export type RedirectStatus = 301 | 302 | 307 | 308;
 
 export interface Redirect {
-  /** A document path. */
   readonly from: string;
   readonly status: RedirectStatus;
   /** A path as it stands in a URL, perhaps with query and fragment; or an `https:` URL. */

@@ -42,7 +42,6 @@ const TOKEN = /^[A-Za-z0-9._~+/-]{16,512}=*$/;
 
 const OTHER_BUNDLE = 'another copy of this workspace has handed over keys that this one does not have';
 
-/** What the key server's codes mean for the publisher. */
 const REASONS: Readonly<Record<string, string>> = {
   'bundle-conflict': OTHER_BUNDLE,
   'bundle-older': OTHER_BUNDLE,
@@ -130,9 +129,7 @@ export async function fetchTimestamp(access: KeyServerAccess): Promise<Uint8Arra
 
 /** Run of somebody else who publishes. Times in seconds since 1970. */
 export interface RunInTheWay {
-  /** Name of the token. */
   readonly by: string;
-  /** User and machine. */
   readonly from: string;
   readonly since: number;
 }
@@ -259,7 +256,6 @@ function unreachable(origin: string, cause: unknown): PublishError {
   return new PublishError('key-server-unreachable', message, { cause, fields: { origin } });
 }
 
-/** The code in `{"error":"code"}`. */
 function codeIn(bytes: Buffer): string | undefined {
   const error = jsonIn(bytes)?.error;
   return typeof error === 'string' && /^[a-z0-9-]{1,64}$/.test(error) ? error : undefined;

@@ -82,18 +82,14 @@ class SiteCheck {
   /** In the order of their paths. */
   readonly files: readonly CheckedFile[];
   readonly #paths: ReadonlySet<string>;
-  /** The site directory, absolute. */
   readonly #source: string;
-  /** Paths of files that `wispr protect` would refuse. */
   readonly #refused = new Set<string>();
   readonly #configuration: Configuration;
   readonly #findings = new Findings();
   readonly #rules: SetRules;
   readonly #headers: HeaderRules;
   readonly #uncompressed: PathPatterns;
-  /** How many files are hidden or ignored. */
   readonly #ignored: number;
-  /** Patterns of files that are left out or taken in, and that match none. */
   readonly #unusedIgnores: readonly string[];
   /** Where each document belongs, once it has been read. */
   readonly #decisions = new Map<string, Decision>();

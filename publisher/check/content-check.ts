@@ -134,7 +134,6 @@ export function checkFallbackPage(
 class Lines {
   readonly #text: string;
   #line = 0;
-  /** Where the line starts, and where it ends. */
   #start = 0;
   #end = -1;
 

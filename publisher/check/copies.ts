@@ -26,7 +26,6 @@ const SHARED = 3;
 /** Pages that are compared; a fingerprint and the number of its page are one exact number. */
 const PAGES = 2 ** 21;
 
-/** Fingerprints of one document. */
 export interface Prints {
   /** Prints of a page's text, without navigation and what its teaser shows. */
   readonly own?: Uint32Array;
@@ -46,7 +45,6 @@ export class CopyCheck {
   readonly #documents: Document[] = [];
   #kept = 0;
   readonly #most: number;
-  /** Number of times that fingerprints were halved. */
   #level = 0;
 
   /** @param most - fingerprints in memory; of more, every other is dropped, as often as needed, and copies have to be longer to be found */
@@ -64,7 +62,6 @@ export class CopyCheck {
     for (const document of this.#documents.splice(0)) this.#keep(document);
   }
 
-  /** Keeps the fingerprints of this level. */
   #keep({ own, rest, ...document }: Document): void {
     const isKept = (print: number) => print % 2 ** this.#level === 0;
     const kept = { ...document, own: own.filter(isKept), rest: rest.filter(isKept) };

@@ -3,7 +3,6 @@
 interface Kind {
   /** Its name: `{file|files}` has the word for one finding, and that for several. */
   readonly text: string;
-  /** Advice: what to do. */
   readonly advice?: string;
 }
 

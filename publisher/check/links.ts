@@ -12,21 +12,16 @@ export interface LinkedSite {
   readonly site: string;
   /** Host names that lead to the site itself, past any Reader. */
   readonly hosts: ReadonlySet<string>;
-  /** The site directory, absolute. */
   readonly source: string;
   readonly map: SiteMap;
-  /** Paths of files that cannot be published. */
   readonly refused: ReadonlySet<string>;
-  /** Whether a document is encrypted, as far as is known. */
   readonly isProtected: (path: string) => boolean;
 }
 
-/** The document that refers to others. */
 export interface Referrer {
   readonly path: string;
   /** From `<base href>`. */
   readonly base?: string | undefined;
-  /** Whether it is public. */
   readonly isPublic: boolean;
   /** What messages name, where the document is made of something else; without lines. */
   readonly madeOf?: string;
@@ -137,7 +132,6 @@ function saysHttp(written: string, base = ''): boolean {
   return HTTP.test(written) || (!HTTPS.test(written) && HTTP.test(base));
 }
 
-/** Whether an address is written with a host. */
 export function hasHost(written: string): boolean {
   return WITH_HOST.test(written);
 }

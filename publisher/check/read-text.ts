@@ -14,7 +14,6 @@ const UNSURE = /^application\/(?:octet-stream|(?:x-)?gzip|zstd)$/;
 
 export type CheckedFile = Pick<SourceFile, 'file' | 'path' | 'size'>;
 
-/** The beginning of a text. */
 export interface Start {
   readonly bytes: Buffer;
   /** True where there is more of it. */

@@ -1,6 +1,5 @@
 /** References, and other parts of texts. */
 
-/** Use of a reference. */
 export type Use =
   /** Followed by a click. */
   | 'link'
@@ -14,10 +13,8 @@ export type Use =
   | 'data';
 
 export interface Reference {
-  /** Address, as written. */
   readonly url: string;
   readonly use: Use;
-  /** Place in the text. */
   readonly offset: number;
 }
 

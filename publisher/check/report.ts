@@ -4,19 +4,15 @@ import { size } from '../../node-support/size.ts';
 import { count } from '../text.ts';
 import { BREAKS, type CheckKind, KINDS } from './kinds.ts';
 
-/** Where something stands. */
 export interface SourcePosition {
-  /** Path of the document. */
   readonly path: string;
   readonly line?: number;
 }
 
-/** One thing that was found, wherever it stands. */
 export interface CheckFinding {
   /** What it is about: a path, an address, a pattern. */
   readonly subject: string;
   readonly message?: string;
-  /** How often it was found. */
   count: number;
   /** The first places. */
   readonly places: SourcePosition[];
@@ -35,15 +31,12 @@ export interface CheckGroup {
 export interface CheckReport {
   /** Not known without `wispr.json`. */
   readonly site?: string;
-  /** The site directory, absolute. */
   readonly source: string;
   readonly documents: number;
   /** Of them, pages. */
   readonly pages: number;
   readonly bytes: number;
-  /** Hidden and ignored files. */
   readonly ignored: number;
-  /** By name. */
   readonly sets: readonly { readonly name: string; readonly documents: number }[];
   /** In their order. */
   readonly sections: readonly { readonly name: string; readonly documents: number }[];
@@ -57,12 +50,9 @@ export interface CheckReport {
   readonly milliseconds: number;
 }
 
-/** Findings of one kind that are kept. */
 const KEPT_FINDINGS = 100_000;
-/** Places of one finding that are kept. */
 const KEPT_PLACES = 20;
 
-/** Collects findings, in bounded memory. */
 export class Findings {
   /** By kind and subject, and how many more there were. */
   readonly #byKind = new Map<CheckKind, { readonly findings: Map<string, CheckFinding>; dropped: number }>();
@@ -93,7 +83,6 @@ export class Findings {
     }
   }
 
-  /** Forgets what was found of one thing. */
   drop(kind: CheckKind, subject: string): void {
     this.#byKind.get(kind)?.findings.delete(subject);
   }

@@ -98,7 +98,6 @@ export class PageScanner {
   /** Where in the text the parser is. */
   position: () => number = () => 0;
   #inside: 'script' | 'style' | undefined;
-  /** Whether browsers run the script. */
   #isProgram = false;
   /** Number of open elements, and at which of them navigation or what teasers show began. */
   #depth = 0;
@@ -195,7 +194,6 @@ export class PageScanner {
   }
 }
 
-/** What a button says in place of its form. */
 function overridden({ formmethod = 'get', formaction = '' }: Record<string, string>): Record<string, string> {
   return { method: formmethod, action: formaction };
 }

@@ -62,23 +62,19 @@ export interface KeysOptions {
   readonly now?: number;
 }
 
-/** An opened workspace. */
 interface ChainContext {
   readonly workspace: Workspace;
   readonly keyStore: OpenKeyStore;
   readonly rootKeysFile: string;
   readonly rootKeys: OpenSigningKeys | undefined;
-  /** The last root. */
   readonly root: RootMetadata;
   readonly now: number;
 }
 
-/** An opened workspace, with the root key. */
 interface KeysContext extends ChainContext {
   readonly rootKeys: OpenSigningKeys;
 }
 
-/** What became of a change. */
 export interface RootOutcome {
   /** `draft`: signatures of others are missing. */
   readonly outcome: 'changed' | 'draft';
@@ -87,7 +83,6 @@ export interface RootOutcome {
   readonly version: number;
   readonly before: RootMetadata;
   readonly after: RootMetadata;
-  /** Where the draft lies. */
   readonly file: string | undefined;
   readonly missing: Missing;
 }
@@ -149,7 +144,6 @@ async function settle(
   return { outcome: done ? 'changed' : 'draft', rootId, version: after.version, before, after, file, missing };
 }
 
-/** Where a draft of a root lies. */
 function draftFile({ directory }: Workspace, version: number): string {
   return join(directory, `root.${version}.json`);
 }
@@ -182,7 +176,6 @@ async function adopt(
   return adopted;
 }
 
-/** The key id of a seed's public key. */
 function idOfSeed(seed: Uint8Array): Promise<string> {
   return tufKeyId(ed25519KeyPair(seed).publicKey);
 }

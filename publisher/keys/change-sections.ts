@@ -15,7 +15,6 @@ import { replaceFile } from './file-update.ts';
 import { freshRing, type OpenKeyStore, openKeyStore, type SectionKeyRing } from './key-store.ts';
 import { checkEnough, findKeyId, refused, shortId } from './roots.ts';
 
-/** Who signs for a section now. */
 export interface SectionOutcome {
   readonly section: string;
   readonly keyids: readonly string[];

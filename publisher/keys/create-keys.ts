@@ -12,13 +12,10 @@ import { encodeContents, KEY_STORE_KIND, openKeyStore } from './key-store.ts';
 import { createSealedFile } from './sealed-file.ts';
 import { createSigningKeys, openSigningKeysIfOurs } from './signing-keys.ts';
 
-/** What `wispr init` makes. */
 export interface NewKeys {
-  /** The bytes of `publisher.keys`. */
   readonly keyStore: Uint8Array;
   /** The bytes of `root.keys`: all that can change the roles. */
   readonly rootKeys: Uint8Array;
-  /** The publisher's identity. */
   readonly rootId: KeyId;
 }
 

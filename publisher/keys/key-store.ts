@@ -19,7 +19,6 @@ export interface PeriodKey {
   readonly plan: string;
   /** Patterns of set names, sorted. */
   readonly sets: readonly string[];
-  /** The time zone of a dated plan. */
   readonly zone?: string;
   /** Seconds since 1970, inclusive. */
   readonly from: number;
@@ -41,7 +40,6 @@ export const KEY_STORE_KIND: SealedKind = {
   name: 'publisher.keys',
 };
 
-/** The roles whose keys a key store holds. */
 export const ONLINE_ROLES = ['targets', 'snapshot', 'timestamp'] as const;
 export type OnlineRole = (typeof ONLINE_ROLES)[number];
 
@@ -55,7 +53,6 @@ export interface SectionKeyRing {
   readonly seed?: Uint8Array;
 }
 
-/** A previous key of a set. */
 export interface KeptKey {
   readonly name: string;
   readonly key: Uint8Array;
@@ -66,7 +63,6 @@ export interface Invitation {
   readonly name: string;
   /** What its link has in it, or what was made out of its password. */
   readonly secret: Uint8Array;
-  /** Patterns of set names. */
   readonly sets: readonly string[];
   /** The last second on which it is good, since 1970. */
   readonly until?: number;
@@ -74,7 +70,6 @@ export interface Invitation {
   readonly salt?: Uint8Array;
 }
 
-/** What a key store holds. */
 export interface KeyStoreContents {
   /** In the order in which they were made. */
   readonly invitations: readonly Invitation[];
@@ -90,28 +85,21 @@ export interface KeyStoreContents {
   readonly publisherSeed: Uint8Array;
   /** `1.root.json` and its successors, byte for byte, in their order. */
   readonly roots: readonly Uint8Array[];
-  /** Seeds of this workspace's keys for roles. */
   readonly seeds: Readonly<Record<OnlineRole, Uint8Array>>;
-  /** Keys of sections, by their names. */
   readonly sections: ReadonlyMap<string, SectionKeyRing>;
-  /** Serial of the last key bundle. */
   readonly serial: number;
   /** When each set got its key, in seconds since 1970, by the name of the set; {@link OpenKeyStore.seal} keeps it. */
   readonly setsSince: ReadonlyMap<string, number>;
-  /** Set keys by the name of the set. */
   readonly sets: ReadonlyMap<string, Uint8Array>;
   /** 16 random bytes that name this workspace to its key server. */
   readonly workspace: Uint8Array;
 }
 
-/** An opened key store. */
 export interface OpenKeyStore {
   readonly contents: KeyStoreContents;
-  /** The publisher key. */
   readonly publisher: PublisherIdentity;
   /** Who signs metadata here. */
   readonly signers: Readonly<Record<OnlineRole, RoleSigner>>;
-  /** The publisher's identity. */
   readonly rootId: KeyId;
   readonly roots: readonly Uint8Array[];
   /** The bytes of the file that holds `contents`, under the same passphrase. */

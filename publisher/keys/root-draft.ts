@@ -20,7 +20,6 @@ import { replaceFile } from './file-update.ts';
 import { rolesOf, verifyChain } from './roots.ts';
 import { openSigningKeys, readSigningKeys } from './signing-keys.ts';
 
-/** Bytes of the longest draft that is read. */
 const MAXIMUM_DRAFT_LENGTH = 16 * 1024 * 1024;
 
 /** A root that waits for signatures. */
@@ -36,7 +35,6 @@ export interface RootDraft {
   readonly after: RootMetadata;
 }
 
-/** How many signatures a draft lacks. */
 export interface Missing {
   /** Of the keys that could sign before. */
   readonly before: number;
@@ -165,7 +163,6 @@ async function readBounded(file: string): Promise<Uint8Array> {
   throw new PublishError('draft-refused', `${file} is longer than ${MAXIMUM_DRAFT_LENGTH} bytes`, { typed: true });
 }
 
-/** What signing did. */
 export interface Signed {
   /** Key ids that signed now. */
   readonly keyids: readonly string[];

@@ -32,9 +32,7 @@ import {
 import { PublishError } from '../errors.ts';
 import { MAXIMUM_SEALED_FILE_LENGTH } from '../workspace/workspace.ts';
 
-/** One kind of file. */
 export interface SealedKind {
-  /** As it stands in the file. */
   readonly version: string;
   /** How messages call the file. */
   readonly name: string;

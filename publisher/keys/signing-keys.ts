@@ -14,7 +14,6 @@ import { createFile, createFiles, publicKeyIn } from './file-update.ts';
 import { openKeyStore } from './key-store.ts';
 import { createSealedFile, damagedFile, type OpenSealedFile, openSealedFile, type SealedKind } from './sealed-file.ts';
 
-/** An opened file of signing keys. */
 export interface OpenSigningKeys {
   readonly seeds: readonly Uint8Array[];
   readonly signers: readonly RoleSigner[];

@@ -9,7 +9,6 @@ import { isCompressible, isInGzip, isText, isUtf8Text, withCharset } from '../si
 import type { SourceFile } from '../site/walk.ts';
 import { readPieces, readStart, readWhole } from './source-reader.ts';
 
-/** What the content is made from, and how. */
 export interface ContentOptions {
   readonly source: SourceFile;
   /** Without parameters. */
@@ -18,11 +17,9 @@ export interface ContentOptions {
   readonly compress: boolean;
   /** Memory for the source, if it is large enough; the content may lie in it. */
   readonly memory?: Uint8Array | undefined;
-  /** Further response headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The content of a document. */
 export interface Content {
   readonly metadata: Metadata;
   /** All of it, if it is in memory. */

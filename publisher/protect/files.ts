@@ -51,10 +51,8 @@ export function parseImmutableName(file: string): ImmutableName | undefined {
   return stem === '' ? undefined : { hash: name.slice(0, 64), path: file.slice(0, start) + stem, isObject };
 }
 
-/** SHA-256 of nothing. */
 const EMPTY_HASH = hashOf('sha256', '');
 
-/** One file of the output. */
 export interface FoundFile {
   /** Its path in the output, with a leading slash. */
   readonly path: string;

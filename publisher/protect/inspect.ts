@@ -30,7 +30,6 @@ export interface InspectOptions {
   readonly passphrase: string;
   /** Keys that are here besides those of the key store: of a section's editors, of a second signer. */
   readonly signers?: readonly RoleSigner[];
-  /** Names of sets that get a new key. */
   readonly rekey?: readonly string[];
   /** The highest publication that the authority or a target has: the next one gets a higher number. Default: the one in `out`. */
   readonly above?: Published | undefined;

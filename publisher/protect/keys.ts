@@ -20,7 +20,6 @@ import type { Inspected } from './phases.ts';
 import { nameSets, type RunKeys } from './run-keys.ts';
 
 export interface SecuredKeys {
-  /** The descriptor to publish. */
   readonly descriptor: Uint8Array;
   /** Sets whose keys were made in this run. */
   readonly made: ReadonlySet<string>;

@@ -20,14 +20,12 @@ export interface LocationOptions {
   readonly now?: number;
 }
 
-/** Folders and files of a run. */
 export interface SiteLocation {
   readonly workspace: Workspace;
   readonly configuration: Configuration;
   /** Through the directory of the site; once. */
   readonly walk: SourceWalk;
   readonly only: readonly string[] | undefined;
-  /** The output directory, with links resolved. */
   readonly out: string;
   readonly now: number;
 }

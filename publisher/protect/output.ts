@@ -112,9 +112,7 @@ function checkOwn(out: string, { isEmpty, foreign }: Inspection, rootId: string 
 
 /** What the output holds of what the index knows: ids of documents. */
 class Inspection {
-  /** Their objects are there. */
   readonly heads: IdSet;
-  /** Their contents are there. */
   readonly contents: IdSet;
   /** Something lies at their own names. */
   readonly placed: IdSet;
@@ -194,7 +192,6 @@ class Inspection {
     else this.unfinished.push(path);
   }
 
-  /** Whether a file is one that the index says is there. */
   #isKnown(path: string): boolean {
     const name = parseImmutableName(path);
     if (name && isOwnTarget(name.path)) {
@@ -260,7 +257,6 @@ class Inspection {
     return start.length <= MAXIMUM_FALLBACK_PAGE && recogniseFallbackPage(start) !== undefined;
   }
 
-  /** Whether an object lies beside the file of a document. */
   #hasObject(path: string): boolean {
     return this.#objectsIn(dirname(path)).has(basename(path));
   }

@@ -18,9 +18,7 @@ export interface Inspected {
   readonly sections: RunSections;
   readonly output: InspectedOutput;
   readonly appearance: Appearance;
-  /** Digest of all settings. */
   readonly settings: string;
-  /** Sets that get a new key. */
   readonly rekey: ReadonlySet<string>;
   /** Whether the key store is older than what was published: every set gets a new key then. */
   readonly isBehind: boolean;
@@ -37,7 +35,6 @@ export interface Planned {
 export interface Progress {
   /** `looking`: at the site, whose size is not known yet. `writing`: documents. */
   readonly stage: 'looking' | 'writing';
-  /** Documents. */
   readonly done: number;
   /** `undefined` while it is unknown. */
   readonly total: number | undefined;
@@ -47,26 +44,19 @@ export interface Plan {
   readonly documents: number;
   /** Bytes of their sources. */
   readonly bytes: number;
-  /** How many documents are to be written, by the reason. */
   readonly changes: Readonly<Record<Change, number>>;
-  /** How many documents are gone. */
   readonly removed: number;
-  /** How many documents each set has. */
   readonly sets: ReadonlyMap<string, number>;
   readonly sections: readonly SectionSummary[];
   /** Why documents are public, and which. */
   readonly public: readonly PublicSummary[];
-  /** Files that are left out. */
   readonly ignored: number;
-  /** Names of those that are hidden. */
   readonly hidden: readonly string[];
-  /** Patterns that fit no document. */
   readonly unusedPatterns: readonly string[];
 }
 
 export interface SectionSummary {
   readonly name: string;
-  /** Documents that the publication has of it. */
   readonly documents: number;
   /** Documents in which something changed that waits for the section's keys. */
   readonly waiting: number;

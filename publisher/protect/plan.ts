@@ -34,7 +34,6 @@ export interface PlanContext extends Pick<Inspected, 'index' | 'output' | 'appea
   readonly setIdOf?: (name: string) => KeyId | undefined;
   /** Whether the index may be written to. */
   readonly readOnly: boolean;
-  /** Throws if the run is to stop. */
   readonly checkNotStopped: () => void;
   /** Called now and then with the number of documents that were looked at. */
   readonly onFound?: (found: number) => void;
@@ -80,7 +79,6 @@ async function pause({ onFound, checkNotStopped }: PlanContext, found: number): 
   checkNotStopped();
 }
 
-/** A document, before it is known whether it has to be written. */
 type Undecided = Omit<Task, 'change'>;
 
 class Planner {

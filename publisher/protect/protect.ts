@@ -18,11 +18,9 @@ import { type ProtectSummary, summarisePlan } from './summary.ts';
 import { type Done, write } from './write.ts';
 
 export interface DryRunOptions extends LocationOptions {
-  /** Names of sets that get a new key. */
   readonly rekey?: readonly string[];
   /** Called as the work goes on. */
   readonly onProgress?: (progress: Progress) => void;
-  /** Stops the run; the previous publication stays as it is. */
   readonly signal?: AbortSignal;
 }
 

@@ -37,7 +37,6 @@ import { replaceOutputFile } from './writers/files.ts';
 export interface PublicationSummary {
   /** Of the publication that is visible now. */
   readonly version: number;
-  /** Whether it differs from the one before. */
   readonly isNew: boolean;
   /** Why it is new, besides documents that changed. */
   readonly reasons: readonly SigningReason[];
@@ -47,7 +46,6 @@ export interface PublicationSummary {
   readonly signed: number;
   /** Bytes of all metadata files that readers of it may ask for. */
   readonly bytes: number;
-  /** When each role expires; of the bins, the first. */
   readonly expires: readonly RoleExpiry[];
 }
 
@@ -152,7 +150,6 @@ async function signTimestamp(
   return { expires: now + freshFor, length: bytes.length };
 }
 
-/** Metadata files that the last snapshot does not name any more. */
 function retireMetadata(
   index: PublisherIndex,
   there: Iterable<string>,

@@ -5,9 +5,7 @@ import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { Plan } from './phases.ts';
 
 export interface Removal {
-  /** Documents of the last publication. */
   readonly documents: number;
-  /** Number of those that are gone. */
   readonly removed: number;
   /** Paths of the first of these, in their order. */
   readonly paths: readonly string[];

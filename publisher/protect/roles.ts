@@ -6,7 +6,6 @@ import type { OpenKeyStore } from '../keys/key-store.ts';
 import { rolesOf as rolesOfRoot, verifyChain } from '../keys/roots.ts';
 
 export interface PublicationRoles extends Pick<OpenKeyStore, 'roots' | 'rootId'> {
-  /** What the last root says. */
   readonly root: RootMetadata;
   /** Sign `targets`, `documents` and the bins; as many as have to. */
   readonly targets: readonly RoleSigner[];

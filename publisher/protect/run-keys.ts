@@ -26,7 +26,6 @@ export class RunKeys {
     return this.#contents;
   }
 
-  /** The key id of a set; `undefined` if it has no key yet. */
   idOf(name: string): KeyId | undefined {
     return this.#ids.get(name);
   }
@@ -38,7 +37,6 @@ export class RunKeys {
     return id;
   }
 
-  /** All sets that have a key. */
   sets(): NamedSet[] {
     return Array.from(this.#contents.sets, ([name, key]) => ({ name, key, id: this.#ids.get(name) ?? '' }));
   }

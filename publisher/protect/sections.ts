@@ -94,7 +94,6 @@ export class RunSections {
     return section?.number ?? hash('sha256', targetPath, 'buffer').readUInt16BE(0);
   }
 
-  /** The name of the section of a document. */
   nameOf(path: string): string | undefined {
     return this.#sectionOf(headTargetOf(path))?.name;
   }

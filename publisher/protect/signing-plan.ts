@@ -25,9 +25,7 @@ const RENEWAL = 90 * 86_400;
 /** Bits of the numbers by which the index finds the documents of a bin. */
 const INDEX_BITS = 16;
 
-/** Parts of a publication. */
 export interface Signing extends Pick<Inspected, 'index' | 'keys' | 'output' | 'roles' | 'sections'> {
-  /** The output directory. */
   readonly out: string;
   readonly now: number;
   /** Bytes of the descriptor and of the site settings, by their target paths. */
@@ -36,10 +34,8 @@ export interface Signing extends Pick<Inspected, 'index' | 'keys' | 'output' | '
 
 export type OwnTargets = readonly (readonly [target: string, bytes: Uint8Array])[];
 
-/** What is signed in this run, and what is kept. */
 export interface SigningPlan {
   readonly bits: number;
-  /** Numbers of the bins that are signed. */
   readonly bins: readonly number[];
   readonly sections: readonly RunSection[];
   /** Lists of earlier numbers of bins, and of sections that are gone, whose files are not there: they may not leave a snapshot. */
@@ -59,7 +55,6 @@ export interface SigningPlan {
  */
 export type SigningReason = 'first' | 'keys' | 'lists' | 'settings' | 'expiry' | 'missing';
 
-/** Decides what has to be signed. */
 export async function planSigning(signing: Signing): Promise<SigningPlan> {
   const { index, now, sections: all } = signing;
   const { signed } = signing.output;
@@ -156,7 +151,6 @@ export async function* contentsToSign(
   yield ['targets', await targetsMetadata(about, await namedTargets(ownTargets), keys, delegated)];
 }
 
-/** The targets of one bin. */
 function targetsOf(index: PublisherIndex, bin: number, bits: number): Generator<[string, TufObject]> {
   const first = bin << (INDEX_BITS - bits);
   return targetsBetween(index, first, first + 2 ** (INDEX_BITS - bits) - 1);

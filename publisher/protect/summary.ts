@@ -10,16 +10,13 @@ import type { PublicationSummary } from './publication.ts';
 export interface PlanSummary
   extends Pick<Plan, 'documents' | 'sections' | 'public' | 'ignored' | 'hidden' | 'unusedPatterns'> {
   readonly site: string;
-  /** The output directory, absolute. */
   readonly out: string;
   readonly changes: ChangeCounts;
   readonly reasons: ChangeReasons;
 }
 
 export interface ProtectSummary extends PlanSummary {
-  /** The publisher's identity: what host proofs name. */
   readonly publisher: KeyId;
-  /** Key id of the key that signs objects. */
   readonly publisherKey: KeyId;
   /** Sets that have documents in this run, by name. */
   readonly sets: readonly SetSummary[];
@@ -37,7 +34,6 @@ export interface ProtectSummary extends PlanSummary {
   readonly keyFiles: number | undefined;
   /** The key bundle for the key server; `undefined` if the key server's public key is not there. */
   readonly bundle: string | undefined;
-  /** Whether that bundle was made in this run. */
   readonly bundleIsNew: boolean;
   /** Where that public key was looked for. */
   readonly recipient: string;
@@ -45,7 +41,6 @@ export interface ProtectSummary extends PlanSummary {
   readonly recovered: readonly string[];
 }
 
-/** Numbers of documents. */
 export interface ChangeCounts {
   readonly added: number;
   /** Another content, or published in another way. */
@@ -70,7 +65,6 @@ export interface SetSummary {
   readonly name: string;
   readonly id: KeyId;
   readonly documents: number;
-  /** Whether its key was made in this run. */
   readonly isNew: boolean;
   /**
    * Whether documents that were under another key are under this one now, which is new to readers; an earlier run may have made it, and was

@@ -26,7 +26,6 @@ export interface WriteOptions {
   readonly checkNotStopped: () => void;
 }
 
-/** Result of the phase. */
 export interface Done {
   readonly secured: SecuredKeys;
   readonly tasks: TasksDone;

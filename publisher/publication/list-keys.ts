@@ -37,11 +37,9 @@ export interface ListedRole {
 }
 
 export interface KeyListing {
-  /** The publisher's identity. */
   readonly rootId: KeyId;
   /** Of the last root. */
   readonly rootVersion: number;
-  /** The last root that is published; `undefined` before the first publication. */
   readonly publishedRoot: number | undefined;
   readonly roles: readonly ListedRole[];
   /** Of the last root, and of what is published. */
@@ -72,11 +70,9 @@ interface LocalKeys {
   readonly keyStore: OpenKeyStore;
   readonly rootKeys: readonly string[];
   readonly timestampAtKeyServer: boolean;
-  /** The sections of the configuration. */
   readonly sections: readonly string[];
 }
 
-/** Names of roots that need signatures. */
 const ROOT_DRAFT = /^root\.([1-9]\d{0,15})\.json$/;
 
 /**

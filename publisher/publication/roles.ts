@@ -29,7 +29,6 @@ export interface DelegatedRole {
   answersFor(targetPath: string): Promise<boolean>;
 }
 
-/** A document that a publication names. */
 export interface PublishedDocument {
   readonly path: string;
   readonly entry: DocumentEntry;
@@ -42,7 +41,6 @@ export interface RoleContents {
   readonly wrong: readonly PublicationError[];
 }
 
-/** Parts of a publication. */
 export interface Selection {
   /** Names of lists that are wanted whole. */
   readonly lists: ReadonlySet<string>;

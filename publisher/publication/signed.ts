@@ -30,7 +30,6 @@ export interface SignedSnapshot {
   readonly expiries?: readonly RoleExpiry[];
 }
 
-/** The publication of a snapshot. */
 export interface SnapshotPublication extends OpenPublication {
   readonly signed: SignedSnapshot;
 }

@@ -56,7 +56,6 @@ export async function cleanUp(
   return done;
 }
 
-/** Lists targets to their ends. */
 async function pruneWhole(
   targets: readonly Target[],
   plans: ReadonlyMap<Target, Uploaded>,

@@ -5,7 +5,6 @@ import type { Target } from '../../node-support/storage/target.ts';
 import { withinTime } from '../../node-support/within-time.ts';
 import { stopped } from '../errors.ts';
 
-/** A target that could not be used, and why. */
 export interface Failed {
   readonly target: Target;
   readonly failure: CodedError;

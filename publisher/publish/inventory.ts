@@ -11,7 +11,6 @@ const BYTES = 6;
 /** Bytes that a file takes in memory besides its texts, at the most: measured while the tables grow, when the old ones are still there. */
 const OF_FILE = 300;
 const OF_METADATA = 600;
-/** Bytes of a character. */
 const CHARACTER = 2;
 /** Of the memory that this process can have: the rest is for its own publication, and for all else. */
 const SHARE = 0.5;
@@ -30,7 +29,6 @@ export function copyOf(text: string): string {
   return Buffer.from(text).toString();
 }
 
-/** A set of paths. */
 export class PathSet {
   readonly #paths = new Set<number>();
 
@@ -79,7 +77,6 @@ export class KeptListing {
   }
 }
 
-/** Files of a target. */
 export interface Found {
   /** Facts known of the file at a path. */
   find(path: string): Promise<Pick<StoredFile, 'path' | 'length' | 'digest'> | undefined>;

@@ -32,7 +32,6 @@ export interface PruneOptions {
   readonly target: Target;
   /** That is visible at the target now. */
   readonly publication: SnapshotPublication;
-  /** Its files. */
   readonly named: PathSet;
   /** Since when a confirmed publication has been in the place of one, seconds since 1970. */
   readonly replacedAt: (version: number) => number;
@@ -120,7 +119,6 @@ async function oldSnapshots({ target, publication, signal }: PruneOptions): Prom
   return [...versions].sort((a, b) => a - b);
 }
 
-/** What is known of old publications. */
 interface KnownFiles {
   /** Files that readers may still ask for. */
   readonly kept: PathSet;

@@ -47,7 +47,6 @@ import { claimVersion, type Site, signSnapshot } from './site.ts';
 export interface RollbackPlan {
   /** The publication whose documents come back. */
   readonly to: number;
-  /** The current one. */
   readonly from: number;
   readonly added: readonly string[];
   readonly removed: readonly string[];
@@ -125,7 +124,6 @@ type Entries = ReadonlyMap<string, TufObject>;
 interface Lists {
   readonly entries: ReadonlyMap<string, Entries>;
   readonly documents: ReadonlyMap<string, PublishedDocument>;
-  /** How documents are divided into bins. */
   readonly bins: SuccinctDelegation | undefined;
 }
 
@@ -234,7 +232,6 @@ async function checkKeys(
     throw refused(old.signed.file.version, 'was made with keys that have been replaced since');
 }
 
-/** The key that signed the documents of a publication. */
 async function publisherKeyOf({ state, source, signed }: SnapshotPublication): Promise<string> {
   const target = state.targets.target(DESCRIPTOR_TARGET);
   const bytes = target && (await source.read(targetFile(DESCRIPTOR_TARGET, target.sha256), target.length));

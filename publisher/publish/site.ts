@@ -28,7 +28,6 @@ export interface Site extends PublishTargets {
   readonly rootFiles: readonly Uint8Array[];
   /** The same, verified, the newest first. */
   readonly roots: readonly [RootMetadata, ...RootMetadata[]];
-  /** `out`. */
   readonly output: PublicationSource;
   readonly authority: TimestampAuthority;
   /** Left out where the publisher has no token. */

@@ -59,7 +59,6 @@ export async function locateTargets({ configurationFile, target, tokenFile }: Na
   };
 }
 
-/** The directories that publishing would make. */
 export function missingDirectories(targets: readonly Target[]): string[] {
   return targets
     .filter((target) => target instanceof DirectoryTarget && !existsSync(target.name))

@@ -28,7 +28,6 @@ import { type Found, Inquiry, Inventory, PathSet } from './inventory.ts';
 import { type Known, knownAt, type Part, partFor, type RolledBack } from './remembered.ts';
 import type { Site } from './site.ts';
 
-/** How far an upload is. */
 export interface UploadProgress {
   readonly stage: 'comparing' | 'sending';
   readonly done: number;
@@ -36,7 +35,6 @@ export interface UploadProgress {
   readonly total: number | undefined;
 }
 
-/** What was sent to a target. */
 export interface Uploaded {
   readonly files: number;
   readonly bytes: number;

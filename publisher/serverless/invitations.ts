@@ -15,7 +15,6 @@ import { readKeyStore, withLock, workspaceOf } from '../workspace/workspace.ts';
 import { keyPeriodOf } from './key-files.ts';
 
 export interface InvitationOptions {
-  /** Path of `wispr.json`. */
   readonly configurationFile: string;
   readonly passphrase: string;
   readonly name: string;
@@ -36,7 +35,6 @@ export interface Invited {
   readonly link: string;
   readonly sets: readonly string[];
   readonly until: number | undefined;
-  /** Whether the link asks for a password. */
   readonly password: boolean;
   /** Patterns that fit no set which has a key: misspelt, or of sets to come. */
   readonly unmatched: readonly string[];

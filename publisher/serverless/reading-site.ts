@@ -8,11 +8,8 @@ import { builtWebReader } from '../web-reader.ts';
 
 export interface ReadingSite {
   readonly site: string;
-  /** Root id. */
   readonly root: KeyId;
-  /** What the publisher calls itself. */
   readonly name: string;
-  /** Origins of the content hosts. */
   readonly content: readonly string[];
   /** As the settings have it. */
   readonly accent: string | undefined;

@@ -6,7 +6,6 @@ import { compilePattern, type PathPattern } from './patterns.ts';
 /** Header names in lower case, as metadata hold them. */
 export type DocumentHeaders = Readonly<Partial<Record<SignedHeaderName, string>>>;
 
-/** Decides about headers by the rules of one configuration. */
 export class HeaderRules {
   readonly #rules: readonly { readonly pattern: PathPattern; readonly headers: DocumentHeaders }[];
   readonly #used = new Set<PathPattern>();

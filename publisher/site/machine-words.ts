@@ -30,7 +30,6 @@ export interface MachineLink {
   readonly href: string;
   /** BCP 47 or `x-default`; empty where there is none. */
   readonly hreflang: string;
-  /** Media type of a feed; else empty. */
   readonly type: string;
 }
 

@@ -36,7 +36,6 @@ export function mediaTypeOf(path: string): string {
   return known;
 }
 
-/** Whether a document is a page that gets a fallback page. */
 export function isPage(mediaType: string): boolean {
   return mediaType === HTML;
 }
@@ -46,7 +45,6 @@ export function canNameSet(mediaType: string): boolean {
   return isPage(mediaType) || isXmlPage(mediaType);
 }
 
-/** Whether browsers read a page as XML. */
 export function isXmlPage(mediaType: string): boolean {
   return mediaType === XHTML;
 }

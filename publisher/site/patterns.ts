@@ -2,9 +2,7 @@
 import picomatch from 'picomatch';
 import { PLACEHOLDER_FORMS, PLACEHOLDERS, type Placeholder } from '../../core/publication/set-titles.ts';
 
-/** A compiled pattern. */
 export interface PathPattern {
-  /** As it was written. */
   readonly text: string;
   /** What the placeholders stand for in `path`, a path inside the source; `undefined` if it does not fit. */
   match(path: string): Partial<Record<Placeholder, string>> | undefined;

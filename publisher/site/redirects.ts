@@ -2,7 +2,6 @@
 import type { SiteSettings } from '../../core/publication/settings.ts';
 import { documentPathOf, isDocumentPath } from '../../core/site/path.ts';
 
-/** Whether the site has a document with this path. */
 export type HasDocument = (documentPath: string) => boolean;
 
 /** What a URL of the site comes to (docs/spec/publication.md section 5), by the source alone. */
@@ -68,7 +67,6 @@ export interface RedirectProblems {
   readonly shadowed: readonly string[];
 }
 
-/** Follows every redirect. */
 export function problemsOfRedirects(settings: SiteSettings, has: HasDocument): RedirectProblems {
   const map = new SiteMap(settings, has);
   const loops: string[] = [];

@@ -4,11 +4,9 @@ import { isSetName, PUBLIC, SET_NAME_FORM } from '../workspace/configuration/nam
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import { compilePattern, type PathPattern } from './patterns.ts';
 
-/** Where a document belongs. */
 export interface Decision {
   /** The name of its set; `undefined` if it is public. */
   readonly set: string | undefined;
-  /** What decided, in plain words. */
   readonly reason: string;
   /** Whether nothing decided, and the document falls into the default set. */
   readonly isDefault?: boolean;
@@ -40,7 +38,6 @@ interface Rule {
   readonly decision: Decision;
 }
 
-/** Decides about documents by the rules of one configuration. */
 export class SetRules {
   readonly #public: readonly Rule[];
   readonly #always: readonly Rule[];

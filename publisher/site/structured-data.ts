@@ -24,7 +24,6 @@ const DESCRIBING =
 /** Properties of a person, an organization, or a thing that is written about. */
 const OF_NAMED = ['@type', 'name', 'url'];
 
-/** Characters of one value. */
 const LENGTH = 200;
 const MAXIMUM_LIST = 16;
 

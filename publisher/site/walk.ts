@@ -11,13 +11,10 @@ import type { Configuration } from '../workspace/configuration/schema.ts';
 import { decodeName, isHidden, isKeyFile, isNeverMeant, nameOf, problemOfDirectory, problemOfFile } from './names.ts';
 import { PathPatterns } from './patterns.ts';
 
-/** One file of the source. */
 export interface SourceFile {
-  /** The document's path: `/a/b.html`. */
   readonly path: string;
   /** The file itself, with every link resolved. */
   readonly file: string;
-  /** Bytes. */
   readonly size: number;
   /** Seconds since 1970; `undefined` for times before. */
   readonly lastModified: number | undefined;
@@ -31,7 +28,6 @@ const MAXIMUM_FILES = 10_000_000;
 /** Names as they are: the types say nothing of this option. */
 const OPEN_DIRECTORY = { bufferSize: 512, encoding: 'buffer' };
 
-/** A directory that is still to be looked into. */
 interface PendingDirectory {
   readonly directory: string;
   readonly path: string;
@@ -46,13 +42,11 @@ export function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): s
 
 /** One walk through a site directory. No more is in memory than the directories that are still to come. */
 export class SourceWalk {
-  /** What cannot be published. */
   readonly problems = new Problems();
   /** How many files and directories were left out: hidden ones, and those that the configuration ignores. */
   ignored = 0;
   /** Names of the hidden ones that may have been meant, each with the first path. */
   readonly hidden = new Map<string, string>();
-  /** The directory, with links resolved. */
   readonly root: string;
   readonly #ignore: PathPatterns;
   readonly #include: PathPatterns;

@@ -11,7 +11,6 @@ import { fileBytes, fileStart } from './sources.ts';
 export interface Inspection {
   readonly carrier: 'bare' | 'html';
   readonly header: Header;
-  /** Bytes of the head. */
   readonly headLength: number;
   readonly blocks: number;
   /** Bytes of what is encrypted, its padding included; of the content of a signed document. */

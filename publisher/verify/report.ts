@@ -11,7 +11,6 @@ import { count } from '../text.ts';
 /** What a mirror has to do about a finding. */
 export type FindingKind = 'corrupted' | 'missing' | 'extra' | 'stale' | 'untrusted';
 
-/** One thing that is wrong. */
 export interface Finding {
   readonly kind: FindingKind;
   /** Where: a path from the top of the site, as its file is called. */
@@ -80,7 +79,6 @@ const MAXIMUM_FINDINGS = 10_000;
 export class VerifyReport {
   /** The site that the descriptor names; `undefined` if there is no good one. */
   site: string | undefined;
-  /** The publisher's identity, the root id. */
   publisher: KeyId | undefined;
   trust: Trust = 'none';
   /** When the descriptor expires, seconds since 1970. */

@@ -41,15 +41,11 @@ export interface SiteOptions {
 
 export interface KnownSite {
   readonly site: string;
-  /** Origin of the reading site. */
   readonly reading: string;
-  /** Origin of the key server. */
   readonly keyServer: string;
-  /** Whether there is no key server, and the reading site lies here. */
   readonly serverless: boolean;
   /** Of the publisher. */
   readonly name: string;
-  /** Origins of the content hosts. */
   readonly content: readonly string[];
   readonly root: string;
   readonly accent: string | undefined;

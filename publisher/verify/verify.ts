@@ -109,7 +109,6 @@ export async function verifyUrl(url: URL, options: VerifyUrlOptions = {}): Promi
   return report.finish();
 }
 
-/** The documents that were asked for. */
 class NamedDocuments implements DocumentChoice {
   readonly #wanted = new Set<string>();
   readonly #found: PublishedDocument[] = [];

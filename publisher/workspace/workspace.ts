@@ -10,7 +10,6 @@ import type { PublisherIndex } from './index/publisher-index.ts';
 /** The bytes of the largest file of secrets that is read. */
 export const MAXIMUM_SEALED_FILE_LENGTH = 16 * 1024 * 1024;
 
-/** The names of a workspace's files. */
 export const CONFIGURATION_FILE = 'wispr.json';
 const KEY_STORE_FILE = 'publisher.keys';
 const ROOT_KEYS_FILE = 'root.keys';

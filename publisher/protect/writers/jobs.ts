@@ -13,9 +13,7 @@ import { PublishError, type PublishErrorCode, stopped } from '../../errors.ts';
 import type { SourceFile } from '../../site/walk.ts';
 import { SMALL_FILE } from '../content.ts';
 
-/** One document to write. */
 export interface WriteTask {
-  /** The document's path: `/a/b.html`. */
   readonly path: string;
   readonly source: SourceFile;
   /** Without parameters. */
@@ -68,7 +66,6 @@ export function written(
 
 /** What goes to a document's own place, for browsers that have no reader. The file there is replaced in one step. */
 export type Placement =
-  /** A fallback page. */
   | { readonly kind: 'page'; readonly path: string; readonly page: string }
   /** The plain copy of a public document: the file named by its digest, once more. */
   | { readonly kind: 'copy'; readonly path: string; readonly content: string }
@@ -91,7 +88,6 @@ export interface BlockRun {
 
 export type Job =
   | { readonly kind: 'write'; readonly task: WriteTask }
-  /** Answers `undefined` if the previous object is not what would be written. */
   | { readonly kind: 'reuse'; readonly task: WriteTask }
   | { readonly kind: 'run'; readonly run: BlockRun }
   | { readonly kind: 'place'; readonly placement: Placement };
@@ -105,7 +101,6 @@ export interface JobResults {
   readonly place: number;
 }
 
-/** Performs jobs on threads. */
 export interface JobPool {
   /** @param bytes - about how much the job reads */
   perform<Kind extends Job['kind']>(job: Job & { readonly kind: Kind }, bytes: number): Promise<JobResults[Kind]>;
@@ -115,7 +110,6 @@ export type Answer = { readonly value: JobResults[Job['kind']] } | { readonly fa
 
 /** What a thread is given when it starts. Keys go this way only: no argument or environment of a process ever holds them. */
 export interface ThreadData {
-  /** The directory that is written. */
   readonly out: string;
   readonly site: string;
   readonly publisher: PublisherIdentity;

@@ -23,7 +23,6 @@ import type { Content } from '../content.ts';
 import { contentFile, createFile, objectFile, shownFile, stagedFile } from './files.ts';
 import { type ThreadContext, type WriteTask, type WrittenDocument, written } from './jobs.ts';
 
-/** One document that is being written. */
 export interface Writing {
   readonly task: WriteTask;
   readonly content: Content;

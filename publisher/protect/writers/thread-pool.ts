@@ -132,7 +132,6 @@ function died(reason: unknown): PublishError {
   return new PublishError('output-failed', message, { cause: reason });
 }
 
-/** What runs on a thread. */
 const THREAD_PROGRAM = programOfThread('thread-main', import.meta.url);
 
 /**

@@ -40,7 +40,6 @@ export interface FallbackPage {
   readonly logo: string;
   /** Where people subscribe; empty where there is no such address. */
   readonly subscribe: string;
-  /** What the publisher calls itself. */
   readonly publisher: string;
   /** Host name, for the link that opens the document in a Reader; empty where no Reader can. */
   readonly site: string;
@@ -51,13 +50,10 @@ export interface FallbackPage {
 /** What a fallback page needs to know of its site. */
 export interface FallbackSettings {
   readonly publisher: string;
-  /** Host name. */
   readonly site: string;
   /** Origin of the content host, for the canonical link. */
   readonly content: string;
-  /** Origin of the reading site. */
   readonly reading: string;
-  /** Whether there is no key server. */
   readonly serverless?: boolean | undefined;
   /** BCP 47: of pages that name none; English if left out. */
   readonly language?: string | undefined;

@@ -25,7 +25,6 @@ export function parseFallbackPage(bytes: Uint8Array): FallbackPage | undefined {
   return builtInTemplate.render(page) === text ? page : undefined;
 }
 
-/** What is known of a fallback page. */
 export interface RecognisedPage {
   /** Where its Read link leads. */
   readonly reading: string;
@@ -108,7 +107,6 @@ class ValueReader {
   #structured: StructuredData | undefined;
   readonly #excerpt: string[] = [];
   #inExcerpt = false;
-  /** Text since the last tag. */
   #text = '';
 
   onopentag(name: string, attributes: Record<string, string>): void {

@@ -29,7 +29,6 @@ const MAXIMUM_TEMPLATE = 256 * 1024;
 /** What may be written without escaping: both are made here, and safe as they come. */
 const RAW_VALUES = ['it.jsonLd', 'it.script'];
 
-/** A template for fallback pages. */
 export interface FallbackTemplate {
   /**
    * The page as HTML.
@@ -63,7 +62,6 @@ const eta = new Eta({
 
 const builtIn = eta.compile(BUILT_IN_TEMPLATE);
 
-/** wispr's own template. */
 export const builtInTemplate: FallbackTemplate = { render: (page) => eta.render(builtIn, valuesOf(page)) };
 
 /**

@@ -1,6 +1,5 @@
 /** wispr's own words on fallback pages, in the languages that it knows. `{host}` is the reading site's. */
 
-/** The words of one language. */
 export interface Words {
   /** The link to the reading site. */
   readonly read: string;

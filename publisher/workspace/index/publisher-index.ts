@@ -25,13 +25,11 @@ export type FactName =
   | 'run'
   /** Bits of the number of bins. */
   | 'bins'
-  /** The version of the last publication. */
   | 'version'
   /** Key id of the publisher's key. */
   | 'publisher'
   /** Hash of the key store, which is encrypted, as the last publication left it. */
   | 'keyStore'
-  /** The publisher's identity. */
   | 'root'
   /** Key ids of the roles that signed. */
   | 'signers'
@@ -105,7 +103,6 @@ export class PublisherIndex extends Statements {
     this.lost = lost ?? (this.fact('version') === undefined ? 'missing' : undefined);
   }
 
-  /** What is known of the document at `path`. */
   find(path: string): IndexedDocument | undefined {
     return this.get('SELECT * FROM document WHERE path = ?', path);
   }
@@ -126,12 +123,10 @@ export class PublisherIndex extends Statements {
     return this.all(sql, directory, most);
   }
 
-  /** Finds the documents at a path or below it. */
   documentsAt(path: string): { readonly id: number; readonly path: string }[] {
     return this.all(`SELECT id, path FROM document WHERE path = ?1 OR path > ?1 || '/' AND path < ?1 || '0'`, path);
   }
 
-  /** The largest id of a document: how large a set of ids has to be. */
   largestId(): number {
     return this.get<{ id: number }>('SELECT coalesce(max(id), 0) AS id FROM document')?.id ?? 0;
   }
@@ -144,7 +139,6 @@ export class PublisherIndex extends Statements {
     return this.#totals ?? { bytesIn: 0, bytesOut: 0, pageBytes: 0, targets: 0 };
   }
 
-  /** Ids of all documents, in no order. */
   *ids(): Generator<number> {
     for (const { id } of this.each<{ id: number }>('SELECT id FROM document')) yield id;
   }
@@ -288,12 +282,10 @@ export class PublisherIndex extends Statements {
     this.run('INSERT OR IGNORE INTO gone (id, path) VALUES (?, ?)', id, path);
   }
 
-  /** Paths of all documents of the last run. */
   *paths(): Generator<string> {
     for (const { path } of this.each<Task>('SELECT path FROM document')) yield path;
   }
 
-  /** Paths of documents whose sources are gone, in their order. */
   *gone(limit = -1): Generator<string> {
     for (const { path } of this.each<Task>('SELECT path FROM gone ORDER BY path LIMIT ?', limit)) yield path;
   }

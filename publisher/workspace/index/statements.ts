@@ -19,7 +19,6 @@ export class Statements implements Disposable {
     if (this.#database.isOpen) this.#database.close();
   }
 
-  /** Does `work` as one transaction. */
   transaction<Result>(work: () => Result): Result {
     return inTransaction(this.#database, work);
   }
@@ -43,7 +42,6 @@ export class Statements implements Disposable {
     if (performance.now() - this.#gatheringSince > GATHERED_FOR) this.settle();
   }
 
-  /** Commits what was gathered. */
   settle(): void {
     if (this.#gatheringSince === undefined) return;
     this.#gatheringSince = undefined;
