@@ -14,11 +14,7 @@ interface RoleEnd {
   readonly expires: number;
 }
 
-/**
- * When the current publication has to be confirmed again.
- *
- * @param hasKeyServer - whether a key server can do it
- */
+/** @param hasKeyServer - whether a key server can confirm the publication again */
 export function describeFreshness(until: number, hasKeyServer: boolean): string {
   const by = `${hasKeyServer ? 'key server, ' : ''}"wispr publish" or "wispr timestamp"`;
   return `must be confirmed by ${utcMinute(until)} (${by})`;

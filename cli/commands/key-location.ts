@@ -5,11 +5,7 @@ import { hintLine } from '../io/voice.ts';
 
 type KeyLocationKind = 'passphrase' | 'keyring' | 'key-file';
 
-/**
- * What the secrets of the database are sealed with.
- *
- * @param problem - what is wrong with the key file
- */
+/** Names the key of the database. @param problem - what is wrong with the key file */
 export function describeKeyLocation(place: KeyLocationKind, keyFile: string, problem?: CodedError): string {
   if (place === 'keyring') return 'a key in the keyring of this system, open while you are signed in';
   if (place === 'passphrase') return 'a passphrase, which is asked for at every start';

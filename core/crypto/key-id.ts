@@ -40,11 +40,7 @@ export function isKeyId(text: unknown): text is KeyId {
   return typeof text === 'string' && KEY_ID.test(text);
 }
 
-/**
- * The 32 bytes that a key id spells.
- *
- * @throws TypeError if it is none
- */
+/** The 32 bytes that a key id spells. @throws TypeError if it is none */
 export function keyIdBytes(id: KeyId): Uint8Array {
   const bytes = fromBase64url(id, KEY_LENGTH);
   if (bytes === undefined) throw new TypeError('not a key id');

@@ -9,11 +9,7 @@ export type JsonObject = { [member: string]: Json };
 
 const MAXIMUM_DEPTH = 8;
 
-/**
- * The one spelling of `value`.
- *
- * @throws TypeError if it holds anything that the restricted form has no place for
- */
+/** The one spelling of `value`. @throws TypeError if it holds anything that the restricted form has no place for */
 export function canonicalJson(value: Json): Uint8Array {
   return utf8(serialise(value, 0));
 }

@@ -177,11 +177,7 @@ export async function answerBinding(
   return { answer: canonicalJson({ ...answer }), deviceKey };
 }
 
-/**
- * The device's acceptance: the device key that the issuer now holds too.
- *
- * @throws KeyError `binding-malformed`
- */
+/** The device's acceptance: the device key that the issuer now holds too. @throws KeyError `binding-malformed` */
 export function acceptBinding(
   request: Uint8Array,
   answer: Uint8Array,
@@ -192,11 +188,7 @@ export function acceptBinding(
   return acceptBy(request, answer, decapsulate, provider);
 }
 
-/**
- * The same for a browser.
- *
- * @throws KeyError `binding-malformed`
- */
+/** Acceptance by a browser. @throws KeyError `binding-malformed` */
 export function acceptBrowserBinding(
   request: Uint8Array,
   answer: Uint8Array,

@@ -46,8 +46,6 @@ const MAXIMUM_SITES = 16;
 const MAXIMUM_CONTENT_HOSTS = 8;
 
 /**
- * Signs a descriptor.
- *
  * @throws KeyError `descriptor-malformed` if it is not of the form that readers accept: a key server or reading site that is not
  * HTTPS (or, for development, on loopback), an invalid site, too many of anything
  */

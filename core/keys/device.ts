@@ -45,11 +45,7 @@ export function checkXwingPublicKey(publicKey: Uint8Array): void {
   checkX25519PublicKey(publicKey.subarray(MLKEM_KEY_LENGTH));
 }
 
-/**
- * The X25519 part of {@link checkXwingPublicKey}.
- *
- * @throws KeyError `binding-malformed`
- */
+/** The X25519 part of {@link checkXwingPublicKey}. @throws KeyError `binding-malformed` */
 export function checkX25519PublicKey(point: Uint8Array): void {
   if (point.length !== 32) throw invalid('its X25519 part does not have 32 bytes');
   if (!isCanonicalX25519(point)) throw invalid('its X25519 part is not below p');

@@ -59,11 +59,7 @@ export async function sealDocumentKeys(
   return sealed;
 }
 
-/**
- * Opens what {@link sealDocumentKeys} made: steps V2 to V4.
- *
- * @throws KeyError `hand-over-refused`
- */
+/** Opens what {@link sealDocumentKeys} made: steps V2 to V4. @throws KeyError `hand-over-refused` */
 export async function openDocumentKeys(
   recipient: CryptoKeyPair,
   contentOrigin: string,

@@ -52,8 +52,6 @@ export async function keyFileAddressOf(secret: Uint8Array, context: KeyFileConte
 }
 
 /**
- * Makes a key file.
- *
  * @param key - as {@link keyFileAddressOf} derives it
  * @throws KeyError `key-file-malformed` if no reader would take it
  */

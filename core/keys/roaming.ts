@@ -57,8 +57,6 @@ export interface RoamingIdentity {
 }
 
 /**
- * Writes a roaming file.
- *
  * @param stretched - what Argon2id makes of the words and `salt`
  * @throws KeyError `roaming-malformed` if it would be longer than a reader takes
  */

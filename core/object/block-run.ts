@@ -23,11 +23,7 @@ export interface BlockRun {
   readonly keys: ChunkKeys | undefined;
 }
 
-/**
- * Step 12 for block `index`.
- *
- * @throws ObjectError `block-digest`
- */
+/** Step 12 for block `index`. @throws ObjectError `block-digest` */
 export async function checkBlockDigest(block: Uint8Array, digest: Uint8Array, index: number): Promise<void> {
   if (!equalBytes(await sha256(block), digest))
     throw new ObjectError('block-digest', `block ${index} is not the one that the publisher signed`);

@@ -133,11 +133,7 @@ export class DocumentReader {
     return { start: blockRange(this.#shape, first).start, end: blockRange(this.#shape, last).end };
   }
 
-  /**
-   * A range of the content, from the bytes that {@link payloadRange} names.
-   *
-   * @throws ObjectError steps 11, 12 and 14
-   */
+  /** A range of the content, from the bytes that {@link payloadRange} names. @throws ObjectError steps 11, 12 and 14 */
   async *contentRange(content: ByteRange, payload: BlockSource): AsyncGenerator<Uint8Array> {
     const { first, last } = this.#blocksOf(content);
     yield* this.#contentOf(first, last + 1, payload, this.#withinContent(content));

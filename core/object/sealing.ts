@@ -39,8 +39,6 @@ export function contentOfBlock(plan: SealingPlan, index: number): ByteRange {
 }
 
 /**
- * Makes block `index`.
- *
  * @param content - exactly the bytes that {@link contentOfBlock} names; a signed document's block is these bytes themselves
  * @param target - memory for the block, at least {@link sealedBlockLength}; fresh memory if left out
  * @throws RangeError if the content has another length

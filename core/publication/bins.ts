@@ -33,11 +33,7 @@ export function isBinName(name: string): boolean {
   return name.startsWith(`${DOCUMENTS_ROLE}-`) && /^[0-9a-f]{1,4}$/.test(name.slice(DOCUMENTS_ROLE.length + 1));
 }
 
-/**
- * The bin of a target.
- *
- * @param pathHash - SHA-256 of the target path
- */
+/** The bin of a target. @param pathHash - SHA-256 of the target path */
 export function binIndex(pathHash: Uint8Array, bits: number): number {
   return Math.floor(readU32(pathHash) / 2 ** (32 - bits));
 }

@@ -63,11 +63,7 @@ export function encodeHandOver({ snapshot, roots, expiries }: HandOver, secretKe
   return canonicalJson({ ...message, signature: toBase64url(ed25519Sign(signedBytes(message), secretKey)) });
 }
 
-/**
- * Reads the form; nothing in it is verified yet.
- *
- * @throws PublicationError `metadata-malformed`
- */
+/** Reads the form; nothing in it is verified yet. @throws PublicationError `metadata-malformed` */
 export function parseHandOver(bytes: Uint8Array): ReceivedHandOver {
   const message = isBounded(bytes) ? parseCanonicalJson(bytes) : undefined;
   if (!isJsonObject(message) || !hasMembers(message, ['expiries', 'roots', 'signature', 'snapshot'])) throw malformed();

@@ -14,11 +14,7 @@ export type Resolution =
 /** Finds the entry of the document with a path; `undefined` if the publication has none. */
 export type FindDocument = (documentPath: string) => Promise<DocumentEntry | undefined>;
 
-/**
- * Resolves the path and query of a URL.
- *
- * @param urlPath - as it stands in the request, perhaps with a query
- */
+/** Resolves the path and query of a URL. @param urlPath - as it stands in the request, perhaps with a query */
 export async function resolveUrl(urlPath: string, find: FindDocument, settings: SiteSettings): Promise<Resolution> {
   const path = documentPathOf(urlPath);
   if (path === undefined) return { kind: 'refused' };

@@ -134,11 +134,7 @@ export class SitePublication {
     return this.#settings?.value ?? NO_SETTINGS;
   }
 
-  /**
-   * Whether documents may be shown now: steps P6 to P9.
-   *
-   * @throws PublicationError
-   */
+  /** Tells whether documents may be shown now: steps P6 to P9. @throws PublicationError */
   freshness(now: number): Freshness {
     const { timestamp, snapshot } = this.#client.check(now);
     const shownUntil = timestamp.expires + this.settings.grace;
@@ -182,11 +178,7 @@ export class SitePublication {
     return { publication, time, freshness: publication.freshness(time) };
   }
 
-  /**
-   * The entry of a document; `undefined` if the publication says that there is none.
-   *
-   * @param path - a document path
-   */
+  /** The entry of a document; `undefined` if the publication says that there is none. @param path - a document path */
   async document(path: string, now: number): Promise<DocumentEntry | undefined> {
     this.freshness(now);
     const target = await this.#client.target(headTargetOf(path), now);
@@ -198,11 +190,7 @@ export class SitePublication {
     return this.#client.role(step, state);
   }
 
-  /**
-   * What the path and query of a URL name.
-   *
-   * @throws PublicationError
-   */
+  /** Resolves path and query of a URL. @throws PublicationError */
   async resolve(urlPath: string, now: number): Promise<Resolution> {
     this.freshness(now);
     if (this.#settings === undefined) throw new PublicationError('metadata-missing', 'the site settings were lost');

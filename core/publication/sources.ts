@@ -55,11 +55,7 @@ export interface MetadataStore {
   write(name: string, bytes: Uint8Array): Promise<void>;
 }
 
-/**
- * A file of a source, no longer than it may be (P1).
- *
- * @throws PublicationError `metadata-too-large`
- */
+/** A file of a source, no longer than it may be (P1). @throws PublicationError `metadata-too-large` */
 export async function fetchBounded(
   source: MetadataSource,
   file: string,

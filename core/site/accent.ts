@@ -28,11 +28,7 @@ export function isColour(text: unknown): text is string {
   return typeof text === 'string' && /^#[0-9a-f]{6}$/.test(text);
 }
 
-/**
- * Whether a colour can be read as text on these pages.
- *
- * @param colour - as {@link isColour} takes it
- */
+/** Tells whether a colour can be read as text on these pages. @param colour - as {@link isColour} takes it */
 export function isReadable(colour: string): boolean {
   return contrastOf(colour, PAPER.light) >= LEAST_CONTRAST;
 }

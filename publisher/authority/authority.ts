@@ -44,11 +44,7 @@ export interface TimestampAuthority {
   learn(found: CurrentTimestamp): Promise<void>;
 }
 
-/**
- * Reads a timestamp without verifying it.
- *
- * @throws PublicationError `metadata-malformed`
- */
+/** @throws PublicationError `metadata-malformed` */
 export function readTimestamp(bytes: Uint8Array): CurrentTimestamp & { readonly signers: readonly string[] } {
   const envelope = openEnvelope(bytes, 'timestamp');
   return {

@@ -59,11 +59,7 @@ const REASONS: Readonly<Record<string, string>> = {
   '429': 'it was asked too often: wait a minute',
 };
 
-/**
- * Reads a token.
- *
- * @throws PublishError `token-refused`
- */
+/** @throws PublishError `token-refused` */
 export async function readToken(file: string): Promise<string> {
   try {
     await using handle = await open(file);

@@ -46,8 +46,6 @@ const { teaser: WORDS } = readPage(
 );
 
 /**
- * Checks a site.
- *
  * @throws PublishError `configuration-invalid`, `source-refused`; what is wrong with the site is not thrown, but
  *   stands in the report
  */

@@ -32,11 +32,7 @@ const UNPUBLISHED: Check = {
   run: async () => warning('there is none here yet: nothing to compare places with', 'run `wispr publish`'),
 };
 
-/**
- * Examines all that the workspace of `configurationFile` depends on.
- *
- * @throws PublishError `configuration-invalid`
- */
+/** Examines all that the workspace of `configurationFile` depends on. @throws PublishError `configuration-invalid` */
 export async function examineSite(configurationFile: string): Promise<Diagnosis[]> {
   const configuration = await readConfiguration(configurationFile);
   const { site, out, reading, keyServerTokenFile } = configuration;

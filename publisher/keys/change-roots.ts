@@ -226,11 +226,7 @@ export function addSigner(
   });
 }
 
-/**
- * Removes a key from a role.
- *
- * @param keyid - its key id, or the beginning of it
- */
+/** @param keyid - its key id, or the beginning of it */
 export function removeSigner(
   options: KeysOptions,
   role: TopLevelRole,
@@ -246,11 +242,7 @@ export function removeSigner(
   });
 }
 
-/**
- * Gives the publisher a new key for objects and descriptor.
- *
- * @returns its key id
- */
+/** Gives the publisher a new key for objects and descriptor. @returns its key id */
 export function rotatePublisherKey(options: KeysOptions): Promise<{ before: KeyId; after: KeyId }> {
   return withChain(options, async ({ keyStore, workspace }) => {
     const publisherSeed = randomBytes(KEY_LENGTH);

@@ -6,11 +6,7 @@ import { createFile as createNew, writeFileAtomic } from '../../node-support/fil
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 
-/**
- * Puts a file into its place in one step, or leaves what was there.
- *
- * @throws PublishError `output-failed`
- */
+/** Puts a file into its place in one step, or leaves what was there. @throws PublishError `output-failed` */
 export async function replaceFile(file: string, bytes: Uint8Array, mode = 0o600): Promise<void> {
   try {
     await writeFileAtomic(file, bytes, { mode });

@@ -106,11 +106,7 @@ export interface OpenKeyStore {
   seal(contents: KeyStoreContents): Promise<Uint8Array>;
 }
 
-/**
- * Opens a key store.
- *
- * @throws PublishError `key-store-refused`, `passphrase-wrong`
- */
+/** @throws PublishError `key-store-refused`, `passphrase-wrong` */
 export async function openKeyStore(bytes: Uint8Array, passphrase: string): Promise<OpenKeyStore> {
   const file = await openSealedFile(KEY_STORE_KIND, bytes, passphrase);
   const contents = parseContents(file.content);

@@ -142,11 +142,7 @@ function malformed(cause: unknown): PublishError {
   });
 }
 
-/**
- * Reads a root that needs signatures.
- *
- * @throws PublishError `draft-refused`
- */
+/** @throws PublishError `draft-refused` */
 export async function readDraft(file: string): Promise<RootDraft> {
   return parseDraft(await readBounded(file));
 }

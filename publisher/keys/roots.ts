@@ -33,11 +33,7 @@ export async function verifyChain(chain: readonly Uint8Array[]): Promise<RootMet
   return root;
 }
 
-/**
- * Every root of such a chain, the newest first.
- *
- * @throws PublicationError
- */
+/** Every root of such a chain, the newest first. @throws PublicationError */
 export async function verifiedRoots([first, ...rest]: readonly Uint8Array[]): Promise<
   [RootMetadata, ...RootMetadata[]]
 > {
@@ -169,11 +165,7 @@ export async function freshRootSeed(
   return { seed, rootKeys: keys };
 }
 
-/**
- * Removes root keys that an earlier root named, and the last one does not.
- *
- * @returns those that are left
- */
+/** Removes root keys that an earlier root named, and the last one does not. @returns those that are left */
 export async function dropRetiredRootKeys(
   file: string,
   rootKeys: OpenSigningKeys,

@@ -71,11 +71,7 @@ export async function createSealedFile(
   return seal(kind, content, await deriveKey(passphrase, parameters), parameters);
 }
 
-/**
- * Opens a file of secrets.
- *
- * @throws PublishError `key-store-refused`, `key-file-refused`, `passphrase-wrong`
- */
+/** @throws PublishError `key-store-refused`, `key-file-refused`, `passphrase-wrong` */
 export async function openSealedFile(kind: SealedKind, bytes: Uint8Array, passphrase: string): Promise<OpenSealedFile> {
   const { parameters, sealed } = await parseSealedFile(kind, bytes);
   const key = await deriveKey(passphrase, parameters);

@@ -33,8 +33,6 @@ export function createSigningKeys(
 }
 
 /**
- * Opens a file of signing keys.
- *
  * @param name - how messages call it
  * @throws PublishError `key-store-refused`, `passphrase-wrong`
  */
@@ -116,11 +114,7 @@ export async function createSigner(file: string, passphrase: string, cost?: Argo
   return { file, publicFile, keyid };
 }
 
-/**
- * Reads a signer's public key.
- *
- * @throws PublishError `key-file-refused`
- */
+/** @throws PublishError `key-file-refused` */
 export async function readSigner(file: string): Promise<Uint8Array> {
   const text = await readFile(file, 'utf8').catch(whenUnreadable('key-file-refused', file, true));
   const key = publicKeyIn(text, KEY_LENGTH);
@@ -128,11 +122,7 @@ export async function readSigner(file: string): Promise<Uint8Array> {
   throw new PublishError('key-file-refused', `${file} does not hold the public key of a signer`);
 }
 
-/**
- * The bytes of a file of signing keys.
- *
- * @throws PublishError `key-file-refused`
- */
+/** @throws PublishError `key-file-refused` */
 export async function readSigningKeys(file: string): Promise<Uint8Array> {
   const bytes = await readFile(file).catch(whenUnreadable('key-file-refused', file));
   return bytes.subarray(0, MAXIMUM_SEALED_FILE_LENGTH + 1);

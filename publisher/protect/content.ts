@@ -45,11 +45,7 @@ const gzipOptions = ({ length }: Uint8Array): ZlibOptions =>
 /** Compression has to save a twentieth. */
 const WORTHWHILE = 0.95;
 
-/**
- * Reads a document's content; a large one as far as is needed to describe it.
- *
- * @throws PublishError `source-refused`
- */
+/** Reads a document's content; a large one as far as is needed to describe it. @throws PublishError `source-refused` */
 export async function readContent(options: ContentOptions): Promise<Content> {
   return options.source.size <= SMALL_FILE ? smallContent(options) : largeContent(options);
 }

@@ -39,11 +39,7 @@ export interface InspectOptions {
   readonly checkAll?: boolean | undefined;
 }
 
-/**
- * Looks at all but the documents.
- *
- * @throws PublishError
- */
+/** Looks at all but the documents. @throws PublishError */
 export async function inspect(
   location: SiteLocation,
   index: PublisherIndex,

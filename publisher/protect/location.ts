@@ -30,11 +30,7 @@ export interface SiteLocation {
   readonly now: number;
 }
 
-/**
- * Reads the configuration, and what it says about places.
- *
- * @throws PublishError
- */
+/** @throws PublishError */
 export async function locate({
   configurationFile,
   out: named,

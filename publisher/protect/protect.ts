@@ -31,11 +31,7 @@ export interface ProtectOptions extends DryRunOptions, Omit<InspectOptions, 'rek
   readonly timestamp?: 'later';
 }
 
-/**
- * Protects a site.
- *
- * @throws PublishError; the publication that was visible before is then as it was
- */
+/** @throws PublishError; the publication that was visible before is then as it was */
 export async function protectSite(options: ProtectOptions): Promise<ProtectSummary> {
   const { rekey = [], onProgress, signal, timestamp } = options;
   const location = await locate(options);
@@ -54,11 +50,7 @@ export async function protectSite(options: ProtectOptions): Promise<ProtectSumma
   });
 }
 
-/**
- * Second phase: decides about every document, and puts what is to be done into the index.
- *
- * @throws PublishError
- */
+/** Second phase: decides about every document, and puts what is to be done into the index. @throws PublishError */
 async function plan(
   { location, index, keys, output, sections, rekey, appearance, roles }: Inspected,
   wanted: readonly string[],

@@ -52,11 +52,7 @@ export interface PublicationSummary {
 /** Whether the timestamp is signed in this run, and for how many seconds it is good; `undefined`: `wispr publish` has it signed. */
 export type TimestampWish = { readonly freshFor: number } | undefined;
 
-/**
- * Makes the state that the index describes the current publication.
- *
- * @throws PublishError `output-failed`
- */
+/** Makes the state that the index describes the current publication. @throws PublishError `output-failed` */
 export async function publish(signing: Signing, plan: SigningPlan, wish: TimestampWish): Promise<PublicationSummary> {
   const { index, out, roles, sections, output } = signing;
   await writeTargets(signing);

@@ -207,11 +207,7 @@ async function openSection(
   return { ...about, keys, keyids, signers, held: signers.length < threshold };
 }
 
-/**
- * Refuses a key that signs nothing here.
- *
- * @throws PublishError `signatures-missing`
- */
+/** Refuses a key that signs nothing here. @throws PublishError `signatures-missing` */
 export function checkUseful(
   others: readonly RoleSigner[],
   { targets }: PublicationRoles,
@@ -224,11 +220,7 @@ export function checkUseful(
   throw new PublishError('signatures-missing', message, { typed: true });
 }
 
-/**
- * Readers give up a list that is longer (P1).
- *
- * @throws PublishError `configuration-invalid`
- */
+/** Readers give up a list that is longer (P1). @throws PublishError `configuration-invalid` */
 export function checkSectionFits({ name }: RunSection, content: TufObject): void {
   const { length } = tufCanonical(content);
   const most = PUBLICATION_LIMITS.targetsLength - 64 * 1024; // for the signatures

@@ -17,11 +17,7 @@ export interface PageFacts extends Pick<Task, 'pageSet' | 'teaser'> {
   readonly named: readonly string[];
 }
 
-/**
- * What a page says about itself; nothing, where it is none.
- *
- * @throws PublishError `source-refused`
- */
+/** Reads what a page says about itself; nothing, where it is none. @throws PublishError `source-refused` */
 export function readPageFacts(source: SourceFile, configuration: Configuration): PageFacts {
   const mediaType = mediaTypeOf(source.path);
   if (!canNameSet(mediaType)) return { pageSet: undefined, teaser: undefined, named: [] };

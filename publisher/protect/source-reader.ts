@@ -47,11 +47,7 @@ export class SourceReader implements Disposable {
   }
 }
 
-/**
- * A whole file that is known to be small.
- *
- * @param memory - for the bytes, if it is large enough
- */
+/** A whole file that is known to be small. @param memory - for the bytes, if it is large enough */
 export function readWhole(source: SourceFile, memory: Uint8Array): Uint8Array {
   using reader = new SourceReader(source);
   const target = source.size <= memory.length ? memory.subarray(0, source.size) : Buffer.allocUnsafeSlow(source.size);

@@ -76,8 +76,6 @@ interface LocalKeys {
 const ROOT_DRAFT = /^root\.([1-9]\d{0,15})\.json$/;
 
 /**
- * Lists the keys of a workspace.
- *
  * @param passphrase - without it, what the published metadata say
  * @throws PublishError, PublicationError
  */

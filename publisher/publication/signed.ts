@@ -72,8 +72,6 @@ export async function rootsOf({ state, source }: OpenPublication): Promise<RootM
 }
 
 /**
- * Verifies a snapshot of this site.
- *
  * @param roots - of this site, the newest first; a replaced key counts for what it signed
  * @returns `undefined` if no key of these roots has signed it
  */
@@ -112,8 +110,6 @@ export async function findSnapshot(
 }
 
 /**
- * Opens the publication of a snapshot.
- *
  * @param roots - of this site, the newest first
  * @throws PublicationError `metadata-missing`, `metadata-mismatch`, `metadata-signature`
  */

@@ -79,11 +79,7 @@ function listsInTurn({ roles }: SnapshotMetadata, last: string, share: number): 
   return inOrder.slice(0, Math.ceil(names.length * share));
 }
 
-/**
- * Notes what a target has that shows a publication.
- *
- * @param part - that was looked at; `undefined`: everything was
- */
+/** Notes what a target has that shows a publication. @param part - that was looked at; `undefined`: everything was */
 export function remember(
   { index }: Pick<Site, 'index'>,
   { name }: Target,

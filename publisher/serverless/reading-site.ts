@@ -37,11 +37,7 @@ const PATHS = [
 ] as const;
 export const READING_SITE_FILES: readonly string[] = PATHS;
 
-/**
- * The files, by their paths.
- *
- * @throws PublishError `web-reader-missing`
- */
+/** @throws PublishError `web-reader-missing` */
 export function readingSiteFiles(about: ReadingSite): ReadonlyMap<string, Uint8Array> {
   const { site, root, content, accent } = about;
   const built = builtWebReader();

@@ -14,11 +14,7 @@ export function canBeNamed(mediaType: string): boolean {
   return isPicture(mediaType) || mayBeFeed(mediaType);
 }
 
-/**
- * Paths of the documents of the site that a page names.
- *
- * @param path - of the page
- */
+/** Paths of the documents of the site that a page names. @param path - of the page */
 export function namedBy(
   path: string,
   { openGraph, feeds, base = '' }: Pick<Teaser, 'feeds' | 'openGraph'> & { readonly base?: string | undefined },

@@ -19,11 +19,7 @@ export type LookUpDocument = (documentPath: string) => 'public' | 'protected' | 
 /** The page that web hosts, too, show for what does not exist. */
 const USUAL_NOT_FOUND = '/404.html';
 
-/**
- * The settings of a site.
- *
- * @throws PublishError `configuration-invalid`: redirects that never end, or a "not found" page that is not public
- */
+/** @throws PublishError `configuration-invalid`: redirects that never end, or a "not found" page that is not public */
 export function siteSettingsOf(configuration: Configuration, lookUp: LookUpDocument): SiteSettings {
   const settings = settingsOf(configuration, lookUp);
   const { loops } = problemsOfRedirects(settings, (path) => lookUp(path) !== undefined);

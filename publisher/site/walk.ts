@@ -72,11 +72,7 @@ export class SourceWalk {
     this.#waiting = [{ directory: this.root, path: '', ancestors: [this.root] }];
   }
 
-  /**
-   * Looks at the first `most` documents now, for {@link files} to give out.
-   *
-   * @throws PublishError `source-refused`
-   */
+  /** Looks at the first `most` documents now, for {@link files} to give out. @throws PublishError `source-refused` */
   lookAhead(most: number): void {
     while (this.#ahead.length < most) {
       const { done, value } = this.#walking.next();
@@ -85,11 +81,7 @@ export class SourceWalk {
     }
   }
 
-  /**
-   * Every document, once, and in no particular order.
-   *
-   * @throws PublishError `source-refused`
-   */
+  /** Every document, once, and in no particular order. @throws PublishError `source-refused` */
   *files(): Generator<SourceFile> {
     for (let file = this.#ahead.pop(); file !== undefined; file = this.#ahead.pop()) yield file;
     yield* this.#walking;
@@ -196,11 +188,7 @@ function resolveLink(link: string): string | undefined {
   }
 }
 
-/**
- * The directory of the site, with links resolved.
- *
- * @throws PublishError `source-refused`
- */
+/** The directory of the site, with links resolved. @throws PublishError `source-refused` */
 export function resolveRoot(source: string): string {
   const root = reading(source, () => realpathSync(source));
   if (reading(source, () => statSync(root)).isDirectory()) return root;

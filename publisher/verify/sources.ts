@@ -90,11 +90,7 @@ export class DirectorySource extends ListedSource {
     return handle && named(pieces(handle));
   }
 
-  /**
-   * Links to files are served as files; a link to a directory is not followed.
-   *
-   * @throws PublishError `unreadable`
-   */
+  /** Links to files are served as files; a link to a directory is not followed. @throws PublishError `unreadable` */
   async *entries(): AsyncGenerator<TreeEntry> {
     const waiting = [''];
     for (let prefix = waiting.pop(); prefix !== undefined; prefix = waiting.pop()) {

@@ -45,11 +45,7 @@ export function workspaceOf(configurationFile: string): Workspace {
   };
 }
 
-/**
- * The bytes of the workspace's key store.
- *
- * @throws PublishError `key-store-refused`
- */
+/** @throws PublishError `key-store-refused` */
 export async function readKeyStore({ keyStore }: Workspace): Promise<Uint8Array> {
   const bytes = await readFile(keyStore).catch(whenUnreadable('key-store-refused', keyStore));
   return bytes.subarray(0, MAXIMUM_SEALED_FILE_LENGTH + 1);

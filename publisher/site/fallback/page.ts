@@ -86,11 +86,7 @@ export function fallbackSettingsOf(configuration: Configuration): FallbackSettin
 /** Characters that a fallback page shows, so that it stays small. */
 const SHOWN = { title: 150, description: 300, excerpt: 900 } as const;
 
-/**
- * The fallback page of the document at `path`.
- *
- * @param headers - of the document, names in lower case
- */
+/** The fallback page of the document at `path`. @param headers - of the document, names in lower case */
 export function fallbackPageOf(
   path: string,
   teaser: Teaser,

@@ -30,11 +30,7 @@ const MAXIMUM_TEMPLATE = 256 * 1024;
 const RAW_VALUES = ['it.jsonLd', 'it.script'];
 
 export interface FallbackTemplate {
-  /**
-   * The page as HTML.
-   *
-   * @throws PublishError `configuration-invalid`: only a publisher's own template can fail
-   */
+  /** The page as HTML. @throws PublishError `configuration-invalid`: only a publisher's own template can fail */
   render(page: FallbackPage): string;
 }
 
@@ -65,8 +61,6 @@ const builtIn = eta.compile(BUILT_IN_TEMPLATE);
 export const builtInTemplate: FallbackTemplate = { render: (page) => eta.render(builtIn, valuesOf(page)) };
 
 /**
- * The template of a file.
- *
  * @param file - how it is opened, and how messages name it; `undefined` for wispr's own
  * @throws PublishError `configuration-invalid`
  */

@@ -5,11 +5,7 @@ import { describeUnreadable, systemCode } from '../../../node-support/system-err
 import { PublishError } from '../../errors.ts';
 import { type Configuration, configurationSchema } from './schema.ts';
 
-/**
- * Reads and checks a configuration file.
- *
- * @throws PublishError `configuration-missing`, `configuration-invalid`
- */
+/** @throws PublishError `configuration-missing`, `configuration-invalid` */
 export async function readConfiguration(file: string): Promise<Configuration> {
   const bytes = await readFile(file).catch((error: unknown) => {
     throw missing(file, error);
