@@ -188,7 +188,7 @@ describe('invitations', () => {
   });
 
   it('that were removed, or have ended, have no file from the next publish on, at targets neither', async () => {
-    await change('// "publish": "/srv/news",', '"publish": "web",');
+    await change('// "publish": "s3://news-example",', '"publish": "web",');
     await good('publish', '--yes');
     expect(await keyFiles(web)).toEqual(await keyFiles());
     expect((await verifyTree(web)).findings).toEqual([]);

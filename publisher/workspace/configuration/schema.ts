@@ -86,7 +86,7 @@ const sections = z
   });
 
 /** The document set of every document that nothing else decides about. */
-export const DEFAULT_SET = 'subscribers';
+const DEFAULT_SET = 'subscribers';
 
 export const configurationSchema = z
   .strictObject({
