@@ -15,7 +15,7 @@ import {
 } from '../../../node-support/sqlite.ts';
 import { PublishError } from '../../errors.ts';
 import { type LostIndex, PublisherIndex } from './publisher-index.ts';
-import { APPLICATION_ID, PLAN_SCHEMA, SCHEMA, SCHEMA_VERSION, TARGET_SCHEMA } from './schema.ts';
+import { APPLICATION_ID, PLAN_SCHEMA, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 
 /** A rollback journal, since a write-ahead log leaves files beside the database. NORMAL is durable under an exclusive lock, which syncs the journal's end. */
 const SETTINGS =
@@ -44,9 +44,8 @@ export function openIndex(file: string): PublisherIndex {
 export function openIndexReadOnly(file: string): PublisherIndex {
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) return inMemory('missing');
   try {
-    return opened(new DatabaseSync(file, { readOnly: true, timeout: 1000 }), file, (database) => {
-      database.exec('PRAGMA temp_store = FILE');
-    });
+    const database = new DatabaseSync(file, { readOnly: true, timeout: 1000 });
+    return opened(database, file, () => database.exec('PRAGMA temp_store = FILE'));
   } catch (error) {
     if (!saysDamaged(error)) throw asPublishError(error, file);
   }
@@ -63,27 +62,21 @@ function inMemory(lost: LostIndex): PublisherIndex {
 function openWritable(file: string, lost?: LostIndex): PublisherIndex {
   const database = openLocked(file);
   if (database === undefined) throw busy();
-  return opened(
-    database,
-    file,
-    () => {
-      database.exec(SETTINGS);
-      if (isBlank(database)) inTransaction(database, () => database.exec(SCHEMA));
-      check(database, file);
-      inTransaction(database, () => database.exec(TARGET_SCHEMA));
-    },
-    lost,
-  );
+  const prepare = () => {
+    database.exec(SETTINGS);
+    if (isBlank(database)) inTransaction(database, () => database.exec(SCHEMA));
+  };
+  return opened(database, file, prepare, lost);
 }
 
 function opened(
   database: DatabaseSync,
   file: string,
-  prepare: (database: DatabaseSync) => void,
+  prepare: () => void,
   lost?: LostIndex,
 ): PublisherIndex {
   try {
-    prepare(database);
+    prepare();
     check(database, file);
     database.exec(PLAN_SCHEMA);
     return new PublisherIndex(database, lost);

@@ -3,7 +3,7 @@ import type { KeyId } from '../../../core/crypto/key-id.ts';
 
 /** "wPix" in ASCII. */
 export const APPLICATION_ID = 0x77_50_69_78;
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 
 export const SCHEMA = `
 -- What was written for each document, and from what. A row is written only after the files that it describes are there.
@@ -52,16 +52,10 @@ CREATE TABLE set_key (id TEXT PRIMARY KEY, since INTEGER NOT NULL) STRICT, WITHO
 -- The state of the workspace: FactName.
 CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
-PRAGMA application_id = ${APPLICATION_ID};
-PRAGMA user_version = ${SCHEMA_VERSION};
-`;
-
-/** Tables of what each target has. By themselves these do no harm to a version that does not know them, and the triggers run there too. */
-export const TARGET_SCHEMA = `
 -- Directories of the output as they were when all names were there that belong to them.
-CREATE TABLE IF NOT EXISTS directory (path TEXT PRIMARY KEY, state TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE directory (path TEXT PRIMARY KEY, state TEXT NOT NULL) STRICT, WITHOUT ROWID;
 -- The publication that a target showed last, with all of its files; those of documents as far as \`change\` had come then.
-CREATE TABLE IF NOT EXISTS target (
+CREATE TABLE target (
   name TEXT PRIMARY KEY,
   version INTEGER NOT NULL,
   sha256 TEXT NOT NULL,            -- of the snapshot, which names the digests of all lists, and these those of all files
@@ -69,16 +63,19 @@ CREATE TABLE IF NOT EXISTS target (
   compared TEXT NOT NULL           -- the list whose documents were compared last, in turn
 ) STRICT, WITHOUT ROWID;
 -- Documents of which any file became another, each once, in their order.
-CREATE TABLE IF NOT EXISTS change (id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE) STRICT;
-CREATE TRIGGER IF NOT EXISTS document_added AFTER INSERT ON document WHEN EXISTS (SELECT 1 FROM target) BEGIN
+CREATE TABLE change (id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE) STRICT;
+CREATE TRIGGER document_added AFTER INSERT ON document WHEN EXISTS (SELECT 1 FROM target) BEGIN
   DELETE FROM change WHERE path = NEW.path;
   INSERT INTO change (path) VALUES (NEW.path);
 END;
-CREATE TRIGGER IF NOT EXISTS document_changed AFTER UPDATE OF head, content, form, placed ON document
+CREATE TRIGGER document_changed AFTER UPDATE OF head, content, form, placed ON document
   WHEN (OLD.head, OLD.content, OLD.form, OLD.placed) IS NOT (NEW.head, NEW.content, NEW.form, NEW.placed) AND EXISTS (SELECT 1 FROM target) BEGIN
   DELETE FROM change WHERE path = NEW.path;
   INSERT INTO change (path) VALUES (NEW.path);
 END;
+
+PRAGMA application_id = ${APPLICATION_ID};
+PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
 /** What the present run is going to do. It lies in a file of its own that SQLite removes. */
