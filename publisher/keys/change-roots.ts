@@ -17,6 +17,7 @@ import { tufCanonical } from '../../core/publication/canonical.ts';
 import { tufKeyId } from '../../core/publication/keys.ts';
 import type { RootMetadata, TopLevelRole } from '../../core/publication/metadata.ts';
 import { verifyNextRoot } from '../../core/publication/verify-roles.ts';
+import type { RolePublicKeys } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { PublishError } from '../errors.ts';
 import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspace/workspace.ts';
@@ -202,16 +203,20 @@ export function rotateRole(options: KeysOptions, role: TopLevelRole): Promise<Ro
 
 async function rotateOnlineRole({ keyStore, root }: KeysContext, role: OnlineRole): Promise<RootChange> {
   const seed = randomBytes(KEY_LENGTH);
-  const without = await withoutKeys(rolesOf(root), role, [keyStore.signers[role].keyid]);
-  return { roles: await withKey(without, role, ed25519KeyPair(seed).publicKey), seeds: [seed] };
+  const without = await withoutKeys(rolesOf(root)[role], [keyStore.signers[role].keyid]);
+  return { roles: withRole(root, role, await withKey(without, role, ed25519KeyPair(seed).publicKey)), seeds: [seed] };
+}
+
+function withRole(root: RootMetadata, role: TopLevelRole, keys: RolePublicKeys): Roles {
+  return { ...rolesOf(root), [role]: keys };
 }
 
 async function rotateRootKey({ keyStore, root, rootKeys: before, rootKeysFile }: KeysContext): Promise<RootChange> {
   const ours = before.signers.map(({ keyid }) => keyid).filter((keyid) => root.roles.root.keyids.includes(keyid));
   if (ours.length === 0) throw refused('none of the keys in the root key file is one of the root');
   const { seed, rootKeys } = await freshRootSeed(rootKeysFile, before, keyStore.roots);
-  const without = await withoutKeys(rolesOf(root), 'root', ours);
-  return { roles: await withKey(without, 'root', ed25519KeyPair(seed).publicKey), rootKeys };
+  const without = await withoutKeys(rolesOf(root).root, ours);
+  return { roles: withRole(root, 'root', await withKey(without, 'root', ed25519KeyPair(seed).publicKey)), rootKeys };
 }
 
 /** Adds a key to a role. */
@@ -222,7 +227,8 @@ export function addSigner(
   threshold?: number,
 ): Promise<RootOutcome> {
   return changeRoot(options, async ({ root }) => {
-    return { roles: withThreshold(await withKey(rolesOf(root), role, publicKey), role, threshold) };
+    const keys = withThreshold(await withKey(rolesOf(root)[role], role, publicKey), threshold);
+    return { roles: withRole(root, role, keys) };
   });
 }
 
@@ -238,7 +244,7 @@ export function removeSigner(
     const isOwn = role !== 'root' && keyStore.signers[role].keyid === found;
     if (isOwn)
       throw refused(`this workspace signs with the key ${shortId(found)}: "wispr keys rotate ${role}" replaces it`);
-    return { roles: withThreshold(await withoutKeys(rolesOf(root), role, [found]), role, threshold) };
+    return { roles: withRole(root, role, withThreshold(await withoutKeys(rolesOf(root)[role], [found]), threshold)) };
   });
 }
 

@@ -4,7 +4,6 @@
  */
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { KEY_LENGTH } from '../../core/crypto/key-id.ts';
-import { equalBytes } from '../../core/encoding/bytes.ts';
 import { tufKeyId } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { PublishError } from '../errors.ts';
@@ -13,7 +12,7 @@ import { readKeyStore, withLock, workspaceOf } from '../workspace/workspace.ts';
 import type { KeysOptions } from './change-roots.ts';
 import { replaceFile } from './file-update.ts';
 import { freshRing, type OpenKeyStore, openKeyStore, type SectionKeyRing } from './key-store.ts';
-import { checkEnough, findKeyId, refused, shortId } from './roots.ts';
+import { checkEnough, findKeyId, refused, withKey, withoutKeys, withThreshold } from './roots.ts';
 
 export interface SectionOutcome {
   readonly section: string;
@@ -28,13 +27,12 @@ const MOST_KEYS = PUBLICATION_LIMITS.keys * 0.75;
 
 /** Gives a section a new key in place of the one that is in `publisher.keys`. Keys of others stay. */
 export function rotateSection(options: KeysOptions, section: string): Promise<SectionOutcome> {
-  return changeSection(options, section, async ({ publicKeys, threshold, seed }) => {
-    if (seed === undefined)
+  return changeSection(options, section, async (ring) => {
+    const { own } = await outcomeOf(section, ring);
+    if (own === undefined)
       throw refused(`no key of ${section} is in publisher.keys: its editors make a new one, for "wispr keys add"`);
-    const fresh = randomBytes(KEY_LENGTH);
-    const own = ed25519KeyPair(seed).publicKey;
-    const kept = publicKeys.filter((key) => !equalBytes(key, own));
-    return { publicKeys: [...kept, ed25519KeyPair(fresh).publicKey], threshold, seed: fresh };
+    const seed = randomBytes(KEY_LENGTH);
+    return { ...(await withKey(await withoutKeys(ring, [own]), section, ed25519KeyPair(seed).publicKey)), seed };
   });
 }
 
@@ -45,12 +43,9 @@ export function addSectionSigner(
   publicKey: Uint8Array,
   threshold?: number,
 ): Promise<SectionOutcome> {
-  return changeSection(options, section, async (ring) => {
-    const keyid = await tufKeyId(publicKey);
-    if (ring.publicKeys.some((key) => equalBytes(key, publicKey)))
-      throw refused(`${section} has the key ${shortId(keyid)} already`);
-    return { ...ring, publicKeys: [...ring.publicKeys, publicKey], threshold: threshold ?? ring.threshold };
-  });
+  return changeSection(options, section, async (ring) =>
+    withThreshold(await withKey(ring, section, publicKey), threshold),
+  );
 }
 
 /**
@@ -65,12 +60,10 @@ export function removeSectionSigner(
   threshold?: number,
 ): Promise<SectionOutcome> {
   return changeSection(options, section, async (ring) => {
-    const keyids = await Promise.all(ring.publicKeys.map(tufKeyId));
-    const gone = ring.publicKeys[keyids.indexOf(findKeyId(keyids, section, text))];
-    const publicKeys = ring.publicKeys.filter((key) => key !== gone);
-    const { seed } = ring;
-    const keepsOwn = seed !== undefined && publicKeys.some((key) => equalBytes(ed25519KeyPair(seed).publicKey, key));
-    return { publicKeys, threshold: threshold ?? ring.threshold, ...(keepsOwn && { seed }) };
+    const { keyids, own } = await outcomeOf(section, ring);
+    const found = findKeyId(keyids, section, text);
+    const { seed, ...rest } = withThreshold(await withoutKeys(ring, [found]), threshold);
+    return { ...rest, ...(seed && own !== found && { seed }) };
   });
 }
 

@@ -35,10 +35,7 @@ export interface NamedSet {
 
 const WORKSPACE_LENGTH = 16;
 
-export const KEY_STORE_KIND: SealedKind = {
-  version: 'wispr key store 2',
-  name: 'publisher.keys',
-};
+export const KEY_STORE_KIND: SealedKind = { version: 'wispr key store 2', name: 'publisher.keys' };
 
 export const ONLINE_ROLES = ['targets', 'snapshot', 'timestamp'] as const;
 export type OnlineRole = (typeof ONLINE_ROLES)[number];
@@ -156,31 +153,27 @@ const KEY = bytesOf(KEY_LENGTH);
 
 /** The content of the file, before it is sealed; canonical JSON orders it. */
 const CONTENT = z.strictObject({
-  invitations: z
-    .array(
-      z.strictObject({
-        name: z.string(),
-        salt: bytesOf().exactOptional(),
-        secret: bytesOf(),
-        sets: z.array(z.string()),
-        until: z.number().exactOptional(),
-      }),
-    )
-    .exactOptional(), // older key stores have none
+  invitations: z.array(
+    z.strictObject({
+      name: z.string(),
+      salt: bytesOf().exactOptional(),
+      secret: bytesOf(),
+      sets: z.array(z.string()),
+      until: z.number().exactOptional(),
+    }),
+  ),
   kept: z.array(z.strictObject({ key: KEY, name: z.string() })),
   pending: z.array(KEY),
-  periods: z
-    .array(
-      z.strictObject({
-        from: z.number(),
-        key: KEY,
-        plan: z.string(),
-        sets: z.array(z.string()),
-        until: z.number(),
-        zone: z.string().exactOptional(),
-      }),
-    )
-    .exactOptional(), // as with invitations
+  periods: z.array(
+    z.strictObject({
+      from: z.number(),
+      key: KEY,
+      plan: z.string(),
+      sets: z.array(z.string()),
+      until: z.number(),
+      zone: z.string().exactOptional(),
+    }),
+  ),
   publication: z.number(),
   publisherSeed: KEY,
   roots: z.array(bytesOf()).min(1),
@@ -212,8 +205,6 @@ function parseContents(value: Json | undefined): KeyStoreContents {
   if (data === undefined) throw damagedFile(KEY_STORE_KIND);
   return {
     ...data,
-    invitations: data.invitations ?? [],
-    periods: data.periods ?? [],
     sections: new Map(data.sections.map(({ name, keys: publicKeys, ...rest }) => [name, { publicKeys, ...rest }])),
     setsSince: new Map(data.sets.map(({ name, since }) => [name, since])),
     sets: new Map(data.sets.map(({ name, key }) => [name, key])),

@@ -1,6 +1,7 @@
 /** The chain of roots, and what the last of them says: docs/spec/publication.md, section 2. */
 import { randomBytes } from '#primitives';
 import { KEY_LENGTH } from '../../core/crypto/key-id.ts';
+import { equalBytes } from '../../core/encoding/bytes.ts';
 import { fromHex } from '../../core/encoding/hex.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
@@ -64,25 +65,20 @@ export async function nextRoot(before: RootMetadata, roles: Roles, now: number):
   return rootMetadata({ version: before.version + 1, expires: now + ROLE_VALIDITY.root }, roles);
 }
 
-/** `roles` with `added` among the keys of a role. */
-export async function withKey(roles: Roles, name: TopLevelRole, added: Uint8Array): Promise<Roles> {
-  const keyid = await tufKeyId(added);
-  for (const key of roles[name].publicKeys)
-    if ((await tufKeyId(key)) === keyid) throw refused(`${name} has the key ${shortId(keyid)} already`);
-  return { ...roles, [name]: { ...roles[name], publicKeys: [...roles[name].publicKeys, added] } };
+/** Adds a key to those of a role or a section. @param name - in messages @throws PublishError `argument-invalid` */
+export async function withKey<Role extends RolePublicKeys>(role: Role, name: string, added: Uint8Array): Promise<Role> {
+  if (role.publicKeys.some((key) => equalBytes(key, added)))
+    throw refused(`${name} has the key ${shortId(await tufKeyId(added))} already`);
+  return { ...role, publicKeys: [...role.publicKeys, added] };
 }
 
-/** `roles` without some keys of a role. */
-export async function withoutKeys(roles: Roles, name: TopLevelRole, keyids: readonly string[]): Promise<Roles> {
-  const { publicKeys, threshold } = roles[name];
-  const named = await Promise.all(publicKeys.map(async (key) => ({ key, keyid: await tufKeyId(key) })));
-  const kept = named.filter(({ keyid }) => !keyids.includes(keyid)).map(({ key }) => key);
-  return { ...roles, [name]: { publicKeys: kept, threshold } };
+export async function withoutKeys<Role extends RolePublicKeys>(role: Role, keyids: readonly string[]): Promise<Role> {
+  const own = await Promise.all(role.publicKeys.map(tufKeyId));
+  return { ...role, publicKeys: role.publicKeys.filter((_, index) => !keyids.includes(own[index] ?? '')) };
 }
 
-/** `roles` with another threshold. */
-export function withThreshold(roles: Roles, name: TopLevelRole, threshold: number | undefined): Roles {
-  return threshold === undefined ? roles : { ...roles, [name]: { ...roles[name], threshold } };
+export function withThreshold<Role extends RolePublicKeys>(role: Role, threshold = role.threshold): Role {
+  return { ...role, threshold };
 }
 
 /** The first characters of a key id: enough to tell a publisher's keys apart. */
