@@ -18,6 +18,31 @@ export function count(number: number, singular: string, plural = `${singular}s`)
   return `${number.toLocaleString('en')} ${number === 1 ? singular : plural}`;
 }
 
+const SHOWN_SETS = 12;
+
+/** The sets of a site, a line for each. */
+export function describeSets(sets: readonly { name: string; documents: number; isNew?: boolean }[]): string[] {
+  const shown = sets.slice(0, SHOWN_SETS);
+  const width = Math.max(0, ...shown.map(({ name }) => name.length));
+  const lines = shown.map(({ name, documents, isNew }) => {
+    return `  set ${name.padEnd(width)}  ${count(documents, 'document')}${isNew ? ', new key' : ''}`;
+  });
+  return sets.length > shown.length ? [...lines, `  and ${count(sets.length - shown.length, 'more set')}`] : lines;
+}
+
+/** The public documents of a site, a line for each reason. @param groups - with paths for people's eyes */
+export function describePublic(
+  groups: readonly { reason: string; documents: number; paths: readonly string[] }[],
+): string[] {
+  const total = groups.reduce((sum, { documents }) => sum + documents, 0);
+  if (total === 0) return ['  public: nothing but addresses, and titles and descriptions of pages'];
+  const lines = groups.map(({ reason, documents, paths }) => {
+    const names = paths.slice(0, 3).map((path) => path.slice(1));
+    return `    ${someOf(names, ', ', documents)} (${reason})`;
+  });
+  return [`  public, signed but not encrypted: ${count(total, 'document')}`, ...lines];
+}
+
 const KEPT = 100;
 
 /** What is wrong with a site: all of it is counted, and the first 100 are kept. */

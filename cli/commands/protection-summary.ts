@@ -3,15 +3,14 @@ import { relative } from 'node:path';
 import { printable } from '../../node-support/printable.ts';
 import { size } from '../../node-support/size.ts';
 import { planSite } from '../../publisher/protect/dry-run.ts';
-import type { PublicSummary, SectionSummary } from '../../publisher/protect/phases.ts';
+import type { SectionSummary } from '../../publisher/protect/phases.ts';
 import type { SigningReason } from '../../publisher/protect/signing-plan.ts';
 import type { ChangeCounts, ChangeReasons, DryRunSummary, ProtectSummary } from '../../publisher/protect/summary.ts';
-import { count, someOf } from '../../publisher/text.ts';
+import { count, describePublic, describeSets, someOf } from '../../publisher/text.ts';
 import { showProtecting } from '../io/progress.ts';
 import { hintLine, print } from '../io/voice.ts';
 import { describeFreshness, describeSignatures, warnAboutSignatures } from './expiry-words.ts';
 
-const SHOWN_SETS = 12;
 /** Of each kind. */
 const SHOWN_PATHS = 10;
 
@@ -71,9 +70,7 @@ function describeWork(summary: ProtectSummary): string[] {
     `  ${describeChanges(summary.changes)}`,
     ...describeReasons(summary.reasons),
     '',
-    ...describeSets(summary.sets),
-    ...describeSections(summary.sections),
-    ...describePublic(summary.public),
+    ...describeSite(summary),
     '',
     `  ${size(bytesIn)} of site became ${describeSizes(summary)} in ${place(out)}`,
   ];
@@ -117,9 +114,7 @@ export function describeDryRun(summary: DryRunSummary): string {
     ...describeCircumstances(summary),
     ...(lists.length > 0 ? ['', ...lists] : []),
     '',
-    ...describeSets(summary.sets.map((set) => ({ ...set, isNew: false }))),
-    ...describeSections(summary.sections),
-    ...describePublic(summary.public),
+    ...describeSite({ ...summary, sets: summary.sets.map((set) => ({ ...set, isNew: false })) }),
   ].join('\n');
 }
 
@@ -212,16 +207,6 @@ function describePaths(words: string, total: number, paths: readonly string[]): 
   return [`  ${words}:`, ...lines, ...(more > 0 ? [`    and ${more.toLocaleString('en')} more`] : [])];
 }
 
-function describeSets(sets: readonly { name: string; documents: number; isNew: boolean }[]): string[] {
-  const shown = sets.slice(0, SHOWN_SETS);
-  const width = Math.max(0, ...shown.map(({ name }) => name.length));
-  const lines = shown.map(({ name, documents, isNew }) => {
-    return `  set ${name.padEnd(width)}  ${count(documents, 'document')}${isNew ? ', new key' : ''}`;
-  });
-  const more = sets.length - lines.length;
-  return more > 0 ? [...lines, `  and ${count(more, 'more set', 'more sets')}`] : lines;
-}
-
 function describeSections(sections: readonly SectionSummary[]): string[] {
   const width = Math.max(0, ...sections.map(({ name }) => name.length));
   return sections.map(({ name, documents, waiting }) => {
@@ -241,14 +226,9 @@ export function warnAboutSections(sections: readonly SectionSummary[]): string[]
   ];
 }
 
-function describePublic(groups: readonly PublicSummary[]): string[] {
-  const total = groups.reduce((sum, { documents }) => sum + documents, 0);
-  if (total === 0) return ['  public: none'];
-  const reasons = groups.map(({ reason, documents, paths }) => {
-    const names = someOf(paths.map((path) => printable(path.slice(1))).slice(0, 3));
-    return `    ${names}${documents > 3 ? ` and ${documents - 3} more` : ''} (${reason})`;
-  });
-  return [`  public, signed but not encrypted: ${count(total, 'document')}`, ...reasons];
+function describeSite({ sets, sections, public: groups }: Pick<ProtectSummary, 'public' | 'sections' | 'sets'>): string[] {
+  const open = groups.map(({ paths, ...group }) => ({ ...group, paths: paths.map(printable) }));
+  return [...describeSets(sets), ...describeSections(sections), ...describePublic(open)];
 }
 
 function describePublication({ publication, pruned, waiting }: ProtectSummary): string[] {

@@ -1,7 +1,7 @@
 /** What `wispr check` found: grouped by what it means for readers, the worst first. */
 import { printable } from '../../node-support/printable.ts';
 import { size } from '../../node-support/size.ts';
-import { count } from '../text.ts';
+import { count, describePublic, describeSets } from '../text.ts';
 import { BREAKS, type CheckKind, KINDS } from './kinds.ts';
 
 export interface SourcePosition {
@@ -109,8 +109,6 @@ function byFrequency(a: CheckFinding, b: CheckFinding): number {
 }
 
 const SHOWN_FINDINGS = 5;
-const SHOWN_SETS = 8;
-const SHOWN_PATHS = 3;
 
 /** The report, in blocks of lines. */
 export function describeCheck(report: CheckReport, { quiet }: { readonly quiet: boolean }): string[] {
@@ -138,28 +136,11 @@ function describeSite(report: CheckReport): string {
   return [
     `Checked ${site}: ${count(documents, 'document')}, ${count(pages, 'page')} among them, ${size(bytes)}, in ${seconds} s${left}`,
     '',
-    ...describePublic(report),
-    ...describeSets(report),
+    ...describePublic(report.public),
+    ...describeSets(report.sets),
     ...report.sections.map(({ name, documents }) => `  section ${name}  ${count(documents, 'document')}`),
     '',
   ].join('\n');
-}
-
-function describePublic(report: CheckReport): string[] {
-  const total = report.public.reduce((sum, { documents }) => sum + documents, 0);
-  if (total === 0) return ['  public: nothing but addresses, and titles and descriptions of pages'];
-  const lines = report.public.map(({ reason, documents, paths }) => {
-    const names = paths.slice(0, SHOWN_PATHS).map((path) => path.slice(1));
-    return `    ${names.join(', ')}${andMore(documents - names.length)} (${reason})`;
-  });
-  return [`  public, signed but not encrypted: ${count(total, 'document')}`, ...lines];
-}
-
-function describeSets({ sets }: CheckReport): string[] {
-  const shown = sets.slice(0, SHOWN_SETS);
-  const width = Math.max(0, ...shown.map(({ name }) => name.length));
-  const lines = shown.map(({ name, documents }) => `  set ${name.padEnd(width)}  ${count(documents, 'document')}`);
-  return sets.length > shown.length ? [...lines, `  and ${count(sets.length - shown.length, 'more set')}`] : lines;
 }
 
 function describeGroup({ kind, total, findings }: CheckGroup): string {
@@ -183,8 +164,4 @@ function describeFinding({ subject, message, count: times, places }: CheckFindin
   return first.path === subject && times === 1
     ? `${said}${first.line === undefined ? '' : `, line ${first.line}`}`
     : `${said}  (${where}${times > 1 ? `, and ${(times - 1).toLocaleString('en')} more` : ''})`;
-}
-
-function andMore(number: number): string {
-  return number > 0 ? ` and ${number.toLocaleString('en')} more` : '';
 }
