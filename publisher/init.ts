@@ -7,7 +7,6 @@ import { isLoopback, isOrigin, isSite } from '../core/site/site.ts';
 import type { Argon2idCost } from '../node-support/argon2id.ts';
 import { readProgramFile } from '../node-support/program-files.ts';
 import { PublishError } from './errors.ts';
-import { generatorOf } from './generators.ts';
 import { createKeys } from './keys/create-keys.ts';
 import { createFiles } from './keys/file-update.ts';
 import { parseConfiguration } from './workspace/configuration/read.ts';
@@ -15,7 +14,7 @@ import type { ConfigurationInput } from './workspace/configuration/schema.ts';
 import { configurationTemplate } from './workspace/configuration/template.ts';
 import { CONFIGURATION_FILE, type Workspace, workspaceOf } from './workspace/workspace.ts';
 
-export interface InitOptions {
+interface InitOptions {
   /** Where the workspace is made; must exist. */
   readonly directory: string;
   /** The site's URL; `https:` is assumed where it has no scheme. */
@@ -130,4 +129,35 @@ function parseSiteUrl(text: string): URL {
   if (isOfSite && url.pathname === '/') return url;
   const why = isOfSite ? `has a path, ${url.pathname}` : 'is not the URL of a site';
   throw new PublishError('site-refused', `${JSON.stringify(text)} ${why}`, { typed: true });
+}
+
+interface Generator {
+  readonly name: string;
+  /** Names of its configuration; one that is there is enough. */
+  readonly files: readonly string[];
+  readonly settings: Pick<ConfigurationInput, 'source' | 'cleanUrls'>;
+}
+
+const script = (name: string) => ['js', 'mjs', 'cjs', 'ts', 'mts'].map((ending) => `${name}.${ending}`);
+const data = (name: string) => ['toml', 'yaml', 'yml', 'json'].map((ending) => `${name}.${ending}`);
+
+const GENERATORS: readonly Generator[] = [
+  { name: 'Hugo', files: [...data('hugo'), 'config.toml', 'config/_default'], settings: { source: 'public' } },
+  { name: 'Jekyll', files: ['_config.yml', '_config.yaml', '_config.toml'], settings: { source: '_site' } },
+  { name: 'Eleventy', files: ['.eleventy.js', ...script('eleventy.config')], settings: { source: '_site' } },
+  { name: 'Astro', files: script('astro.config'), settings: { source: 'dist' } },
+  { name: 'VitePress', files: script('.vitepress/config'), settings: { source: '.vitepress/dist' } },
+  { name: 'VitePress', files: script('docs/.vitepress/config'), settings: { source: 'docs/.vitepress/dist' } },
+  { name: 'Docusaurus', files: script('docusaurus.config'), settings: { source: 'build' } },
+  { name: 'MkDocs', files: ['mkdocs.yml', 'mkdocs.yaml'], settings: { source: 'site' } },
+  { name: 'Sphinx', files: ['conf.py'], settings: { source: '_build/html' } },
+  { name: 'Sphinx', files: ['source/conf.py'], settings: { source: 'build/html' } },
+  { name: 'Sphinx', files: ['docs/conf.py'], settings: { source: 'docs/_build/html' } },
+  // An export has about.html, and links to /about.
+  { name: 'Next.js', files: script('next.config'), settings: { source: 'out', cleanUrls: true } },
+];
+
+/** The generator whose configuration lies in `directory`, with the settings that fit what it writes by default. */
+function generatorOf(directory: string): Pick<Generator, 'name' | 'settings'> | undefined {
+  return GENERATORS.find(({ files }) => files.some((file) => existsSync(join(directory, file))));
 }

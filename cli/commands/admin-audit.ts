@@ -7,11 +7,10 @@ import { withState } from '../../keyserver/storage/with-state.ts';
 import { utcMinute } from '../../node-support/clock.ts';
 import { printable } from '../../node-support/printable.ts';
 import { count } from '../../publisher/text.ts';
-import { readBounded } from '../io/bounded-file.ts';
+import { dayArgument, readBounded } from '../io/arguments.ts';
 import type { AdminFlags } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { EXIT, print, say } from '../io/voice.ts';
-import { dayArgument } from './day-argument.ts';
 
 interface Options extends AdminFlags {
   readonly since?: string;

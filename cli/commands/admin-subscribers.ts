@@ -18,8 +18,7 @@ import {
 import { createFile } from '../../node-support/files/write-file.ts';
 import { printable } from '../../node-support/printable.ts';
 import { count, someOf } from '../../publisher/text.ts';
-import { parseWholeNumber } from '../io/arguments.ts';
-import { readBounded } from '../io/bounded-file.ts';
+import { parseWholeNumber, readBounded } from '../io/arguments.ts';
 import type { AdminFlags } from '../io/common-options.ts';
 import { showProgress } from '../io/progress.ts';
 import { print, say, sayHint } from '../io/voice.ts';

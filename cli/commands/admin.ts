@@ -14,7 +14,7 @@ import { DIRECTORY_FILTERS, type DirectoryFilter } from '../../keyserver/subscri
 import { exportSubscribers } from '../../keyserver/subscriptions/subscriber-export.ts';
 import { type Revoked, revokeSubscribers } from '../../keyserver/subscriptions/subscribers.ts';
 import { count } from '../../publisher/text.ts';
-import { readBounded } from '../io/bounded-file.ts';
+import { readBounded } from '../io/arguments.ts';
 import { type AdminFlags, JSON_OPTION, share } from '../io/common-options.ts';
 import { currentIo } from '../io/context.ts';
 import { print, say, UsageError } from '../io/voice.ts';

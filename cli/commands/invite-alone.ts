@@ -4,9 +4,9 @@ import { type Invited, invite, removeInvitation } from '../../publisher/serverle
 import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
 import { canAsk } from '../io/terminal.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
-import { dayArgument } from './day-argument.ts';
+import { dayArgument } from '../io/arguments.ts';
 import { isoDay } from './describe.ts';
-import type { InviteFlags } from './invite-flags.ts';
+import type { InviteFlags } from './invite-subscriber.ts';
 
 /** @param configurationFile - `wispr.json` */
 export async function inviteByKeyFiles(

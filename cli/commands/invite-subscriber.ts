@@ -8,8 +8,8 @@ import { knownOrigins } from '../../keyserver/publication/origins.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import {
   type Invitation,
-  type InvitationRequest,
   invitationLink,
+  type InvitationRequest,
   inviteSubscriber,
   withdrawInvitations,
 } from '../../keyserver/readers/invitations.ts';
@@ -18,9 +18,8 @@ import { withState } from '../../keyserver/storage/with-state.ts';
 import { findPlan } from '../../keyserver/subscriptions/plans.ts';
 import { count } from '../../publisher/text.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
-import { dayArgument } from './day-argument.ts';
+import { dayArgument } from '../io/arguments.ts';
 import { describeGrant, describeHeldPlan, isoDay } from './describe.ts';
-import type { InviteFlags } from './invite-flags.ts';
 
 /** @throws UsageError for what only a site without a key server knows */
 export async function inviteSubscribersTo(names: readonly string[], flags: InviteFlags): Promise<void> {
@@ -147,4 +146,21 @@ function asJson({ code, ...invitation }: Invitation, link: string | undefined) {
   const { subscriber, created, grants, subscriptions, kept, seats, expires } = invitation;
   const shown = link === undefined ? { mailed: true } : { code, link };
   return { subscriber, created, grants, subscriptions, kept, seats, expires, ...shown };
+}
+
+export interface InviteFlags {
+  readonly config?: string;
+  readonly sets?: string;
+  readonly plan?: string;
+  readonly from?: string;
+  readonly until?: string;
+  readonly for?: string;
+  readonly valid?: string;
+  readonly seats?: string;
+  readonly mail?: boolean;
+  readonly link?: boolean;
+  readonly password?: boolean;
+  readonly remove?: boolean;
+  readonly passphraseFile?: string;
+  readonly json?: boolean;
 }

@@ -8,8 +8,7 @@ import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
 import { PASSPHRASE_OPTION } from '../io/common-options.ts';
 import { UsageError } from '../io/voice.ts';
 import { inviteByKeyFiles } from './invite-alone.ts';
-import type { InviteFlags } from './invite-flags.ts';
-import { inviteSubscribersTo } from './invite-subscriber.ts';
+import { type InviteFlags, inviteSubscribersTo } from './invite-subscriber.ts';
 
 /** `wispr invite NAME...`: a link for each. On a key server it works once, in any browser and for the Reader; without one it is a browser's. */
 export function addInviteCommand(program: Command): void {

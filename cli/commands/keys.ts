@@ -6,9 +6,9 @@ import {
   addSigner,
   finishDraft,
   type KeysOptions,
-  type RootOutcome,
   removeSigner,
   renewRoot,
+  type RootOutcome,
   rotatePublisherKey,
   rotateRole,
 } from '../../publisher/keys/change-roots.ts';
@@ -19,18 +19,19 @@ import {
   type SectionOutcome,
 } from '../../publisher/keys/change-sections.ts';
 import { changePassphrase } from '../../publisher/keys/create-keys.ts';
-import { shortId, TOP_LEVEL_ROLES } from '../../publisher/keys/roots.ts';
+import { describeChanges, shortId, TOP_LEVEL_ROLES } from '../../publisher/keys/roots.ts';
 import { readSigner } from '../../publisher/keys/signing-keys.ts';
 import { listKeys, SECTION_PREFIX } from '../../publisher/publication/list-keys.ts';
 import { count } from '../../publisher/text.ts';
 import { locateConfiguration, parseNumber } from '../io/arguments.ts';
-import { JSON_OPTION, PASSPHRASE_OPTION, SITE_OPTION, share } from '../io/common-options.ts';
+import { JSON_OPTION, PASSPHRASE_OPTION, share, SITE_OPTION } from '../io/common-options.ts';
 import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
 import { print, say, sayHint } from '../io/voice.ts';
 import { describeKeys, warnAboutKeys } from './key-listing.ts';
 import { publish } from './publish.ts';
-import { outcomeAsJson, reportOutcome, sayAfterRotation } from './root-outcome.ts';
 import { addSignerCommands } from './signer.ts';
+import { describeMissing } from '../../publisher/keys/root-draft.ts';
+import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
 
 interface Flags {
   readonly config?: string;
@@ -202,4 +203,44 @@ async function keysOptions({ config, rootKeys, passphraseFile }: Flags): Promise
   const configurationFile = locateConfiguration(undefined, config);
   const passphrase = await readPassphrase(passphraseFile);
   return { configurationFile, passphrase, ...(rootKeys !== undefined && { rootKeys }) };
+}
+
+function reportOutcome(outcome: RootOutcome): void {
+  const { version, before, after, missing } = outcome;
+  const file = outcome.file === undefined ? undefined : relative('.', outcome.file);
+  const head = file === undefined ? `Root ${version} is signed:` : `Root ${version} is made, and lies in ${file}:`;
+  print([head, ...describeChanges(before, after).map((line) => `  ${line}`)].join('\n'));
+  if (file === undefined) sayWhenItCounts();
+  else sayWhoSigns(file, describeMissing(missing));
+}
+
+function sayWhenItCounts(): void {
+  say(
+    'readers learn of it with the next "wispr publish", or "wispr protect" where you copy the output yourself, and follow by themselves',
+  );
+  sayHint('replace your backups of publisher.keys and root.keys');
+}
+
+function sayWhoSigns(file: string, missing: string): void {
+  say(`it needs ${missing}; until then nothing changes`);
+  sayHint(`each signer runs "wispr keys sign ${file} --key THEIR-KEY-FILE"; then run "wispr keys finish ${file}" here`);
+}
+
+/** What has to be done besides, by role. */
+async function sayAfterRotation(role: TopLevelRole, configurationFile: string): Promise<void> {
+  if (role === 'root')
+    sayHint('destroy the copies of the old root.keys that you keep elsewhere, once the new one is there');
+  if (role !== 'timestamp') return;
+  const { timestampBy, keyServerTokenFile } = await readConfiguration(configurationFile);
+  sayHint(
+    timestampBy === 'publisher'
+      ? `after the next "wispr publish", export the new key for the machine that signs: "wispr keys export timestamp FILE"`
+      : keyServerTokenFile !== undefined
+        ? `the next "wispr publish" hands the new key to your key server, by "keyServerTokenFile"`
+        : `the next keys.bundle carries the new key: let your key server import it within 48 hours of the next "wispr publish"`,
+  );
+}
+
+function outcomeAsJson({ outcome, rootId, version, after, file, missing }: RootOutcome): unknown {
+  return { outcome, rootId, version, expires: after.expires, file, missing };
 }

@@ -1,15 +1,15 @@
-import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
 import { utcMinute } from '../../node-support/clock.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
 import { placesToWatch, watchSite } from '../../publisher/protect/watch.ts';
 import type { Highest } from '../../publisher/publish/highest.ts';
-import { type PublishRun, publishFromWorkspace } from '../../publisher/publish/publish.ts';
+import { publishFromWorkspace, type PublishRun } from '../../publisher/publish/publish.ts';
 import { locateTargets, missingDirectories, type PublishTargets } from '../../publisher/publish/targets.ts';
 import { hasKeyServer } from '../../publisher/workspace/configuration/schema.ts';
 import { collect, locateConfiguration } from '../io/arguments.ts';
 import { RESTORED_OPTION } from '../io/common-options.ts';
-import { setExitCode } from '../io/context.ts';
+import { currentIo, setExitCode } from '../io/context.ts';
 import { readPassphrase, warnOfOpenKeys } from '../io/passphrase.ts';
 import { showProgress, showProtecting, showWaiting } from '../io/progress.ts';
 import { untilSignal } from '../io/signals.ts';
@@ -24,11 +24,11 @@ import {
   warnAboutBundle,
   warnAboutSections,
 } from './protection-summary.ts';
-import { checkTogether, documentsOf, type PublishFlags, parseTime } from './publish-arguments.ts';
 import { describePublishing, hintsAfterPublishing, warnAfterPublishing } from './publish-summary.ts';
-import { readSigners } from './signers.ts';
-import { addSiteFlags } from './timestamp.ts';
-import { ALLOW_REMOVAL_OPTION, removalCheck, tryAgain } from './watching.ts';
+import { readSigners, type SignerFlags } from './signers.ts';
+import { addSiteFlags, type SiteFlags } from './timestamp.ts';
+import { ALLOW_REMOVAL_OPTION, removalCheck, type RemovalFlags, tryAgain } from './watching.ts';
+import { isAtOrBelow } from '../../publisher/site/walk.ts';
 
 const DESCRIPTION = `protect the site, and bring it to where it is served, in the one safe order: keys to the key server, documents, metadata, and last the timestamp that makes them current
 
@@ -180,4 +180,73 @@ function reportProtection(
   if (unreadable.length > 0 && !watch) setExitCode(EXIT.failed);
   if (snapshot?.snapshot.closed && !quiet) say(`this ends the withdrawal by publication ${snapshot.file.version}`);
   if (rekey?.length) sayHint('leave --rekey out if the command has to be repeated: the new keys are made');
+}
+
+interface PublishFlags extends SiteFlags, SignerFlags, RemovalFlags {
+  readonly protect: boolean;
+  readonly dryRun?: boolean;
+  readonly rekey?: readonly string[];
+  readonly merged?: boolean;
+  readonly restored?: boolean;
+  readonly yes?: boolean;
+  readonly checkAll?: boolean;
+  readonly only?: readonly string[];
+  readonly at?: number;
+}
+
+/** Options each of which excludes the others of its line. */
+const APART: readonly (readonly (keyof PublishFlags)[])[] = [
+  ['watch', 'dryRun'],
+  ['watch', 'at'],
+  ['dryRun', 'at'],
+  ['only', 'dryRun'],
+  ['only', 'watch'],
+  ['only', 'rekey'],
+  ['only', 'restored'],
+  ['only', 'merged'],
+  ['only', 'checkAll'],
+];
+const WITH_PROTECTING = ['watch', 'key', 'dryRun', 'restored', 'rekey', 'only'] as const;
+
+/** @throws UsageError */
+function checkTogether(flags: PublishFlags): void {
+  const called = (flag: string) => `--${flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  const refuse = (one: string, other: string) => new UsageError(`${one} and ${other} do not go together`);
+  for (const [one = 'only', other = 'only'] of APART)
+    if (flags[one] && flags[other]) throw refuse(called(one), called(other));
+  const protecting = WITH_PROTECTING.find((flag) => flags[flag]);
+  if (!flags.protect && protecting) throw refuse('--no-protect', called(protecting));
+}
+
+/** Paths of documents, from paths of files as a shell completes them. @throws UsageError */
+function documentsOf(files: readonly string[], { workspace, configuration }: PublishTargets): string[] {
+  const source = resolve(workspace.directory, configuration.source);
+  const documents = files.map((file) => {
+    const path = relative(source, resolve(currentIo().cwd, file));
+    if (path.split(sep)[0] === '..' || isAbsolute(path)) throw new UsageError(`${file} is not in the site, ${source}`);
+    return path === '' ? '' : `/${path.split(sep).join('/')}`;
+  });
+  return documents.filter(
+    (one, index) =>
+      !documents.some((other, at) => at !== index && isAtOrBelow(one, other) && (one !== other || at < index)),
+  );
+}
+
+/** Seconds that are waited at most: signatures and the machine's clock are for nearer times. */
+const MOST_WAITING = 7 * 86_400;
+
+/** Seconds since 1970 of a time of day, the next that comes, or of a date with a time; by this machine's clock where no zone is named. */
+function parseTime(text: string): number {
+  const [, hour, minute] = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
+  const now = new Date();
+  const today = new Date(now.getFullYear(), now.getMonth(), now.getDate(), Number(hour), Number(minute));
+  if (hour !== undefined && today <= now) today.setDate(today.getDate() + 1);
+  const isDate = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?$/.test(text);
+  const seconds = (hour !== undefined ? today.getTime() : isDate ? Date.parse(text) : Number.NaN) / 1000;
+  if (Number.isNaN(seconds))
+    throw new InvalidArgumentError('it takes a time such as 05:00, or 2026-12-24T05:00, perhaps with Z or +01:00');
+  const left = seconds - now.getTime() / 1000;
+  if (left <= 0) throw new InvalidArgumentError('it is past');
+  if (left > MOST_WAITING) throw new InvalidArgumentError('it is more than a week from now');
+  return seconds;
 }

@@ -1,10 +1,13 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { PublishError } from '../../publisher/errors.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
 import { currentIo } from './context.ts';
 import { UsageError } from './voice.ts';
+import { KeyServerError } from '../../keyserver/errors.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
+import { daySpan, type TimeSpan } from '../../core/keys/set-time.ts';
 
 /**
  * The configuration that DIR and `-c` name.
@@ -46,4 +49,27 @@ export function parseNumber(pattern: RegExp, problem: string): (text: string) =>
     if (pattern.test(text)) return Number(text);
     throw new InvalidArgumentError(problem);
   };
+}
+
+/**
+ * Reads a file that was named, unless it is too long.
+ *
+ * @param most - bytes
+ * @param remark - what follows where it is longer
+ * @throws KeyServerError `argument-invalid`
+ */
+export function readBounded(file: string, most: number, remark = ''): Uint8Array {
+  try {
+    if (statSync(file).size > most) throw new Error(`it is longer than ${most} bytes${remark}`);
+    return readFileSync(file);
+  } catch (cause) {
+    throw new KeyServerError('argument-invalid', describeUnreadable(file, cause), { cause, typed: true });
+  }
+}
+
+/** The seconds of a day as it is typed. @throws UsageError */
+export function dayArgument(text: string, zone = 'UTC'): TimeSpan {
+  const span = daySpan(text, zone);
+  if (span) return span;
+  throw new UsageError(`"${text.slice(0, 40)}" is not a date`, 'write it like 2027-06-30');
 }

@@ -6,8 +6,7 @@
 import { randomBytes } from '#random';
 import { openChunks, sealChunks } from '#symmetric';
 import { concat, equalBytes, utf8 } from '../encoding/bytes.ts';
-import type { ChunkKeys } from '../primitives/contract.ts';
-import { PREFIX_LENGTH } from '../primitives/contract.ts';
+import { type ChunkKeys, PREFIX_LENGTH } from '../primitives/contract.ts';
 import { type HmacHandle, hkdfExpand } from './hkdf.ts';
 
 const SALT_LENGTH = 24;

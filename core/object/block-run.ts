@@ -4,8 +4,7 @@
  */
 import { openChunks, sha256 } from '#symmetric';
 import { equalBytes } from '../encoding/bytes.ts';
-import type { ChunkKeys } from '../primitives/contract.ts';
-import { PREFIX_LENGTH } from '../primitives/contract.ts';
+import { type ChunkKeys, PREFIX_LENGTH } from '../primitives/contract.ts';
 import { ObjectError } from './errors.ts';
 import { blockCount, type PayloadShape } from './geometry.ts';
 

@@ -1,7 +1,7 @@
 /** Checks of `wispr doctor` where a site is published. It needs no passphrase. */
 import { resolve } from 'node:path';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { type Check, type Diagnosis, diagnose, untilEnd, warning } from '../../node-support/doctor/diagnosis.ts';
+import { type Check, diagnose, type Diagnosis, untilEnd, warning } from '../../node-support/doctor/diagnosis.ts';
 import { diskChecks } from '../../node-support/doctor/machine.ts';
 import {
   certificateChecks,
@@ -10,14 +10,20 @@ import {
   readinessCheck,
   timeOf,
 } from '../../node-support/doctor/network.ts';
-import { shownChecks } from '../../node-support/doctor/shown.ts';
-import { isBucket } from '../../node-support/storage/open.ts';
+import { type PublicationLocation, shownChecks, type VisiblePublication } from '../../node-support/doctor/shown.ts';
+import { isBucket, nameOfTarget } from '../../node-support/storage/open.ts';
 import { fetchPublishing, readToken } from '../authority/key-server.ts';
 import { readConfiguration } from '../workspace/configuration/read.ts';
-import { hasKeyServer, originsOf } from '../workspace/configuration/schema.ts';
-import { workspaceOf } from '../workspace/workspace.ts';
-import { placesThatShow } from './shown-places.ts';
-import { namedTargets, targetCheck, timeOfTarget } from './targets.ts';
+import { type Configuration, hasKeyServer, originsOf } from '../workspace/configuration/schema.ts';
+import { type Workspace, workspaceOf } from '../workspace/workspace.ts';
+import { namedTargets, targetCheck, timeOfTarget, withTarget } from './targets.ts';
+import type { KeyId } from '../../core/crypto/key-id.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { rootIdOf } from '../../core/publication/writer.ts';
+import { PublishError } from '../errors.ts';
+import { fileOfRole } from '../publication/roles.ts';
+import { openShown } from '../publication/signed.ts';
+import { type PublicationSource, sourceAtTarget, sourceInDirectory, startOf } from '../publication/sources.ts';
 
 /** Days before the end of a token: someone has to be asked for a new one. */
 const ASKED_FOR = 30;
@@ -64,6 +70,51 @@ function tokenCheck(origin: string, file: string): Check {
     run: async (signal) => {
       const { expires } = await fetchPublishing({ origin, token: await readToken(file), signal });
       return untilEnd(expires, nowInSeconds(), ASKED_FOR, NEW_TOKEN);
+    },
+  };
+}
+
+/** Lists the places that are to show the publication of this workspace, and no other publisher's. @returns `undefined` where `out` has no root to know it by */
+async function placesThatShow(
+  configuration: Configuration,
+  { directory }: Pick<Workspace, 'directory'>,
+): Promise<PublicationLocation[] | undefined> {
+  const { keyServer, timestampBy, out } = configuration;
+  const first = await sourceInDirectory(resolve(directory, out)).read(
+    fileOfRole('root', 1),
+    PUBLICATION_LIMITS.rootLength,
+  );
+  if (first === undefined) return undefined;
+  const rootId = await rootIdOf(first);
+  const serves = hasKeyServer(configuration) && timestampBy === 'keyserver';
+  const origins = new Set([...originsOf(configuration), ...(serves ? [keyServer] : [])]);
+  return [
+    ...namedTargets(configuration).map((text) => ({
+      name: nameOfTarget(text),
+      read: (signal: AbortSignal) =>
+        withTarget(text, directory, signal, (target) => shownAt(sourceAtTarget(target), target.name, rootId)),
+    })),
+    ...Array.from(origins, (name) => ({
+      name,
+      read: (signal: AbortSignal) => shownAt(placeAtOrigin(name, signal), name, rootId),
+    })),
+  ];
+}
+
+async function shownAt(place: PublicationSource, name: string, rootId: KeyId): Promise<VisiblePublication> {
+  const { snapshot, timestamp } = await openShown(place, name, rootId);
+  return { version: snapshot.file.version, expires: timestamp.expires };
+}
+
+/** Reads from an origin, where anything but success is no file, unless the server itself has failed. */
+function placeAtOrigin(origin: string, signal: AbortSignal): PublicationSource {
+  return {
+    read: async (path, maximum) => {
+      const { ok, status, body } = await fetch(origin + path, { redirect: 'manual', signal });
+      if (ok && body) return startOf(body, maximum + 1);
+      await body?.cancel();
+      if (status >= 500) throw new PublishError('unreadable', `${origin} answers ${status}`);
+      return undefined;
     },
   };
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ObjectErrorCode } from '../../core/object/errors.ts';
-import type { ObjectVector, ObjectVectorFile } from '../vectors/format.ts';
-import { unpack } from '../vectors/format.ts';
+import { type ObjectVector, type ObjectVectorFile, unpack } from '../vectors/format.ts';
 import objects from '../vectors/protected-object.json' with { type: 'json' };
 import { expectedOutcome, runObjectVector } from '../vectors/run/objects.ts';
 

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import type { KeyVectorFile, ObjectVectorFile } from '../vectors/format.ts';
-import { fromBase64, toHex, unpack } from '../vectors/format.ts';
+import { fromBase64, type KeyVectorFile, type ObjectVectorFile, toHex, unpack } from '../vectors/format.ts';
 import { locate, makeFiles } from '../vectors/generate.ts';
 import keyVectors from '../vectors/keys.json' with { type: 'json' };
 import objectVectors from '../vectors/protected-object.json' with { type: 'json' };

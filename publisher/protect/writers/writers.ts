@@ -2,8 +2,14 @@ import { availableParallelism } from 'node:os';
 import { printable } from '../../../node-support/printable.ts';
 import { PublishError, stopped } from '../../errors.ts';
 import { problemOfFile } from '../../site/names.ts';
-import type { WrittenDocument } from './jobs.ts';
-import { type Placement, type ThreadContext, type ThreadData, threadContext, type WriteTask } from './jobs.ts';
+import {
+  type Placement,
+  type ThreadContext,
+  threadContext,
+  type ThreadData,
+  type WriteTask,
+  type WrittenDocument,
+} from './jobs.ts';
 import { isForAllThreads, writeLargeDocument } from './large-document.ts';
 import { ThreadPool } from './thread-pool.ts';
 

@@ -1,4 +1,4 @@
-/** Whether the reading site gives browsers the program that the publication names. */
+/** Compares what is verified with other places: the program at the reading site, and publications at hosts and key server. */
 import { request } from 'undici';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { type ReaderProgram, versionOfProgram } from '../../core/publication/reader-program.ts';
@@ -7,6 +7,9 @@ import { PublishError } from '../errors.ts';
 import type { VerifyReport } from './report.ts';
 import type { KnownSite } from './site.ts';
 import { WebSource } from './sources.ts';
+import { withinTime } from '../../node-support/within-time.ts';
+import { TIMESTAMP_PATH } from '../publication/files.ts';
+import { openShown } from '../publication/signed.ts';
 
 /** Milliseconds. */
 const TIMEOUT = 10_000;
@@ -62,4 +65,21 @@ async function documentsOf(reading: string): Promise<string> {
   } catch (cause) {
     throw new PublishError('unreadable', 'it does not answer', { cause });
   }
+}
+
+/** Asks other places; one that does not answer says nothing. @param own - origin of the place that is verified */
+export async function checkNewest({ keyServer, content }: KnownSite, own: string, report: VerifyReport): Promise<void> {
+  const { publisher, publication } = report;
+  if (publisher === undefined || publication === undefined) return;
+  const versionAt = async (origin: string) => {
+    const shown = await openShown(new WebSource(origin), origin, publisher);
+    return { origin, version: shown.snapshot.file.version };
+  };
+  const places = [...new Set([keyServer, ...content])].filter((origin) => origin !== own);
+  const asked = await Promise.allSettled(places.map((origin) => withinTime(TIMEOUT, () => versionAt(origin))));
+  const found = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const [newest] = found.sort((a, b) => b.version - a.version);
+  if (newest === undefined) report.notes.push('no other place could be asked whether this publication is the newest');
+  else if (newest.version > publication.version)
+    report.find(TIMESTAMP_PATH, 'publication-behind', `${newest.origin} has publication ${newest.version}`);
 }
