@@ -32,18 +32,8 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
   const keysChanged = index.fact('publisher') !== undefined && (await isOtherKeyStore(index, workspace));
   const sections = await RunSections.of(configuration, index);
   const appearance = await appearanceOf(configuration, workspace.directory, publisher);
-  const context = {
-    walk,
-    configuration,
-    index,
-    output,
-    sections,
-    appearance,
-    rekey: due,
-    checkNotStopped,
-    readOnly: true,
-  };
-  const plan = await makePlan(context);
+  const inspected = { index, output, sections, appearance, rekey: due };
+  const plan = await makePlan({ ...inspected, walk, configuration, checkNotStopped, readOnly: true });
   const settings = signedSettingsOf(configuration, (path) => index.planned(path), rootId ?? '');
   checkRekey(options.rekey ?? [], plan.sets);
   return {

@@ -68,33 +68,13 @@ export async function inspect(
   const { rootId, root } = roles;
   const list = checkAll ? 'all' : only && 'none';
   const isOurs = above !== undefined && index.fact('ours')?.includes(above.file.sha256) === true;
-  const about = {
-    rootId,
-    nextRoot: root.version + 1,
-    unknown,
-    isOurs,
-    list,
-    readOnly: false,
-    checkNotStopped,
-  } as const;
-  const output = await inspectOutput(out, index, about);
+  const about = { rootId, nextRoot: root.version + 1, unknown, isOurs, readOnly: false, checkNotStopped };
+  const output = await inspectOutput(out, index, { ...about, list });
   signAbove(index, unknown);
   sections.reconcile(index, output.signed, publisher);
   const named = [...wanted, ...(isBehind ? sets.keys() : [])];
   const rekey = only ? new Set<string>() : setsDueForRekey(configuration, setsSince, now, named);
-  return {
-    location,
-    index,
-    keys,
-    roles,
-    sections,
-    output,
-    appearance,
-    settings,
-    rekey,
-    isBehind,
-    recipient,
-  };
+  return { location, index, keys, roles, sections, output, appearance, settings, rekey, isBehind, recipient };
 }
 
 /** Documents that are looked at while the key store is opened: as many as there is time for, and few enough to be kept in memory. */
