@@ -33,9 +33,7 @@ export interface InitResult {
   /** The root id: the publisher's identity, the fingerprint that a host proof names. */
   readonly publisher: KeyId;
   readonly settings: ConfigurationInput;
-  /** The site generator that was recognised by its configuration. */
   readonly generator: string | undefined;
-  /** Whether the source directory is there already. */
   readonly sourceExists: boolean;
 }
 

@@ -10,10 +10,8 @@ import { type Serving, startServing } from './serving.ts';
 import type { SiteSettings } from './site.ts';
 import type { Person, World } from './world.ts';
 
-/** Says a step: what was done, and its figures. */
 export type Teller = (what: string, figures: string) => void;
 
-/** Where everything is, for people and programs that want to try. */
 export interface Addresses {
   readonly tour: string;
   readonly proxy: string;
@@ -26,7 +24,6 @@ export interface Addresses {
   readonly cache: string | null;
 }
 
-/** How it ended. */
 export interface Ending {
   readonly addresses: Addresses;
   /** Tells whether every document came back byte for byte, twice, and the altered one was refused. */

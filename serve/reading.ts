@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { ProxyAgent, request } from 'undici';
 import { urlPathOf } from '../core/site/path.ts';
 
-/** What came of one document. */
 export interface Outcome {
   readonly path: string;
   readonly same: boolean;
@@ -33,7 +32,6 @@ export function throughProxy(url: string): ProxyAgent {
   return new ProxyAgent({ uri: url, proxyTunnel: false });
 }
 
-/** Reads every document and compares it with the file that it was made from. */
 export async function readSite(task: ReadingTask): Promise<ReadingReport> {
   const dispatcher = throughProxy(task.proxy);
   const start = performance.now();

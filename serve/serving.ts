@@ -8,7 +8,6 @@ import type { SiteSettings } from './site.ts';
 import type { Published } from './tour.ts';
 import { type Person, World } from './world.ts';
 
-/** Addresses at which people look. */
 export interface Views {
   readonly tour: string;
   readonly stranger: string;
@@ -28,7 +27,6 @@ export interface Serving {
   readonly person: Person;
   /** The publisher's identity. */
   readonly publisher: string;
-  /** Summary of the first publication. */
   readonly protection: ProtectSummary;
   readonly published: Published;
   readonly views: Views;

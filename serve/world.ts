@@ -59,12 +59,10 @@ export class World {
     return this.#settings.site;
   }
 
-  /** Where the protected site lies. */
   get out(): string {
     return join(this.#directory, 'protected');
   }
 
-  /** Lists objects as {@link publishedObjects} does. */
   objects(): Map<string, string> {
     return publishedObjects(this.#directory);
   }

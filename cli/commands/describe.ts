@@ -29,7 +29,6 @@ export function describePublication(publication: PublicationOverview | null): st
   ];
 }
 
-/** A plan or named sets, and their time. */
 export function describeRight({ plan, patterns, zone, from, until }: Right): string {
   if (plan === null) return describeGrant({ pattern: patterns.join(', '), from, until });
   return describeHeldPlan({ plan: plan.name, zone, from, until });

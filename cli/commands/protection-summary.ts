@@ -139,7 +139,6 @@ const KEYS_CHANGED = [
   '  a copy from before the last publication gives sets new keys, and has their documents encrypted again',
 ];
 
-/** What a new key means, for those who gave a set one. */
 export function describeRekey({ sets, changes }: ProtectSummary): string[] {
   if (changes.rekeyed === 0) return [];
   const fresh = sets.filter(({ isRekeyed }) => isRekeyed).map(({ name }) => name);
@@ -151,7 +150,6 @@ export function describeRekey({ sets, changes }: ProtectSummary): string[] {
   ];
 }
 
-/** What the publisher may want to know. */
 export function hintsAfterProtection({ unusedPatterns, recovered }: ProtectSummary): string[] {
   if (unusedPatterns.length === 0) return [...recovered];
   const patterns = someOf(unusedPatterns.map((text) => JSON.stringify(text)));
@@ -190,7 +188,6 @@ export function describeChanges(changes: ChangeCounts): string {
   return parts.length === 0 ? 'nothing' : parts.join(', ');
 }
 
-/** Why documents changed whose sources did not. */
 function describeReasons({ remade, restored }: ChangeReasons): string[] {
   const why = 'other settings for them ("headers", "uncompressed", "padding", "carrier"), or another publisher key';
   const number = (documents: number) => documents.toLocaleString('en');

@@ -68,7 +68,6 @@ export function warnAboutAbsent({ absent }: Pick<Delivery, 'absent'>, again: str
   setExitCode(EXIT.failed);
 }
 
-/** What the publisher may want to know about where it was published. */
 export function hintsAfterPublishing({ keyServer }: PublishSummary, places: PublishTargets): string[] {
   const { isUnlisted, targets, configuration } = places;
   const isAlone = keyServer === undefined && configuration.timestampBy === 'keyserver';
@@ -83,7 +82,6 @@ export function hintsAfterPublishing({ keyServer }: PublishSummary, places: Publ
   ];
 }
 
-/** Where a confirmation lies, on one line. */
 export function describePlaces(
   { targets, keyServer }: Pick<Confirmation, 'targets' | 'keyServer'>,
   out: string,

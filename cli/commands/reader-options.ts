@@ -64,13 +64,11 @@ export function addReaderOptions(command: Command): Command {
   );
 }
 
-/** The options that the functions of the reader take. */
 export async function readerOptions({ passphrase, connectTo = [], allowLocal = [], ...flags }: ReaderFlags) {
   const given = flags.passphraseFile === undefined && passphrase ? { passphrase: fromTerminal } : {};
   return { connectTo, allowLocal, ...(await storageOptions(flags)), ...given };
 }
 
-/** Where the database and its key are, where that was said. */
 export function placeOptions({ data, keyFile }: LocationFlags) {
   return {
     ...(data !== undefined && { dataDirectory: resolve(data) }),
@@ -78,7 +76,6 @@ export function placeOptions({ data, keyFile }: LocationFlags) {
   };
 }
 
-/** Reads the options for the location of the database and its key. */
 export async function storageOptions({ passphraseFile, ...place }: StorageFlags) {
   const given = passphraseFile === undefined ? undefined : await fromFile(passphraseFile);
   return {
@@ -195,7 +192,6 @@ export interface ProofFlags {
   readonly dnsServer?: readonly string[];
 }
 
-/** Adds `trustSite` and `dnsServer` to a command. */
 export function addProofOptions(command: Command): Command {
   return share(command, READERS, (shared) =>
     shared

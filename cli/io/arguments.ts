@@ -28,7 +28,6 @@ export function locateConfiguration(directory: string | undefined, config: strin
   throw new PublishError('configuration-missing', `${file}: no such file`, { typed: true });
 }
 
-/** The values of an option that may be given more than once. */
 export function collect(value: string, values: readonly string[] = []): readonly string[] {
   return [...values, value];
 }

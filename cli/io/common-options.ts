@@ -11,13 +11,11 @@ export const RESTORED_OPTION = [
 ] as const;
 export const SITE_OPTION = ['-c, --config <file>', 'wispr.json, or its directory (default: this directory)'] as const;
 
-/** Flags of a command that can be quiet, and answer programs. */
 export interface OutputFlags {
   readonly quiet?: boolean;
   readonly json?: boolean;
 }
 
-/** Flags of every `wispr admin` command. */
 export interface AdminFlags {
   readonly config: string;
   readonly json?: boolean;

@@ -36,7 +36,6 @@ export async function runWith(io: Io, work: () => Promise<void>): Promise<number
   return run.exitCode;
 }
 
-/** That of the command which is running. */
 export function currentIo(): Io {
   return currentRun().io;
 }

@@ -13,7 +13,6 @@ const SALT_LENGTH = 24;
 const COMMITMENT_LENGTH = 32;
 const INFO_LABEL = utf8('c2sp.org/chunked-encryption@v1+AEAD_AES_256_GCM\0');
 
-/** The keys of one message, and the commitment to them. */
 export interface MessageKeys extends ChunkKeys {
   readonly commitment: Uint8Array;
 }

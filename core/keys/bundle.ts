@@ -34,7 +34,6 @@ import { parseMessage } from './sealed-message.ts';
 const MAGIC = utf8('wispr-bundle/1\n');
 const SIGNATURE_LABEL = utf8('wispr/1 key bundle\n');
 const SIGNATURE_LENGTH = 64;
-/** In a bundle. */
 const MAXIMUM_PERIODS = 64;
 
 /** The key of one set, as the publisher hands it to the key server. */
@@ -56,7 +55,6 @@ export interface BundledPeriod {
   readonly site: string;
   /** The patterns of the plan's sets, sorted. */
   readonly sets: readonly string[];
-  /** The time zone of a dated plan. */
   readonly zone?: string;
   /** Seconds since 1970, inclusive. */
   readonly from: number;

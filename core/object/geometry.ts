@@ -5,7 +5,6 @@ import { LIMITS } from './limits.ts';
 export interface PayloadShape {
   readonly encrypted: boolean;
   readonly payloadLength: number;
-  /** Chunks in a block. */
   readonly blockChunks: number;
 }
 

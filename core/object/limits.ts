@@ -2,7 +2,6 @@
 export const LIMITS = {
   /** Bytes of the header. */
   headerLength: 65_536,
-  /** Chunks in a block. */
   blockChunks: 1024,
   /** Blocks of a payload. */
   blocks: 65_536,

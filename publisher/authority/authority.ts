@@ -16,7 +16,6 @@ import { TIMESTAMP_PATH } from '../publication/files.ts';
 import { findSnapshot, type SignedSnapshot, underAny } from '../publication/signed.ts';
 import type { PublicationSource } from '../publication/sources.ts';
 
-/** A timestamp, and what it says. */
 export interface CurrentTimestamp {
   /** `timestamp.json`, byte for byte. */
   readonly bytes: Uint8Array;

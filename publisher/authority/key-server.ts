@@ -19,7 +19,6 @@ export interface KeyServerAccess {
   readonly token: string;
   /** Default: a minute for a request, and time for what is sent. */
   readonly limits?: KeyServerLimits;
-  /** Ends requests that are under way. */
   readonly signal?: AbortSignal | undefined;
 }
 

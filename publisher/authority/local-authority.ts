@@ -23,7 +23,6 @@ export interface TimestampState {
   write(timestamp: Uint8Array): Promise<void>;
 }
 
-/** Keeps it in `publisher.db`. */
 export function stateInIndex(index: PublisherIndex): TimestampState {
   return {
     read: async () => fromBase64url(index.fact('timestamp')),
@@ -39,7 +38,6 @@ export function stateBeside(keyFile: string): TimestampState {
 
 export interface LocalAuthorityOptions {
   readonly state: TimestampState;
-  /** A key of the role `timestamp`. */
   readonly signer: RoleSigner;
   /** Seconds for which a timestamp is good. */
   readonly freshFor: number;

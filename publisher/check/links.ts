@@ -7,7 +7,6 @@ import type { Match, Reference, Use } from './reference.ts';
 import type { Findings, SourcePosition } from './report.ts';
 import type { Form } from './scan.ts';
 
-/** What links need to know of their site. */
 export interface LinkedSite {
   readonly site: string;
   /** Host names that lead to the site itself, past any Reader. */
@@ -42,7 +41,6 @@ export class LinkCheck {
     this.#findings = findings;
   }
 
-  /** Checks everything that one document refers to. */
   check(references: readonly Reference[], referrer: Referrer): void {
     const base = this.#baseOf(referrer);
     const known = new Map<string, Use>();
@@ -54,7 +52,6 @@ export class LinkCheck {
     }
   }
 
-  /** Checks where the forms of one page are sent. */
   checkForms(forms: readonly Form[], referrer: Referrer): void {
     const base = this.#baseOf(referrer);
     for (const { method, action, offset } of forms) {

@@ -14,13 +14,11 @@ export interface CheckFinding {
   readonly subject: string;
   readonly message?: string;
   count: number;
-  /** The first places. */
   readonly places: SourcePosition[];
 }
 
 export interface CheckGroup {
   readonly kind: CheckKind;
-  /** Whether it breaks something for readers. */
   readonly breaks: boolean;
   /** How many different things. */
   readonly total: number;
@@ -121,7 +119,6 @@ export function describeCheck(report: CheckReport, { quiet }: { readonly quiet: 
   ];
 }
 
-/** One line that says it all. */
 export function describeVerdict({ groups }: CheckReport): string {
   const sum = (breaks: boolean) =>
     groups.reduce((total, group) => total + (group.breaks === breaks ? group.total : 0), 0);

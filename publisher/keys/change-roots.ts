@@ -54,7 +54,6 @@ import {
 import { type OpenSigningKeys, openSigningKeys, readSigningKeys } from './signing-keys.ts';
 
 export interface KeysOptions {
-  /** Path of `wispr.json`. */
   readonly configurationFile: string;
   readonly passphrase: string;
   /** Where the root key is, if not beside the configuration. */
@@ -80,7 +79,6 @@ export interface RootOutcome {
   /** `draft`: signatures of others are missing. */
   readonly outcome: 'changed' | 'draft';
   readonly rootId: string;
-  /** Of the root. */
   readonly version: number;
   readonly before: RootMetadata;
   readonly after: RootMetadata;
@@ -219,7 +217,6 @@ async function rotateRootKey({ keyStore, root, rootKeys: before, rootKeysFile }:
   return { roles: withRole(root, 'root', await withKey(without, 'root', ed25519KeyPair(seed).publicKey)), rootKeys };
 }
 
-/** Adds a key to a role. */
 export function addSigner(
   options: KeysOptions,
   role: TopLevelRole,

@@ -36,7 +36,6 @@ export function rotateSection(options: KeysOptions, section: string): Promise<Se
   });
 }
 
-/** Adds a key to a section. */
 export function addSectionSigner(
   options: KeysOptions,
   section: string,

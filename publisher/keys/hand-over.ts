@@ -44,7 +44,6 @@ export async function readRecipient(file: string): Promise<Uint8Array | undefine
   return key;
 }
 
-/** The signed provider descriptor. */
 export function makeDescriptor(
   configuration: Configuration,
   { publisher, rootId }: Pick<OpenKeyStore, 'publisher' | 'rootId'>,

@@ -26,7 +26,6 @@ export interface PeriodKey {
   readonly key: Uint8Array;
 }
 
-/** A set key with its names. */
 export interface NamedSet {
   readonly name: string;
   readonly id: KeyId;
@@ -40,11 +39,8 @@ export const KEY_STORE_KIND: SealedKind = { version: 'wispr key store 2', name: 
 export const ONLINE_ROLES = ['targets', 'snapshot', 'timestamp'] as const;
 export type OnlineRole = (typeof ONLINE_ROLES)[number];
 
-/** The keys of a section: publisher/protect/sections.ts. */
 export interface SectionKeyRing {
-  /** Of everybody who may sign for it. */
   readonly publicKeys: readonly Uint8Array[];
-  /** How many of them have to. */
   readonly threshold: number;
   /** Of this workspace's own key, if it has one. */
   readonly seed?: Uint8Array;
@@ -95,7 +91,6 @@ export interface KeyStoreContents {
 export interface OpenKeyStore {
   readonly contents: KeyStoreContents;
   readonly publisher: PublisherIdentity;
-  /** Who signs metadata here. */
   readonly signers: Readonly<Record<OnlineRole, RoleSigner>>;
   readonly rootId: KeyId;
   readonly roots: readonly Uint8Array[];
@@ -133,7 +128,6 @@ function dateSets(before: KeyStoreContents, { sets }: KeyStoreContents): Map<str
   return new Map(Array.from(sets, ([name, key]) => [name, dateOf(name, key)]));
 }
 
-/** base64url of as many bytes. */
 function bytesOf(length?: number) {
   return z.codec(
     z.string(),
@@ -186,7 +180,6 @@ const CONTENT = z.strictObject({
   workspace: bytesOf(WORKSPACE_LENGTH),
 });
 
-/** The content of the file, before it is sealed. */
 export function encodeContents({ setsSince, ...contents }: KeyStoreContents): JsonObject {
   const sections = Array.from(contents.sections, ([name, { publicKeys, threshold, seed }]) => {
     return { keys: [...publicKeys], name, threshold, ...(seed && { seed }) };

@@ -5,7 +5,6 @@ import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { readIfThere } from './file-update.ts';
 
-/** Notes the key store that a publication was made with. */
 export async function recordKeyStore(index: PublisherIndex, { keyStore }: Workspace): Promise<void> {
   index.setFact('keyStore', hash('sha256', await readFile(keyStore)));
 }

@@ -27,7 +27,6 @@ export interface RootDraft {
   /** The roots before it, byte for byte. */
   readonly chain: readonly Uint8Array[];
   readonly rootId: string;
-  /** What is signed. */
   readonly message: Uint8Array;
   /** Good ones only, one of each key. */
   readonly signatures: readonly TufSignature[];
@@ -65,7 +64,6 @@ async function saysOnlyWhatIsShown(after: RootMetadata, message: Uint8Array): Pr
   return equalBytes(message, tufCanonical(await rootMetadata({ version, expires }, rolesOf(after))));
 }
 
-/** The bytes of `root.N.json`. */
 export function encodeDraft({ chain, signatures, message }: RootDraft): Uint8Array {
   const envelope = fromUtf8(encodeEnvelope(signatures, message)) ?? '';
   return utf8(`{"chain":${JSON.stringify(chain.map(toBase64url))},${envelope.slice(1)}\n`);
@@ -105,7 +103,6 @@ export function signDraft(draft: RootDraft, signers: readonly RoleSigner[]): Pro
   );
 }
 
-/** Whether a key is one of the root's, before or after. */
 function maySign({ before, after }: RootDraft, keyid: string): boolean {
   return before.roles.root.keyids.includes(keyid) || after.roles.root.keyids.includes(keyid);
 }
@@ -117,12 +114,10 @@ export async function missingSignatures({ before, after, message, signatures }: 
   return { before: await missing(before), after: await missing(after) };
 }
 
-/** The bytes of the root, for the chain. */
 export function finishedRoot({ signatures, message }: RootDraft): Uint8Array {
   return encodeEnvelope(signatures, message);
 }
 
-/** Whether a draft follows exactly these roots. */
 export function follows({ chain }: RootDraft, roots: readonly Uint8Array[]): boolean {
   return (
     chain.length === roots.length && chain.every((root, index) => equalBytes(root, roots[index] ?? new Uint8Array(0)))
@@ -160,7 +155,6 @@ async function readBounded(file: string): Promise<Uint8Array> {
 }
 
 export interface Signed {
-  /** Key ids that signed now. */
   readonly keyids: readonly string[];
   readonly missing: Missing;
 }

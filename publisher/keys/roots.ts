@@ -21,7 +21,6 @@ export const READER_OPTIONS: RoleChecks = { verify: verifyEd25519, strict: true 
 /** All roles of a root, in the order in which people are shown them. */
 export const TOP_LEVEL_ROLES = ['root', 'targets', 'snapshot', 'timestamp'] as const;
 
-/** Public keys and threshold of each role. */
 export type Roles = Readonly<Record<TopLevelRole, RolePublicKeys>>;
 
 /**
@@ -43,7 +42,6 @@ export async function verifiedRoots([first, ...rest]: readonly Uint8Array[]): Pr
   return roots;
 }
 
-/** Keys and thresholds of a root. */
 export function rolesOf(root: RootMetadata): Roles {
   const role = (name: TopLevelRole): RolePublicKeys => {
     const { keyids, threshold } = root.roles[name];

@@ -94,7 +94,6 @@ function deriveKey(passphrase: string, parameters: Argon2idParameters): ReturnTy
   return key;
 }
 
-/** What is thrown for a file that is not what was written once. */
 export function damagedFile({ name }: SealedKind): PublishError {
   const why = name.endsWith('.pub') ? ': it is the public half, and the secret file has no .pub at its end' : '';
   return new PublishError('key-store-refused', `${name} is damaged, or no key file${why}`);

@@ -31,7 +31,6 @@ export function immutableFilesOf({ path, head, content, form }: FilesOf): string
   return content === undefined ? object : [...object, targetFile(contentTargetOf(path), content)];
 }
 
-/** What the name of a file says, if it is an immutable one. */
 export interface ImmutableName {
   readonly hash: string;
   /** Path of the document that it belongs to, or would. */
@@ -40,7 +39,6 @@ export interface ImmutableName {
   readonly isObject: boolean;
 }
 
-/** Takes the path of a file in the output apart. */
 export function parseImmutableName(file: string): ImmutableName | undefined {
   const start = file.lastIndexOf('/') + 1;
   const name = file.slice(start);

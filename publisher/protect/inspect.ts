@@ -35,7 +35,6 @@ export interface InspectOptions {
   readonly above?: Published | undefined;
   /** Goes on although the last publication was made elsewhere: every set gets a new key. */
   readonly restored?: boolean;
-  /** Lists every directory of the output. */
   readonly checkAll?: boolean | undefined;
 }
 

@@ -133,7 +133,6 @@ function parse(descriptor: Uint8Array): Record<string, unknown> | undefined {
   return JSON.parse(fromUtf8(descriptor) ?? 'null') ?? undefined;
 }
 
-/** The id of the timestamp key, where the key server gets it. */
 function timestampOf(configuration: Configuration, keys: RunKeys): string {
   return configuration.timestampBy === 'keyserver' ? keys.store.signers.timestamp.keyid : '';
 }
@@ -173,7 +172,6 @@ export function setsDueForRekey(
   return new Set([...named, ...due.map(([name]) => name)]);
 }
 
-/** The names that a rule can give. */
 function namePattern(name: string): RegExp {
   const parts = name.split(/(\{(?:yyyy|mm|dd)\})/).map((part) => {
     const placeholder = PLACEHOLDERS.find((each) => part === `{${each}}`);

@@ -10,7 +10,6 @@ import type { Configuration } from '../workspace/configuration/schema.ts';
 import { type Workspace, workspaceOf } from '../workspace/workspace.ts';
 
 export interface LocationOptions {
-  /** Path of `wispr.json`. */
   readonly configurationFile: string;
   /** Takes the place of `out` in the configuration; relative to it. */
   readonly out?: string;

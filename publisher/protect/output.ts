@@ -44,13 +44,11 @@ const CARRIER_SUFFIX = '.carrier';
 const MAGIC = 'wispr/1\n';
 const STEP = 2000;
 
-/** Which of its document's files one is. */
 type FileRole = 'head' | 'content' | 'placed';
 
 export interface InspectOptions {
   /** What the host proof names; `undefined` if it is not known without the passphrase. */
   readonly rootId: string | undefined;
-  /** The number of the root that will be next. */
   readonly nextRoot: number;
   /** Lists of a later publication than the index describes. */
   readonly unknown?: readonly RoleRow[];
@@ -58,7 +56,6 @@ export interface InspectOptions {
   readonly isOurs?: boolean;
   /** Directories that are listed: also those that are as they were left; or none. Default: those that are not */
   readonly list?: 'all' | 'none' | undefined;
-  /** Nothing is noted in the index. */
   readonly readOnly: boolean;
   readonly checkNotStopped: () => void;
 }
@@ -164,7 +161,6 @@ class Inspection {
     [this.placed, this.staged] = [new IdSet(largest), new IdSet(largest)];
   }
 
-  /** True if there is nothing but litter. */
   get isEmpty(): boolean {
     return this.#isEmpty && this.directories.isEmpty;
   }
@@ -290,7 +286,6 @@ function mayBeLeftover(name: string): boolean {
   return name.startsWith('.') || name.endsWith(CARRIER_SUFFIX);
 }
 
-/** Whether the files that make up a document are there. */
 export function isThere(
   row: Pick<IndexedFiles, 'id' | 'path' | 'form' | 'placed'> & { readonly content: unknown },
   output: InspectedOutput,

@@ -23,7 +23,6 @@ import { isPlaced, isThere } from './output.ts';
 import type { Inspected, Plan } from './phases.ts';
 import { readPageFacts } from './site-page.ts';
 
-/** What is known before it is decided. */
 export interface PlanContext extends Pick<Inspected, 'index' | 'output' | 'appearance' | 'sections' | 'rekey'> {
   readonly walk: SourceWalk;
   readonly configuration: Configuration;
@@ -31,7 +30,6 @@ export interface PlanContext extends Pick<Inspected, 'index' | 'output' | 'appea
   readonly only?: readonly string[] | undefined;
   /** The key id of a set, `undefined` if it has no key; left out without the passphrase. */
   readonly setIdOf?: (name: string) => KeyId | undefined;
-  /** Whether the index may be written to. */
   readonly readOnly: boolean;
   readonly checkNotStopped: () => void;
   /** Called now and then with the number of documents that were looked at. */
@@ -244,7 +242,6 @@ class Planner {
     this.#public.set(reason, group);
   }
 
-  /** The document as it is to be written, and why. */
   #decide(source: SourceFile, page: Pick<Task, 'pageSet' | 'teaser'>): { task: Undecided; decision: Decision } {
     const { path, size } = source;
     const mediaType = mediaTypeOf(path);

@@ -80,7 +80,6 @@ const LOST = { missing: 'knows of no finished run', damaged: 'is damaged' } as c
   string
 >;
 
-/** Describes what was missing or older, and how the run dealt with it. */
 function recoveredFrom(
   { location: { workspace }, index: { lost }, output, isBehind }: Inspected,
   known: number,

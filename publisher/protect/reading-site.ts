@@ -58,7 +58,6 @@ export async function writeKeyFiles({ configuration, out, contents, rootId, now 
   return [...files.keys()];
 }
 
-/** Paths of the key files in an output. */
 export function keyFilesIn(out: string): string[] {
   const paths = Array.from(entriesOf(join(out, KEY_FILES_PATH)), ({ name }) => KEY_FILES_PATH + name);
   return paths.filter(isKeyFilePath);

@@ -30,7 +30,6 @@ export class RunKeys {
     return this.#ids.get(name);
   }
 
-  /** The key id of a set that has a key. */
   keyOf(name: string): KeyId {
     const id = this.#ids.get(name);
     if (id === undefined) throw new Error(`the set ${name} of the plan has no key`);

@@ -18,7 +18,6 @@ import type { Configuration } from '../workspace/configuration/schema.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { PublicationRoles } from './roles.ts';
 
-/** A section, and who signs for it. */
 export interface RunSection {
   readonly name: string;
   /** By which the index finds its targets: above those of all bins. */
@@ -43,7 +42,6 @@ interface Remembered {
   readonly publisher?: string | undefined;
 }
 
-/** Who signed a section, and under which publisher key its documents were. */
 type Signed = Pick<Remembered, 'signedBy' | 'publisher'>;
 
 /** Numbers below are the first 16 bits of the hash of a target path. */

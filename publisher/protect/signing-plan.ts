@@ -195,7 +195,6 @@ export async function writeTargets({ out, index, output, ownTargets }: Signing):
   }
 }
 
-/** As the role names them. */
 function namedTargets(ownTargets: OwnTargets): Promise<[string, TufObject][]> {
   return Promise.all(
     ownTargets.map(async ([target, bytes]) => [target, await fileTarget(bytes)] as [string, TufObject]),

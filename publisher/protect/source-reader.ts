@@ -76,7 +76,6 @@ export function* readPieces(source: SourceFile): Generator<Uint8Array> {
   }
 }
 
-/** A file is not what it was when the plan was made. */
 export function changed({ path }: SourceFile): PublishError {
   return new PublishError('source-refused', `${printable(path)} changed while the site was being protected`);
 }

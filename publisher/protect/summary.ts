@@ -6,7 +6,6 @@ import type { SiteLocation } from './location.ts';
 import type { Plan } from './phases.ts';
 import type { PublicationSummary } from './publication.ts';
 
-/** What becomes of the documents. */
 export interface PlanSummary
   extends Pick<Plan, 'documents' | 'sections' | 'public' | 'ignored' | 'hidden' | 'unusedPatterns'> {
   readonly site: string;
@@ -73,7 +72,6 @@ export interface SetSummary {
   readonly isRekeyed: boolean;
 }
 
-/** What `wispr protect --dry-run` found. */
 export interface DryRunSummary extends PlanSummary {
   /** Whether the site settings are others than those that are published: that makes a new publication too. */
   readonly settingsChanged: boolean;

@@ -69,7 +69,6 @@ export function isImmutablePath(path: string): boolean {
   return IMMUTABLE_NAME.test(path);
 }
 
-/** What a web host should say of a file. */
 export function headersOf({ path, kind, immutable: forever }: PublicationFile): {
   contentType: string;
   cacheControl: string;

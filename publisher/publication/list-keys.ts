@@ -65,7 +65,6 @@ export interface SecretListing {
   readonly invitations: readonly Invited[];
 }
 
-/** What is known here besides what is published. */
 interface LocalKeys {
   readonly keyStore: OpenKeyStore;
   readonly rootKeys: readonly string[];
@@ -133,7 +132,6 @@ async function openKnown(
   return { keyStore, rootKeys: keys?.signers.map(({ keyid }) => keyid) ?? [] };
 }
 
-/** What is published, and when its roles expire. */
 interface Published extends ShownPublication {
   readonly sections: readonly Delegation[];
   readonly expiries: readonly RoleState[];

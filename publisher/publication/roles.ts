@@ -34,7 +34,6 @@ export interface PublishedDocument {
   readonly entry: DocumentEntry;
 }
 
-/** What a role names, sorted out. */
 export interface RoleContents {
   readonly documents: readonly PublishedDocument[];
   /** What is wrong with targets that readers are never sent to, or would refuse. */

@@ -25,7 +25,6 @@ import { hasBytes, plainFile } from './upload.ts';
 export interface Confirmation extends Delivery {
   /** Whether it is a closing publication: readers are shown nothing. */
   readonly closed: boolean;
-  /** Targets that show it. */
   readonly targets: readonly string[];
   /** Of the publication, but for the timestamp. */
   readonly expires: readonly RoleState[];

@@ -22,7 +22,6 @@ import { eachTarget } from './each-target.ts';
 import { highestAt, type Reached } from './highest.ts';
 import type { Site } from './site.ts';
 
-/** What readers find of a publication that was confirmed. */
 export interface Delivery {
   readonly publication: number;
   readonly behind: readonly Behind[];
@@ -34,7 +33,6 @@ export interface Delivery {
   readonly keyServer: 'confirms' | 'has the keys' | 'does not answer' | undefined;
 }
 
-/** A target that was left behind, and why. */
 export interface Behind {
   readonly target: string;
   readonly code: string;

@@ -10,7 +10,6 @@ export interface Failed {
   readonly failure: CodedError;
 }
 
-/** What became of the targets, in their order. */
 export interface Outcomes<Value> {
   readonly done: ReadonlyMap<Target, Value>;
   readonly failures: readonly Failed[];
@@ -19,7 +18,6 @@ export interface Outcomes<Value> {
 export interface EachTargetOptions {
   /** Milliseconds for each target. Default: no limit */
   readonly limit?: number;
-  /** Ends the work at all targets. */
   readonly signal?: AbortSignal | undefined;
   /** What readers find if the work is stopped. Default: the previous publication */
   readonly state?: string;

@@ -52,7 +52,6 @@ export function claim({ index }: Site, { file }: SignedSnapshot): void {
   index.setFact('ours', [...before, file.sha256].slice(-MOST_CLAIMED).join(' '));
 }
 
-/** Notes that a publication is the last. */
 export function confirmed({ index }: Site, { file }: SignedSnapshot): void {
   index.setFact('ours', file.sha256);
 }

@@ -10,7 +10,6 @@ import type { Site } from './site.ts';
 /** What is at most looked for above the number that a target shows: uploads that were never finished. */
 const MOST_UNFINISHED = 64;
 
-/** Targets that could be looked at, and those that could not. */
 export interface Reached {
   readonly reachable: readonly Target[];
   readonly failures: readonly Failed[];

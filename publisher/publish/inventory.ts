@@ -78,7 +78,6 @@ export class KeptListing {
 }
 
 export interface Found {
-  /** Facts known of the file at a path. */
   find(path: string): Promise<Pick<StoredFile, 'path' | 'length' | 'digest'> | undefined>;
   /** Gives the tag by which the target knows whether metadata at a path were changed meanwhile; `null` where there were none. */
   tagOf(path: string): string | null;

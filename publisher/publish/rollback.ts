@@ -43,7 +43,6 @@ import { findHighest } from './highest.ts';
 import { type PublishSummary, publishSite } from './publish.ts';
 import { claimVersion, type Site, signSnapshot } from './site.ts';
 
-/** What a rollback changes for readers. */
 export interface RollbackPlan {
   /** The publication whose documents come back. */
   readonly to: number;
@@ -120,7 +119,6 @@ function checkSignsAlone({ roots: [root] }: Site): void {
 /** By target path. */
 type Entries = ReadonlyMap<string, TufObject>;
 
-/** The entries of each list, and the documents that they name. */
 interface Lists {
   readonly entries: ReadonlyMap<string, Entries>;
   readonly documents: ReadonlyMap<string, PublishedDocument>;

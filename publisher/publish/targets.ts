@@ -13,7 +13,6 @@ import { readConfiguration } from '../workspace/configuration/read.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import { type Workspace, workspaceOf } from '../workspace/workspace.ts';
 
-/** What the command line says about places. */
 export interface NamedTargets {
   readonly configurationFile: string;
   /** A target in place of those in `wispr.json`. */

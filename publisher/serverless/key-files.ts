@@ -22,7 +22,6 @@ const DAY = 86_400;
 
 const NAME = /^[\w-]{22}$/;
 
-/** Whether a path is one that a key file can have. */
 export function isKeyFilePath(path: string): boolean {
   return path.startsWith(KEY_FILES_PATH) && NAME.test(path.slice(KEY_FILES_PATH.length));
 }

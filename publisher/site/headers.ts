@@ -29,7 +29,6 @@ export class HeaderRules {
     return headers;
   }
 
-  /** The patterns that fitted no document: probably misspelt. */
   unused(): string[] {
     return this.#rules.filter(({ pattern }) => !this.#used.has(pattern)).map(({ pattern }) => pattern.text);
   }

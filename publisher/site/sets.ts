@@ -76,7 +76,6 @@ export class SetRules {
     return decision.isDefault === true || decision.set === this.#byPath(page.slice(1)).decision.set;
   }
 
-  /** The patterns that fitted no document: probably misspelt. */
   unused(): string[] {
     return [...this.#public, ...this.#sets]
       .filter(({ pattern }) => !this.#used.has(pattern))

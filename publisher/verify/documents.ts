@@ -21,7 +21,6 @@ import type { FindingCode, VerifyReport } from './report.ts';
 import type { KnownSite } from './site.ts';
 import { Unreadable, type VerifiedSource } from './sources.ts';
 
-/** A check that failed at one file. */
 class Wrong extends Error {
   readonly path: string;
   readonly code: FindingCode;

@@ -126,7 +126,6 @@ export class VerifyReport {
   }
 }
 
-/** A finding as one line. */
 export function describeFinding({ kind, path, code, message }: Finding): string {
   return `${kind}: ${path}: ${code}: ${message}`;
 }

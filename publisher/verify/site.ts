@@ -44,7 +44,6 @@ export interface KnownSite {
   readonly reading: string;
   readonly keyServer: string;
   readonly serverless: boolean;
-  /** Of the publisher. */
   readonly name: string;
   readonly content: readonly string[];
   readonly root: string;

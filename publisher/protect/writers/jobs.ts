@@ -22,7 +22,6 @@ export interface WriteTask {
   readonly compress: boolean;
   /** Key id of the set; `undefined` for a public document. */
   readonly set: KeyId | undefined;
-  /** Further response headers to sign. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Whether the message is padded, so that its length says less; encrypted documents only. */
   readonly padding: boolean;

@@ -18,13 +18,11 @@ const RUN_LENGTH = 4 * 1024 * 1024;
 /** Runs under way or waiting; so that threads never wait, and small documents do not wait for a film. */
 const RUNS_IN_FLIGHT = 8;
 
-/** Whether a document is worth cutting. */
 export function isForAllThreads(task: WriteTask): boolean {
   const isEncrypted = task.set !== undefined && task.carrier === 'beside';
   return isEncrypted && task.source.size > SMALL_FILE && isPlain(contentOptions(task));
 }
 
-/** Writes a document that {@link isForAllThreads}. */
 export async function writeLargeDocument(
   task: WriteTask,
   context: ThreadContext,

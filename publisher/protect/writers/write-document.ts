@@ -12,7 +12,6 @@ import { contentFile, createFile, objectFile, shownFile, stagedFile, TemporaryFi
 import { type ThreadContext, type ThreadData, type WriteTask, type WrittenDocument, written } from './jobs.ts';
 import type { Writing } from './reuse.ts';
 
-/** How the content of a document is read. */
 export function contentOptions({ source, mediaType, compress, set, headers }: WriteTask): ContentOptions {
   return { source, mediaType, compress: compress && set !== undefined, headers };
 }

@@ -47,7 +47,6 @@ export interface FallbackPage {
   readonly reading: string;
 }
 
-/** What a fallback page needs to know of its site. */
 export interface FallbackSettings {
   readonly publisher: string;
   readonly site: string;
@@ -66,7 +65,6 @@ export interface FallbackSettings {
   readonly previews?: 'public' | 'none' | undefined;
 }
 
-/** What a configuration says of fallback pages. */
 export function fallbackSettingsOf(configuration: Configuration): FallbackSettings {
   const { site, name = site, content, reading, fallback, accent, logo, subscribe, previews } = configuration;
   return {

@@ -26,7 +26,6 @@ export function parseFallbackPage(bytes: Uint8Array): FallbackPage | undefined {
 }
 
 export interface RecognisedPage {
-  /** Where its Read link leads. */
   readonly reading: string;
   /** The site that it offers to open in a Reader; unknown for a publisher's own template. */
   readonly site: string | undefined;
@@ -58,7 +57,6 @@ function readOwnPage(text: string): RecognisedPage | undefined {
 export interface LedTo {
   readonly site: string;
   readonly reading: string;
-  /** Whether there is no key server. */
   readonly serverless?: boolean;
   /** Empty where the site names no address. */
   readonly subscribe: string;

@@ -256,7 +256,6 @@ export class PublisherIndex extends Statements {
     this.run(sql, path, file, size, lastModified ?? null, identity);
   }
 
-  /** The files of {@link addLater}, in their order. */
   later(): Generator<LaterFile> {
     return this.pages<LaterFile & { id: number }>('SELECT * FROM later WHERE id > ? ORDER BY id LIMIT 200');
   }
@@ -373,12 +372,10 @@ export class PublisherIndex extends Statements {
     });
   }
 
-  /** Finds what is remembered of a target. */
   target(name: string): TargetRow | undefined {
     return this.get('SELECT * FROM target WHERE name = ?', name);
   }
 
-  /** Names of the targets of which something is remembered. */
   targets(): string[] {
     return this.all<TargetRow>('SELECT name FROM target').map(({ name }) => name);
   }
@@ -403,7 +400,6 @@ export class PublisherIndex extends Statements {
     return { id: row?.id ?? 0, isSigned: row?.signed === 1 };
   }
 
-  /** Paths of the documents that changed after a change. */
   changedSince(id: number): string[] {
     return this.all<Task>('SELECT path FROM change WHERE id > ?', id).map(({ path }) => path);
   }

@@ -113,7 +113,6 @@ CREATE TEMP TABLE gone (id INTEGER PRIMARY KEY, path TEXT NOT NULL);
  */
 export type Form = 'none' | 'page' | 'copy' | 'carrier';
 
-/** Why a document is written. */
 export type Change =
   | 'added'
   /** Its source changed. */
@@ -127,7 +126,6 @@ export type Change =
   /** Its files were missing. */
   | 'restored';
 
-/** A row of `document`: what is known of one. */
 export interface IndexedDocument {
   readonly id: number;
   readonly path: string;
@@ -149,7 +147,6 @@ export interface IndexedDocument {
   readonly contentBin: number | undefined;
 }
 
-/** A row of `task`: a document that is to be written. */
 export interface Task
   extends Pick<IndexedDocument, 'path' | 'identity' | 'size' | 'pageSet' | 'teaser' | 'setName' | 'options' | 'form'> {
   readonly change: Change;
@@ -165,7 +162,6 @@ export type LaterFile = Pick<Task, 'file' | 'identity' | 'lastModified' | 'path'
 /** What a document became; the rest of its row comes from its {@link Task}. */
 export type Written = Omit<IndexedDocument, 'id' | keyof Task>;
 
-/** Row of `target`: what is remembered of one. */
 export interface TargetRow {
   /** Address. */
   readonly name: string;
@@ -175,7 +171,6 @@ export interface TargetRow {
   readonly compared: string;
 }
 
-/** A row of `role`: a metadata file of the last publication. */
 export interface RoleRow {
   readonly name: string;
   readonly version: number;
