@@ -120,20 +120,9 @@ export async function verifySnapshot(
   previous?: SnapshotMetadata,
 ): Promise<SnapshotMetadata> {
   await checkFile(bytes, expected, 'snapshot');
-  const snapshot = await verifyNamedSnapshot(bytes, root, expected, options);
-  for (const [role, before] of previous?.roles ?? []) checkSuccessor(role, before, snapshot.roles.get(role), options);
-  return snapshot;
-}
-
-/** 5.5.3 and 5.5.4: a snapshot of which it is known that it is the file that is wanted. */
-async function verifyNamedSnapshot(
-  bytes: Uint8Array,
-  root: RootMetadata,
-  expected: MetaFile,
-  options: RoleChecks,
-): Promise<SnapshotMetadata> {
   const snapshot = await verifyOwnSnapshot(bytes, root, options);
   if (snapshot.version !== expected.version) throw wrongVersion('snapshot', snapshot.version, expected.version);
+  for (const [role, before] of previous?.roles ?? []) checkSuccessor(role, before, snapshot.roles.get(role), options);
   return snapshot;
 }
 
@@ -151,18 +140,13 @@ function checkSuccessor(role: string, before: MetaFile, now: MetaFile | undefine
 export async function verifyOwnSnapshot(
   bytes: Uint8Array,
   root: RootMetadata,
-  options: RoleChecks,
+  { verify, strict }: RoleChecks,
 ): Promise<SnapshotMetadata> {
   checkLength(bytes, PUBLICATION_LIMITS.snapshotLength, 'snapshot');
-  const envelope = await checkSignatures(
-    openEnvelope(bytes, 'snapshot'),
-    'snapshot',
-    root.roles.snapshot,
-    root.keys,
-    options.verify,
-  );
+  const { keys, roles } = root;
+  const envelope = await checkSignatures(openEnvelope(bytes, 'snapshot'), 'snapshot', roles.snapshot, keys, verify);
   const snapshot = parseSnapshot(envelope.signed());
-  if (options.strict) for (const [role, file] of snapshot.roles) checkComplete(file, role);
+  if (strict) for (const [role, file] of snapshot.roles) checkComplete(file, role);
   return snapshot;
 }
 
@@ -175,17 +159,6 @@ export async function verifyTargets(
   options: RoleChecks,
 ): Promise<TargetsMetadata> {
   await checkFile(bytes, expected, role);
-  return verifyNamedTargets(bytes, role, by, expected, options);
-}
-
-/** 5.6.3 and 5.6.4: metadata of which it is known that they are the file that is wanted. */
-async function verifyNamedTargets(
-  bytes: Uint8Array,
-  role: string,
-  by: Delegator,
-  expected: MetaFile,
-  options: RoleChecks,
-): Promise<TargetsMetadata> {
   const envelope = await checkSignatures(openEnvelope(bytes, role), role, by.roleKeys, by.keys, options.verify);
   const targets = parseTargets(envelope.signed(), role);
   if (targets.version !== expected.version) throw wrongVersion(role, targets.version, expected.version);
