@@ -40,7 +40,8 @@ export abstract class CodedError<Code extends string = string> extends Error {
     super(message, options);
     this.code = code;
     this.fields = options.fields ?? {};
-    this.remedy = remedyFor(catalogue, code, this.fields) ?? remedyOf(options.cause);
+    const { cause } = options;
+    this.remedy = remedyFor(catalogue, code, this.fields) ?? (cause instanceof CodedError ? cause.remedy : undefined);
     this.typed = options.typed ?? false;
     this.name = new.target.name;
   }
@@ -66,10 +67,6 @@ export function remedyFor(catalogue: Remedies, code: string, fields: ErrorFields
   return catalogue[code]?.remedy?.replace(/\{(\w+)\}/g, (_, name: string) =>
     String(fields[name] ?? name.toUpperCase()),
   );
-}
-
-function remedyOf(cause: unknown): string | undefined {
-  return cause instanceof CodedError ? cause.remedy : undefined;
 }
 
 /** The text of anything thrown, for a message that says why. */

@@ -12,7 +12,7 @@ import { readPage } from '../site/page.ts';
 import { PathPatterns } from '../site/patterns.ts';
 import { problemsOfRedirects, SiteMap } from '../site/redirects.ts';
 import { type Decision, SetRules } from '../site/sets.ts';
-import { type LookUpDocument, problemOfLogo, problemOfNotFound, settingsOf } from '../site/site-settings.ts';
+import { type LookUpDocument, problemsOfFiles, settingsOf } from '../site/site-settings.ts';
 import { SourceWalk } from '../site/walk.ts';
 import { readConfiguration } from '../workspace/configuration/read.ts';
 import { type Configuration, configurationSchema } from '../workspace/configuration/schema.ts';
@@ -213,7 +213,7 @@ class SiteCheck {
     for (const from of shadowed) this.#findings.add('redirect-unused', from);
     const { accent } = settings;
     if (accent !== undefined && !isReadable(accent)) this.#findings.add('accent-pale', accent);
-    for (const problem of [problemOfNotFound, problemOfLogo].flatMap((find) => find(this.#configuration, this.#lookUp)))
+    for (const problem of problemsOfFiles(this.#configuration, this.#lookUp))
       this.#findings.add('refused', 'wispr.json', undefined, problem);
     const rules = [this.#rules, this.#headers, this.#uncompressed, this.#sections];
     const unused = rules.flatMap((each) => each.unused());

@@ -53,7 +53,8 @@ export async function secureKeys(
     ...{ descriptor, sets: [...(await nameSets(sets)), ...kept] },
     periods: await namePeriods(periods),
   };
-  const handedOver = recipient && digestOfHandOver(about, recipient, timestampOf(configuration, keys));
+  const timestamp = configuration.timestampBy === 'keyserver' ? keys.store.signers.timestamp.keyid : '';
+  const handedOver = recipient && digestOfHandOver(about, recipient, timestamp);
   const isOther = isBehind || index.fact('bundle') !== handedOver || !existsSync(workspace.bundle);
   const bundleIsNew = handedOver !== undefined && isOther;
   const hasOther = kept.length !== keys.contents.kept.length || !isSameList(periods, keys.contents.periods);
@@ -133,10 +134,6 @@ function parse(descriptor: Uint8Array): Record<string, unknown> | undefined {
   return JSON.parse(fromUtf8(descriptor) ?? 'null') ?? undefined;
 }
 
-function timestampOf(configuration: Configuration, keys: RunKeys): string {
-  return configuration.timestampBy === 'keyserver' ? keys.store.signers.timestamp.keyid : '';
-}
-
 /** What a bundle was made of: names and ids of keys, and what is public. */
 function digestOfHandOver(
   about: {
@@ -149,8 +146,8 @@ function digestOfHandOver(
 ): string {
   const ids = about.sets.map(({ name, id }) => [name, id]);
   const periods = about.periods.map(({ id }) => id);
-  const parts = [ids, toBase64url(about.descriptor), toBase64url(recipient), timestamp];
-  return hash('sha256', JSON.stringify(periods.length > 0 ? [...parts, periods] : parts));
+  const parts = [ids, toBase64url(about.descriptor), toBase64url(recipient), timestamp, periods];
+  return hash('sha256', JSON.stringify(parts));
 }
 
 /**

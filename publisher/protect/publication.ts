@@ -64,22 +64,19 @@ export async function publish(signing: Signing, plan: SigningPlan, wish: Timesta
   if (snapshot === undefined) throw new Error('every publication has a snapshot');
   const timestamp = wish && (await signTimestamp(signing, wish.freshFor, snapshot));
   retireMetadata(index, output.metadata, roles.roots.length, plan.roles);
+  const files = [...plan.roles.values(), ...roles.roots, ...(timestamp ? [timestamp] : [])];
   return {
     version,
     isNew: plan.snapshot,
     reasons: plan.reasons,
     snapshot: { version: snapshot.version, length: snapshot.length, sha256: snapshot.sha256 },
     signed: signed + (timestamp ? 1 : 0),
-    bytes: sumOf([...plan.roles.values(), ...roles.roots, ...(timestamp ? [timestamp] : [])]),
+    bytes: files.reduce((sum, { length }) => sum + length, 0),
     expires: [
       ...expiries(roles, sections, plan.roles),
       ...(timestamp ? [{ role: 'timestamp', expires: timestamp.expires }] : []),
     ],
   };
-}
-
-function sumOf(files: readonly { readonly length: number }[]): number {
-  return files.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** Signs everything but the timestamp, which makes it visible. */

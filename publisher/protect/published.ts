@@ -6,13 +6,13 @@ import { openEnvelope } from '../../core/publication/envelope.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { RootMetadata, SnapshotMetadata } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, metadataFile, TIMESTAMP_FILE } from '../../core/publication/names.ts';
-import { verifyOwnSnapshot } from '../../core/publication/verify-roles.ts';
+import { verifyNextRoot, verifyOwnSnapshot } from '../../core/publication/verify-roles.ts';
 import type { FileFacts } from '../../core/publication/writer.ts';
 import { type CurrentTimestamp, verifiedTimestamp } from '../authority/authority.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import type { OpenKeyStore } from '../keys/key-store.ts';
-import { READER_OPTIONS, verifyChain } from '../keys/roots.ts';
+import { READER_OPTIONS, verifiedRoots } from '../keys/roots.ts';
 import { ifGood } from '../publication/signed.ts';
 import { sourceInDirectory } from '../publication/sources.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
@@ -90,17 +90,29 @@ export function behind(version: number | undefined, details = ''): PublishError 
  * @throws PublishError `key-store-refused`
  */
 export async function checkRootsKnown(out: string, { roots }: Pick<OpenKeyStore, 'roots'>): Promise<void> {
-  for (let version = 2; version <= roots.length + 1; version++) {
-    const found = await readIfThere(join(out, METADATA_PATH, metadataFile('root', version)));
-    const own = roots[version - 1];
-    if (found === undefined || (own && (await isSameRoot(found, own)))) continue;
-    if ((await ifGood(() => verifyChain([...roots.slice(0, version - 1), found]))) === undefined) continue; // is replaced
+  const rootAt = (version: number) => readIfThere(join(out, METADATA_PATH, metadataFile('root', version)));
+  const version = await unknownRoot(rootAt, roots, await verifiedRoots(roots));
+  if (version !== undefined)
     throw new PublishError('key-store-refused', `${out} has a root ${version} that publisher.keys does not know`);
-  }
 }
 
-/** Signatures may differ. */
-async function isSameRoot(one: Uint8Array, other: Uint8Array): Promise<boolean> {
-  const [a, b] = await Promise.all([one, other].map((bytes) => ifGood(() => openEnvelope(bytes, 'root').message)));
-  return a !== undefined && b !== undefined && equalBytes(a, b);
+/** Finds a root at a place that follows one of `roots`, the newest first, and is none of them; what is not good there is no root. */
+export async function unknownRoot(
+  rootAt: (version: number) => Promise<Uint8Array | undefined>,
+  rootFiles: readonly Uint8Array[],
+  roots: readonly RootMetadata[],
+): Promise<number | undefined> {
+  for (const trusted of roots) {
+    const version = trusted.version + 1;
+    const [found, own] = [await rootAt(version), rootFiles[version - 1]];
+    if (found && own && equalBytes(found, own)) return undefined;
+    const isNext = found && (await ifGood(() => verifyNextRoot(found, trusted, READER_OPTIONS)));
+    if (isNext && !(own && isSameText(found, own))) return version;
+  }
+  return undefined;
+}
+
+/** Compares roots, which may have other signatures elsewhere. */
+function isSameText(one: Uint8Array, other: Uint8Array): boolean {
+  return equalBytes(openEnvelope(one, 'root').message, openEnvelope(other, 'root').message);
 }

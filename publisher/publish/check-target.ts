@@ -1,13 +1,12 @@
 /** Whether a target may be published to: not where another publisher's site lies, nor where another copy of the workspace has gone on. */
 import { equalBytes } from '../../core/encoding/bytes.ts';
-import { openEnvelope } from '../../core/publication/envelope.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
-import type { RootMetadata } from '../../core/publication/metadata.ts';
-import { verifyFirstRoot, verifyNextRoot } from '../../core/publication/verify-roles.ts';
+import { verifyFirstRoot } from '../../core/publication/verify-roles.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { publicationOther } from '../authority/authority.ts';
 import { PublishError } from '../errors.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';
+import { unknownRoot } from '../protect/published.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { ifGood, readSnapshot, type SignedSnapshot } from '../publication/signed.ts';
 import { sourceAtTarget } from '../publication/sources.ts';
@@ -38,29 +37,15 @@ async function checkRoots(target: Target, roots: Site['roots'], rootFiles: reado
     throw new PublishError('output-foreign', `${target.name} holds another publisher's site`, {
       fields: { target: target.name },
     });
-  for (const trusted of roots) {
-    const version = trusted.version + 1;
-    const bytes = await rootAt(version);
-    const mine = rootFiles[version - 1];
-    if (bytes && mine && equalBytes(bytes, mine)) return;
-    if (bytes && (await isNextRoot(bytes, trusted)) && !(mine && isSameText(bytes, mine)))
-      throw new PublishError(
-        'publication-other',
-        `${target.name} has a root ${version} that this workspace does not know: the signing keys were changed elsewhere`,
-        { fields: { target: target.name } },
-      );
-  }
+  const unknown = await unknownRoot(rootAt, rootFiles, roots);
+  if (unknown !== undefined)
+    throw new PublishError(
+      'publication-other',
+      `${target.name} has a root ${unknown} that this workspace does not know: the signing keys were changed elsewhere`,
+      { fields: { target: target.name } },
+    );
 }
 
 async function isFirstRoot(bytes: Uint8Array): Promise<boolean> {
   return (await ifGood(() => verifyFirstRoot(bytes, READER_OPTIONS)))?.version === 1;
-}
-
-async function isNextRoot(bytes: Uint8Array, trusted: RootMetadata): Promise<boolean> {
-  return (await ifGood(() => verifyNextRoot(bytes, trusted, READER_OPTIONS))) !== undefined;
-}
-
-/** The same root may carry other signatures elsewhere. */
-function isSameText(one: Uint8Array, other: Uint8Array): boolean {
-  return equalBytes(openEnvelope(one, 'root').message, openEnvelope(other, 'root').message);
 }

@@ -23,10 +23,10 @@ const USUAL_NOT_FOUND = '/404.html';
 export function siteSettingsOf(configuration: Configuration, lookUp: LookUpDocument): SiteSettings {
   const settings = settingsOf(configuration, lookUp);
   const { loops } = problemsOfRedirects(settings, (path) => lookUp(path) !== undefined);
+  const shown = loops.map((path) => printable(urlPathOf(path)));
   const problems = [
-    ...(loops.length > 0 ? [`the redirects from ${someOf(loops.map(shown))} never end`] : []),
-    ...problemOfNotFound(configuration, lookUp),
-    ...problemOfLogo(configuration, lookUp),
+    ...(loops.length > 0 ? [`the redirects from ${someOf(shown)} never end`] : []),
+    ...problemsOfFiles(configuration, lookUp),
   ];
   if (problems.length === 0) return settings;
   throw new PublishError('configuration-invalid', `${problems.join('; ')}; nothing was written`);
@@ -69,26 +69,17 @@ export function settingsOf(configuration: Configuration, lookUp: LookUpDocument)
   };
 }
 
-/** Visitors without access load it. */
-export function problemOfLogo({ logo }: Configuration, lookUp: LookUpDocument): string[] {
-  if (logo === undefined) return [];
-  const path = writtenPath(logo);
-  const why = { none: 'which is not there', protected: 'which is not public', public: undefined }[
-    lookUp(path) ?? 'none'
-  ];
-  if (why !== undefined) return [`"logo" names ${printable(logo)}, ${why}`];
-  return isPicture(mediaTypeOf(path)) ? [] : [`"logo" names ${printable(logo)}, which is no picture`];
-}
-
-/** Only a page that the configuration names has to be there. */
-export function problemOfNotFound({ notFound }: Configuration, lookUp: LookUpDocument): string[] {
-  if (notFound === undefined) return [];
-  const found = lookUp(writtenPath(notFound));
-  if (found === 'public') return [];
-  const why = found === undefined ? 'which is not there' : 'which is not public';
-  return [`"notFound" names ${printable(notFound)}, ${why}`];
-}
-
-function shown(path: string): string {
-  return printable(urlPathOf(path));
+/** Visitors without access load these files. Of pages for what does not exist, only one that the configuration names has to be there. */
+export function problemsOfFiles({ logo, notFound }: Configuration, lookUp: LookUpDocument): string[] {
+  return Object.entries({ notFound, logo }).flatMap(([member, written]) => {
+    if (written === undefined) return [];
+    const path = writtenPath(written);
+    const isFit = member !== 'logo' || isPicture(mediaTypeOf(path));
+    const why = {
+      none: 'which is not there',
+      protected: 'which is not public',
+      public: isFit ? undefined : 'which is no picture',
+    }[lookUp(path) ?? 'none'];
+    return why === undefined ? [] : [`"${member}" names ${printable(written)}, ${why}`];
+  });
 }
