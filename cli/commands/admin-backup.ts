@@ -5,6 +5,7 @@ import { backUp, type Restored, restore } from '../../keyserver/storage/backup.t
 import { backUpDaily, type DailyBackup } from '../../keyserver/storage/daily-backup.ts';
 import { nameOfSource } from '../../keyserver/storage/master-key.ts';
 import { count } from '../../publisher/text.ts';
+import { parseWholeNumber } from '../io/arguments.ts';
 import type { AdminFlags } from '../io/common-options.ts';
 import { print, say, UsageError } from '../io/voice.ts';
 
@@ -20,14 +21,8 @@ const KEPT_DAYS = 14;
 export function addBackupCommand(command: Command): void {
   command
     .option('--daily <dir>', 'write wispr-YYYY-MM-DD.db there, and test that it can be restored')
-    .option('--keep <copies>', 'with --daily: remove the oldest above so many', parseKeep, KEPT_DAYS)
+    .option('--keep <copies>', 'with --daily: remove the oldest above so many', parseWholeNumber(9999), KEPT_DAYS)
     .action(runBackup);
-}
-
-function parseKeep(text: string): number {
-  const copies = Number(text);
-  if (/^\d{1,4}$/.test(text) && copies > 0) return copies;
-  throw new UsageError(`--keep takes how many copies stay, and not "${text}"`);
 }
 
 async function runBackup(named: string | undefined, options: BackupOptions): Promise<void> {

@@ -86,7 +86,7 @@ async function requestOf(
 ): Promise<InvitationRequest> {
   const { sets, plan, from, until, for: days, valid, seats } = flags;
   const zone = (plan === undefined ? undefined : (await findPlan(state.database, plan))?.zone) ?? 'UTC';
-  const end = days === undefined ? undefined : state.now() + wholeDays(days) * 86_400;
+  const end = days === undefined ? undefined : state.now() + days * 86_400;
   return {
     name,
     sets: sets?.split(',') ?? (entitlement && plan === undefined ? [] : undefined),
@@ -102,11 +102,6 @@ function checkTogether({ sets, plan, from, until, for: days }: InviteFlags): voi
   if (sets !== undefined && plan !== undefined) throw new UsageError('--sets and --plan do not go together');
   if (until !== undefined && days !== undefined) throw new UsageError('--until and --for do not go together');
   if (from !== undefined && plan === undefined) throw new UsageError('--from needs --plan');
-}
-
-function wholeDays(text: string): number {
-  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
-  throw new UsageError('--for takes a number of days');
 }
 
 /** @param named - whether the name goes before the link, with a tab between them */
@@ -154,7 +149,7 @@ export interface InviteFlags {
   readonly plan?: string;
   readonly from?: string;
   readonly until?: string;
-  readonly for?: string;
+  readonly for?: number;
   readonly valid?: string;
   readonly seats?: string;
   readonly mail?: boolean;

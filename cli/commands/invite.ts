@@ -5,6 +5,7 @@ import { DEFAULT_CONFIG_FILE } from '../../keyserver/config/config.ts';
 import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import { hasReadingSite } from '../../publisher/workspace/configuration/schema.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
+import { parseWholeNumber } from '../io/arguments.ts';
 import { PASSPHRASE_OPTION } from '../io/common-options.ts';
 import { UsageError } from '../io/voice.ts';
 import { inviteByKeyFiles } from './invite-alone.ts';
@@ -24,7 +25,7 @@ export function addInviteCommand(program: Command): void {
     .option('--plan <name>', 'on a key server: which plan, in place of --sets ("wispr admin plan")')
     .option('--from <date>', 'on a key server: first day of the plan (default: now)')
     .option('--until <date>', 'last day, like 2027-06-30 (default: no end)')
-    .option('--for <days>', 'on a key server: length in place of --until, like 7 for a trial')
+    .option('--for <days>', 'on a key server: length in place of --until, like 7 for a trial', parseWholeNumber(9999))
     .option('--valid <days>', 'on a key server: validity of the link (default: 7)')
     .option('--seats <number>', 'on a key server: a group, such as a school; the link works for so many people')
     .option('--mail', 'on a key server: send it to the name, a mail address, and do not print the link')

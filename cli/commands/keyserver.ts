@@ -15,7 +15,7 @@ import type { RunningKeyServer } from '../../keyserver/server.ts';
 import { nameOfSource } from '../../keyserver/storage/master-key.ts';
 import { createState } from '../../keyserver/storage/state.ts';
 import { systemCode } from '../../node-support/system-error.ts';
-import { collect } from '../io/arguments.ts';
+import { collect, parseWholeNumber } from '../io/arguments.ts';
 import { currentIo } from '../io/context.ts';
 import { stopRequested } from '../io/signals.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
@@ -44,7 +44,7 @@ export function addKeyServerCommand(program: Command): void {
     .option(
       '--processes <n>',
       'processes that answer requests, instead of "processes" of the configuration',
-      parseProcesses,
+      parseWholeNumber(MOST_PROCESSES),
     )
     .option('--dev', 'plain HTTP on loopback, for development')
     .option('--json', 'print one line of JSON when ready')
@@ -101,16 +101,6 @@ async function serve(config: KeyServerConfig, options: Options): Promise<void> {
   } finally {
     process.off('SIGHUP', reload);
   }
-}
-
-/** @throws UsageError */
-function parseProcesses(text: string): number {
-  const number = /^[1-9]\d?$/.test(text) ? Number(text) : 0;
-  if (number >= 1 && number <= MOST_PROCESSES) return number;
-  throw new UsageError(
-    `--processes ${text} is no number from 1 to ${MOST_PROCESSES}`,
-    'take as many as there are cores',
-  );
 }
 
 /** Reads places by site. @throws UsageError */

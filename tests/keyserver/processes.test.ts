@@ -185,7 +185,7 @@ inRelease(() => {
     for (const wrong of ['0', '65', 'two'])
       expect(await runWisprProgram(['keyserver', '--processes', wrong], { cwd: the.folder })).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining(`--processes ${wrong} is no number from 1 to 64`),
+        stderr: expect.stringContaining('it takes a whole number from 1 to 64'),
       });
   });
 
