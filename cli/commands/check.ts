@@ -39,10 +39,8 @@ async function check(site: string | undefined, { config, quiet, json }: Options)
   const place = locate(site, config);
   if ('directory' in place && !quiet)
     say(`${site} has no ${CONFIGURATION_FILE}: its files are checked with the defaults`);
-  const progress = quiet ? undefined : showProgress('checking', 'documents');
-  const report = await checkSite({ ...place, ...(progress && { onProgress: progress.update }) }).finally(() =>
-    progress?.end(),
-  );
+  const { update, end } = showProgress('checking', 'documents', quiet);
+  const report = await checkSite({ ...place, onProgress: update }).finally(end);
   if (json) print(JSON.stringify(report));
   else for (const block of describeCheck(report, { quiet: quiet === true })) print(block);
   if (!quiet && !json) say(describeVerdict(report));

@@ -98,9 +98,9 @@ async function protectOnce(
   isSettled?: () => boolean,
 ): Promise<void> {
   const { json, quiet } = flags;
-  const progress = showProtecting(quiet);
-  const onRemoval = removalCheck(flags, progress.end, isSettled);
-  const summary = await protectSite({ ...options, ...progress.shown, onRemoval }).finally(progress.end);
+  const { onProgress, end } = showProtecting(quiet);
+  const onRemoval = removalCheck(flags, end, isSettled);
+  const summary = await protectSite({ ...options, onProgress, onRemoval }).finally(end);
   if (json) print(JSON.stringify(summary));
   else if (!quiet) print(describeProtection(summary, isWithKeyServer));
   const hints = quiet ? [] : [...describeRekey(summary), ...hintsAfterProtection(summary)];

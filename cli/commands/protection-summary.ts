@@ -96,9 +96,9 @@ export async function sayWhatWouldBeDone(
   what: Parameters<typeof planSite>[0],
   { json, quiet }: { readonly json?: boolean; readonly quiet?: boolean },
 ): Promise<void> {
-  const progress = showProtecting(quiet, 'looking');
+  const { onProgress, end } = showProtecting(quiet, 'looking');
   const limit = json ? undefined : SHOWN_PATHS;
-  const summary = await planSite({ ...what, ...progress.shown }, limit).finally(progress.end);
+  const summary = await planSite({ ...what, onProgress }, limit).finally(end);
   print(json ? JSON.stringify(summary) : describeDryRun(summary));
 }
 

@@ -109,35 +109,35 @@ async function publishOnce(
 ): Promise<void> {
   const { rekey = [], restored = false, quiet, json, checkAll, at } = flags;
   const only = flags.only && documentsOf(flags.only, places);
-  const uploading = quiet ? undefined : showProgress('publishing', 'files');
+  const uploading = showProgress('publishing', 'files', quiet);
   const waiting = waitFor(at);
-  const protecting = showProtecting(quiet);
-  const onRemoval = removalCheck(flags, protecting.end, isSettled);
+  const { onProgress, end: endProtecting } = showProtecting(quiet);
+  const onRemoval = removalCheck(flags, endProtecting, isSettled);
   const run: PublishRun = {
     ...{ places, passphrase, signal, merged: flags.merged, at },
     ...((checkAll || only) && { inTurn: checkAll ? 'all' : 0 }),
-    ...(flags.protect && { protect: { rekey, restored, signers, onRemoval, checkAll, only, ...protecting.shown } }),
+    ...(flags.protect && { protect: { rekey, restored, signers, onRemoval, checkAll, only, onProgress } }),
     onProtected: (summary, highest) => {
-      protecting.end();
+      endProtecting();
       reportProtection(summary, highest, places, flags);
     },
     onWaiting: quiet ? undefined : waiting.onWaiting,
     onProgress: ({ stage, done, total }) => {
       waiting.end();
-      uploading?.update({ done, total, doing: stage });
+      uploading.update({ done, total, doing: stage });
     },
   };
   try {
     const { summary, protection } = await publishFromWorkspace(run);
-    uploading?.end();
+    uploading.end();
     if (json) print(JSON.stringify({ ...summary, protection }));
     else if (!quiet) print(describePublishing(summary, hasKeyServer(places.configuration)));
     warnAfterPublishing(summary);
     if (!quiet) for (const line of hintsAfterPublishing(summary, places)) say(line);
   } finally {
-    protecting.end();
+    endProtecting();
     waiting.end();
-    uploading?.end();
+    uploading.end();
     for (const each of places.targets) each.close();
   }
 }
@@ -154,14 +154,14 @@ async function confirmNewTargets({ targets }: PublishTargets, { yes }: PublishFl
 
 /** Says once what is waited for; a terminal shows for how long. */
 function waitFor(at = 0): { readonly onWaiting: PublishRun['onWaiting']; readonly end: () => void } {
-  let bar: ReturnType<typeof showWaiting>;
+  let bar: ReturnType<typeof showWaiting> | undefined;
   let whole = 0;
   const onWaiting = (publication: number, left: number) => {
     if (whole === 0)
       say(`publication ${publication} is signed, and is sent at ${utcMinute(at)}; Ctrl-C ends this with nothing sent`);
     whole ||= left;
     bar ??= showWaiting();
-    bar?.update({ done: whole - left, total: whole });
+    bar.update({ done: whole - left, total: whole });
   };
   return { onWaiting, end: () => bar?.end() };
 }

@@ -58,34 +58,22 @@ async function sync(named: string, prefixes: readonly string[], flags: SyncFlags
   };
   const options = { ...(await connectionOptions(flags)), ...ownOptions(flags) };
   await untilSignal(async (signal) => {
-    const progress = quiet ? undefined : showSyncing();
+    const { update, end } = showProgress('fetching', 'documents', quiet);
+    const onProgress = ({ step, documents, ofDocuments }: SyncProgress) =>
+      update({ doing: step, done: documents, total: step === 'listing' ? undefined : ofDocuments });
     try {
-      const summary = await syncSite({
-        ...options,
-        ...wanted,
-        signal,
-        ...(progress && { onProgress: progress.update }),
-      });
-      progress?.end();
+      const summary = await syncSite({ ...options, ...wanted, signal, onProgress });
+      end();
       report(summary, wanted, flags);
       if (hasFailed(summary) || fitsNothing(summary)) setExitCode(EXIT.failed);
       if (json) print(JSON.stringify(summary));
     } catch (error) {
-      progress?.end();
+      end();
       if (!signal.aborted) throw error;
       say('stopped; what was fetched stays, and the next run goes on from there');
       setExitCode(EXIT.failed);
     }
   });
-}
-
-function showSyncing(): { update: (progress: SyncProgress) => void; end: () => void } {
-  const { update, end } = showProgress('fetching', 'documents');
-  return {
-    update: ({ step, documents, ofDocuments }) =>
-      update({ doing: step, done: documents, total: step === 'listing' ? undefined : ofDocuments }),
-    end,
-  };
 }
 
 function report(summary: SyncSummary, wish: Wish, { quiet }: SyncFlags): void {

@@ -74,12 +74,12 @@ function check(place: string, paths: string[], { root, site, sample, quiet }: Op
   if (!isUrl && sample !== undefined)
     throw new UsageError('--sample is for URLs; a directory or a bucket is checked whole');
   if (!isUrl && !isBucket(place)) checkDirectory(place);
-  const progress = quiet ? undefined : showProgress('verifying', 'documents');
-  const expected = { ...(root && { root }), ...(site && { site }), ...(progress && { onProgress: progress.update }) };
+  const progress = showProgress('verifying', 'documents', quiet);
+  const expected = { ...(root && { root }), ...(site && { site }), onProgress: progress.update };
   const checking = isUrl
     ? verifyUrl(new URL(place), { ...expected, paths, ...(sample !== undefined && { sample }) })
     : (isBucket(place) ? verifyBucket : verifyTree)(place, expected);
-  return checking.finally(() => progress?.end());
+  return checking.finally(progress.end);
 }
 
 function checkDirectory(place: string): void {

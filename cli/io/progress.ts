@@ -23,26 +23,27 @@ const library = process.stderr.isTTY ? (await import('cli-progress')).default : 
 /** Where no bar can be drawn, a line is written no more often than this. */
 const MILLISECONDS_BETWEEN_LINES = 10_000;
 
-/** Shows `protecting [====    ] 1200/3000 documents, 450/s, 4s left`. */
-export function showProgress(doing: string, what: string): ProgressDisplay {
+const NOTHING: ProgressDisplay = { update: () => undefined, end: () => undefined };
+
+/** Shows `protecting [====    ] 1200/3000 documents, 450/s, 4s left`; nothing where `quiet`. */
+export function showProgress(doing: string, what: string, quiet = false): ProgressDisplay {
+  if (quiet) return NOTHING;
   return library && currentIo().stderr === process.stderr ? showBar(library, doing, what) : showLines(doing, what);
 }
 
 /** Shows a time that is waited for, where a bar can be drawn. */
-export function showWaiting(): ProgressDisplay | undefined {
-  return library && currentIo().stderr === process.stderr ? showBar(library, 'waiting', 'seconds') : undefined;
+export function showWaiting(): ProgressDisplay {
+  return library && currentIo().stderr === process.stderr ? showBar(library, 'waiting', 'seconds') : NOTHING;
 }
 
-/** The same for protecting a site, as its functions want to be told; nothing is shown where `quiet`. */
+/** Shows the progress of protecting a site. */
 export function showProtecting(
   quiet = false,
   doing: 'looking' | 'protecting' = 'protecting',
-): { readonly shown: { onProgress?: (state: Progress) => void }; readonly end: () => void } {
-  if (quiet) return { shown: {}, end: () => undefined };
-  const { update, end } = showProgress(doing, 'documents');
-  const onProgress = ({ stage, done, total }: Progress) =>
-    update({ done, total, doing: stage === 'looking' ? 'looking' : 'protecting' });
-  return { shown: { onProgress }, end };
+): { readonly onProgress: (state: Progress) => void; readonly end: () => void } {
+  const { update, end } = showProgress(doing, 'documents', quiet);
+  const nameOf = (stage: Progress['stage']) => (stage === 'looking' ? 'looking' : 'protecting');
+  return { onProgress: ({ stage, done, total }) => update({ done, total, doing: nameOf(stage) }), end };
 }
 
 function showLines(doing: string, what: string): ProgressDisplay {
