@@ -15,7 +15,7 @@ import { type Decision, SetRules } from '../site/sets.ts';
 import { type LookUpDocument, problemsOfFiles, settingsOf } from '../site/site-settings.ts';
 import { SourceWalk } from '../site/walk.ts';
 import { readConfiguration } from '../workspace/configuration/read.ts';
-import { type Configuration, configurationSchema } from '../workspace/configuration/schema.ts';
+import { type Configuration, configurationSchema, originsOf } from '../workspace/configuration/schema.ts';
 import { workspaceOf } from '../workspace/workspace.ts';
 import { ContentCheck, checkFallbackPage, type OwnWord } from './content-check.ts';
 import { CopyCheck } from './copies.ts';
@@ -252,7 +252,6 @@ class SiteCheck {
 }
 
 /** Hosts that are the site, or serve what is published of it: none of them has a Reader in front of it. */
-function hostsOf({ site, content }: Configuration): Set<string> {
-  const origins = typeof content === 'string' ? [content] : content;
-  return new Set([site, ...origins.map((origin) => new URL(origin).hostname)]);
+function hostsOf(configuration: Configuration): Set<string> {
+  return new Set([configuration.site, ...originsOf(configuration).map((origin) => new URL(origin).hostname)]);
 }

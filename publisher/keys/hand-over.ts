@@ -9,7 +9,7 @@ import { checkXwingPublicKey } from '../../core/keys/device.ts';
 import type { PublisherIdentity } from '../../core/object/writer.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import { type Configuration, hasReadingSite } from '../workspace/configuration/schema.ts';
+import { type Configuration, hasReadingSite, originsOf } from '../workspace/configuration/schema.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { publicKeyIn } from './file-update.ts';
 import type { KeyStoreContents, NamedSet, OpenKeyStore } from './key-store.ts';
@@ -49,7 +49,7 @@ export function makeDescriptor(
   { publisher, rootId }: Pick<OpenKeyStore, 'publisher' | 'rootId'>,
   now: number,
 ): Uint8Array {
-  const { site, name = site, content, reading, keyServer, httpcrypt } = configuration;
+  const { site, name = site, reading, keyServer, httpcrypt } = configuration;
   const descriptor = {
     expires: now + DESCRIPTOR_VALIDITY,
     ...(httpcrypt && { httpcrypt }),
@@ -58,7 +58,7 @@ export function makeDescriptor(
     name,
     publisherKey: toBase64url(publisher.publicKey),
     root: rootId,
-    sites: [{ content: typeof content === 'string' ? [content] : content, reading, site }],
+    sites: [{ content: originsOf(configuration), reading, site }],
   };
   return encodeDescriptor(descriptor, publisher.secretKey);
 }

@@ -38,6 +38,7 @@ export const TIMESTAMP_PATH = METADATA_PATH + TIMESTAMP_FILE;
 export const SITE_FILES = [HOST_PROOF_PATH, DESCRIPTOR_PATH] as const;
 
 const IMMUTABLE_NAME = /\/[0-9a-f]{64}\.[^/]+$/;
+const OWN_JSON = /\.wispr-(?:provider|settings)$|\/wispr-provider$/;
 const METADATA_NAME = /^\d+\.[^/]+\.json$/;
 
 /** Seconds for which caches keep what may be replaced. */
@@ -69,27 +70,17 @@ export function isImmutablePath(path: string): boolean {
   return IMMUTABLE_NAME.test(path);
 }
 
-export function headersOf({ path, kind, immutable: forever }: PublicationFile): {
-  contentType: string;
-  cacheControl: string;
-} {
+export function headersOf({ path, kind, immutable: forever }: PublicationFile) {
   const age = kind === 'timestamp' ? TIMESTAMP_AGE : PLAIN_AGE;
-  return {
-    contentType: contentTypeOf(path, kind),
-    cacheControl: forever ? FOREVER : `public, no-transform, max-age=${age}`,
-  };
+  const cacheControl = forever ? FOREVER : `public, no-transform, max-age=${age}`;
+  return { contentType: contentTypeOf(path, kind), cacheControl };
 }
 
 function contentTypeOf(path: string, kind: FileKind): string {
   if (kind === 'object' || path.endsWith(OBJECT_SUFFIX)) return 'application/cache-protected';
   if (kind === 'metadata' || kind === 'timestamp') return 'application/json';
   if (path === HOST_PROOF_PATH) return 'text/plain; charset=utf-8';
-  if (path === DESCRIPTOR_PATH || path.startsWith('/.well-known/')) return wellKnownType(path);
-  return mediaTypeOf(path);
-}
-
-function wellKnownType(path: string): string {
-  return /\.wispr-(?:provider|settings)$|\/wispr-provider$/.test(path) ? 'application/json' : mediaTypeOf(path);
+  return path.startsWith('/.well-known/') && OWN_JSON.test(path) ? 'application/json' : mediaTypeOf(path);
 }
 
 function immutable(path: string, kind: FileKind): PublicationFile {

@@ -165,11 +165,8 @@ export async function underAny<Role>(
   verify: (root: RootMetadata) => Role | Promise<Role>,
 ): Promise<Role | undefined> {
   for (const root of roots) {
-    try {
-      return await verify(root);
-    } catch (error) {
-      if (!(error instanceof PublicationError)) throw error;
-    }
+    const found = await ifGood(() => verify(root));
+    if (found !== undefined) return found;
   }
   return undefined;
 }

@@ -7,7 +7,7 @@ import { urlPathOf } from '../../../core/site/path.ts';
 import { readAddress, shownPath } from '../../../core/site/read-address.ts';
 import { writtenPath } from '../../workspace/configuration/content-schema.ts';
 import { subscribeUrlOf } from '../../workspace/configuration/look-schema.ts';
-import { type Configuration, hasReadingSite } from '../../workspace/configuration/schema.ts';
+import { type Configuration, hasReadingSite, originsOf } from '../../workspace/configuration/schema.ts';
 import type { DocumentHeaders } from '../headers.ts';
 import { addRobotsTag, type MachineLink } from '../machine-words.ts';
 import { baseOf } from '../named.ts';
@@ -66,11 +66,11 @@ export interface FallbackSettings {
 }
 
 export function fallbackSettingsOf(configuration: Configuration): FallbackSettings {
-  const { site, name = site, content, reading, fallback, accent, logo, subscribe, previews } = configuration;
+  const { site, name = site, reading, fallback, accent, logo, subscribe, previews } = configuration;
   return {
     publisher: name,
     site,
-    content: (typeof content === 'string' ? content : content[0]) ?? `https://${site}`,
+    content: originsOf(configuration)[0] ?? `https://${site}`,
     reading,
     ...(!hasReadingSite(configuration) && { serverless: true }),
     language: fallback.language,
