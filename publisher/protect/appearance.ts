@@ -6,8 +6,10 @@ import { BUILT_IN_TEMPLATE } from '../site/fallback/built-in.ts';
 import { fallbackPageOf, fallbackSettingsOf } from '../site/fallback/page.ts';
 import { readFallbackTemplate } from '../site/fallback/template.ts';
 import { HeaderRules } from '../site/headers.ts';
+import { isPage } from '../site/media-type.ts';
 import { PathPatterns } from '../site/patterns.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
+import type { Form } from '../workspace/index/schema.ts';
 import { decodeTeaser } from './site-page.ts';
 
 export interface Appearance {
@@ -18,6 +20,8 @@ export interface Appearance {
   readonly headers: HeaderRules;
   readonly uncompressed: PathPatterns;
   readonly padding: boolean;
+  /** Digest of whatever shapes an object besides its source, its set and its path. */
+  readonly optionsOf: (path: string, mediaType: string, form: Form) => string;
   /**
    * The fallback page of a document.
    *
@@ -29,7 +33,7 @@ export interface Appearance {
 
 /** Raised whenever this program would make other objects out of the same sources, other teasers out of the same pages, or other pages out of the same words. */
 const OBJECT_VERSION = 2;
-export const TEASER_VERSION = 4;
+const TEASER_VERSION = 4;
 const PAGE_VERSION = 4;
 
 /**
@@ -48,19 +52,32 @@ export async function appearanceOf(
   const text = file === undefined ? BUILT_IN_TEMPLATE : await readFile(file, 'utf8');
   const settings = fallbackSettingsOf(configuration);
   const headers = new HeaderRules(configuration);
+  const uncompressed = new PathPatterns(configuration.uncompressed);
+  const digests = new Map<string, string>(); // there are few of them, asked for by each document
   const robotsTags = configuration.headers.map(({ path, set }) => [path, set['X-Robots-Tag']]);
+  const objectFacts = JSON.stringify([OBJECT_VERSION, site, publisher, padding]);
+  const pageFacts = shortDigest([PAGE_VERSION, settings, text, robotsTags.filter(([, tag]) => tag)]);
   return {
-    objectFacts: JSON.stringify([OBJECT_VERSION, site, publisher, padding]),
-    pageFacts: hash(
-      'sha256',
-      JSON.stringify([PAGE_VERSION, settings, text, robotsTags.filter(([, tag]) => tag)]),
-    ).slice(0, 32),
-    headers,
-    uncompressed: new PathPatterns(configuration.uncompressed),
+    ...{ objectFacts, pageFacts, headers, uncompressed },
     padding: padding !== 'none',
+    optionsOf: (path, mediaType, form) => {
+      const copy = isPage(mediaType) ? TEASER_VERSION : '';
+      const shown = { copy, none: '', page: TEASER_VERSION, carrier: pageFacts }[form];
+      const further = headers.headersOf(path);
+      const isUncompressed = uncompressed.fits(path.slice(1));
+      const key = `${mediaType} ${form} ${isUncompressed}${further ? JSON.stringify(further) : ''}`;
+      const digest =
+        digests.get(key) ?? shortDigest([objectFacts, mediaType, form, shown, further ?? {}, isUncompressed]);
+      digests.set(key, digest);
+      return digest;
+    },
     fallbackPage: (path, teaser) => {
       if (teaser === undefined) throw new Error('every page has a teaser');
       return template.render(fallbackPageOf(path, decodeTeaser(teaser), settings, headers.headersOf(path)));
     },
   };
+}
+
+function shortDigest(facts: readonly unknown[]): string {
+  return hash('sha256', JSON.stringify(facts)).slice(0, 32);
 }

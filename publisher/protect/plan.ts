@@ -2,7 +2,6 @@
  * What `wispr protect` is going to do: every document with its set, and whether it has to be written. Everything that can be refused is
  * refused here. A page is read only if it is not what it was, and nothing but what is to be done is kept.
  */
-import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { printable } from '../../node-support/printable.ts';
@@ -17,7 +16,6 @@ import type { Configuration } from '../workspace/configuration/schema.ts';
 import type { IndexedDecision } from '../workspace/index/publisher-index.ts';
 import type { Change, Form, Task } from '../workspace/index/schema.ts';
 import { IdSet } from '../workspace/index/statements.ts';
-import { TEASER_VERSION } from './appearance.ts';
 import { DirectoryRows } from './directory-rows.ts';
 import { isPlaced, isThere } from './output.ts';
 import type { Inspected, Plan } from './phases.ts';
@@ -93,7 +91,6 @@ class Planner {
   readonly #sections: Map<string, { name: string; documents: number; waiting: number }>;
   readonly #public = new Map<string, { reason: string; documents: number; paths: string[] }>();
   readonly #changes = { added: 0, changed: 0, moved: 0, rekeyed: 0, remade: 0, restored: 0 };
-  readonly #optionDigests = new Map<string, string>();
   #documents = 0;
   #bytes = 0;
   #removed = 0;
@@ -250,7 +247,7 @@ class Planner {
     if (form === 'carrier' && size > HTML_CARRIER_LENGTH) {
       this.#problems.add(`${printable(path)}: it is too large for "carrier": "html"`);
     }
-    const options = this.#optionsOf(path, mediaType, form);
+    const options = this.#context.appearance.optionsOf(path, mediaType, form);
     return { task: { ...source, ...page, mediaType, setName: decision.set, options, form }, decision };
   }
 
@@ -274,23 +271,6 @@ class Planner {
     if (set === undefined) return 'copy';
     if (!isPage(mediaType)) return 'none';
     return this.#context.configuration.carrier === 'html' ? 'carrier' : 'page';
-  }
-
-  /** A digest: it is short, and there are few of them. */
-  #optionsOf(path: string, mediaType: string, form: Form): string {
-    const { objectFacts, pageFacts, headers, uncompressed } = this.#context.appearance;
-    const further = headers.headersOf(path);
-    const shown = { copy: isPage(mediaType) ? TEASER_VERSION : '', none: '', page: TEASER_VERSION, carrier: pageFacts }[
-      form
-    ];
-    const isUncompressed = uncompressed.fits(path.slice(1));
-    const key = `${mediaType} ${form} ${isUncompressed}${further ? JSON.stringify(further) : ''}`;
-    const known = this.#optionDigests.get(key);
-    if (known !== undefined) return known;
-    const text = JSON.stringify([objectFacts, mediaType, form, shown, further ?? {}, isUncompressed]);
-    const digest = hash('sha256', text).slice(0, 32);
-    this.#optionDigests.set(key, digest);
-    return digest;
   }
 
   #changeOf(row: IndexedDecision, task: Undecided): Change | undefined {
