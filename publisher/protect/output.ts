@@ -170,7 +170,7 @@ class Inspection {
     this.#isEmpty = false;
     if (!isFile) this.#refuse(path);
     else if (path.startsWith(METADATA_PATH)) this.#lookAtMetadata(path.slice(METADATA_PATH.length), path);
-    else if (mayBeLeftover(name) && isLeftoverName(name) && !this.#index.findFiles(path)) this.#lookAtLeftover(path);
+    else if (isLeftoverName(name) && !this.#index.findFiles(path)) this.#lookAtLeftover(path);
     else if (!this.#isKnown(path) && !this.#index.isRetired(path)) this.#adopt(path);
   }
 
@@ -279,11 +279,6 @@ function lengthOf(row: IndexedDocument | undefined, role: FileRole): number | un
   if (role === 'head') return row?.setId === undefined ? row?.headLength : row.bytesOut;
   if (role === 'content' || row?.form === 'copy') return row?.contentLength;
   return row?.form === 'carrier' ? row.bytesOut : undefined;
-}
-
-/** Quickly: it is asked of every file. */
-function mayBeLeftover(name: string): boolean {
-  return name.startsWith('.') || name.endsWith(CARRIER_SUFFIX);
 }
 
 export function isThere(

@@ -3,9 +3,6 @@ import { copyFile, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { verifyDescriptor } from '../../core/keys/descriptor.ts';
-import { binFor, binNames, DOCUMENTS_ROLE, pathHashOf } from '../../core/publication/bins.ts';
-import type { TufObject } from '../../core/publication/canonical.ts';
-import { type SuccinctDelegation, sameFile, type TargetInfo } from '../../core/publication/metadata.ts';
 import {
   contentTargetOf,
   DESCRIPTOR_TARGET,
@@ -29,7 +26,6 @@ import { appearanceOf } from '../protect/appearance.ts';
 import { encodeTeaser } from '../protect/site-page.ts';
 import { replaceOutputFile } from '../protect/writers/files.ts';
 import { filesOf } from '../publication/files.ts';
-import { contentsOf, delegatedRoles, type PublishedDocument, type Selection } from '../publication/roles.ts';
 import {
   missing,
   openSnapshot,
@@ -38,18 +34,26 @@ import {
   type SnapshotPublication,
 } from '../publication/signed.ts';
 import { readPage } from '../site/page.ts';
+import {
+  comparison,
+  type DocumentChanges,
+  differingLists,
+  type Entries,
+  gone,
+  type Lists,
+  readLists,
+  rebinned,
+  refused,
+} from './earlier-lists.ts';
 import { checkMadeHere } from './elsewhere.ts';
 import { findHighest } from './highest.ts';
 import { type PublishSummary, publishSite } from './publish.ts';
 import { claimVersion, type Site, signSnapshot } from './site.ts';
 
-export interface RollbackPlan {
+export interface RollbackPlan extends DocumentChanges {
   /** The publication whose documents come back. */
   readonly to: number;
   readonly from: number;
-  readonly added: readonly string[];
-  readonly removed: readonly string[];
-  readonly changed: readonly string[];
 }
 
 export interface Rollback {
@@ -116,15 +120,6 @@ function checkSignsAlone({ roots: [root] }: Site): void {
   );
 }
 
-/** By target path. */
-type Entries = ReadonlyMap<string, TufObject>;
-
-interface Lists {
-  readonly entries: ReadonlyMap<string, Entries>;
-  readonly documents: ReadonlyMap<string, PublishedDocument>;
-  readonly bins: SuccinctDelegation | undefined;
-}
-
 async function openEarlier(
   site: Site,
   current: SignedSnapshot,
@@ -155,51 +150,6 @@ async function openEarlier(
 
 function hasSameLists(a: SignedSnapshot, b: SignedSnapshot): boolean {
   return [...b.snapshot.roles].every(([name, { sha256 }]) => a.snapshot.roles.get(name)?.sha256 === sha256);
-}
-
-/** Finds the lists that two publications do not have in common; `undefined` where documents are divided into lists in another way. */
-function differingLists(one: SnapshotPublication, other: SnapshotPublication): Selection | undefined {
-  const [before, after] = [one.state.snapshot.roles, other.state.snapshot.roles];
-  const isSame = (name: string) => {
-    const [a, b] = [before.get(name), after.get(name)];
-    return a !== undefined && b !== undefined && sameFile(a, b);
-  };
-  if (!isSame(DOCUMENTS_ROLE) || !isSame('targets')) return undefined;
-  return { lists: new Set([...after.keys()].filter((name) => !isSame(name))), targets: new Map() };
-}
-
-/** @throws PublishError `publication-missing` if a list is not kept any more */
-async function readLists(
-  publication: SnapshotPublication,
-  to: number,
-  selection: Selection | undefined,
-): Promise<Lists> {
-  const entries = new Map<string, Entries>();
-  const documents = new Map<string, PublishedDocument>();
-  let bins: SuccinctDelegation | undefined;
-  for await (const delegated of delegatedRoles(publication, selection)) {
-    const { role, name } = delegated;
-    if (role === undefined) throw gone(to, name);
-    bins = role.bins ?? bins;
-    if (selection && !selection.lists.has(name)) continue;
-    entries.set(name, new Map(role.targetPaths().map((path) => [path, entryOf(role.target(path) as TargetInfo)])));
-    for (const document of (await contentsOf(delegated)).documents) documents.set(document.path, document);
-  }
-  return { entries, documents, bins };
-}
-
-function entryOf({ length, sha256, custom }: TargetInfo): TufObject {
-  return { ...(custom && { custom }), hashes: { sha256 }, length };
-}
-
-function comparison({ documents: then }: Lists, { documents: now }: Lists): Omit<RollbackPlan, 'from' | 'to'> {
-  const isSame = (path: string) => JSON.stringify(then.get(path)?.entry) === JSON.stringify(now.get(path)?.entry);
-  const paths = [...then.keys()].sort();
-  return {
-    added: paths.filter((path) => !now.has(path)),
-    removed: [...now.keys()].filter((path) => !then.has(path)).sort(),
-    changed: paths.filter((path) => now.has(path) && !isSame(path)),
-  };
 }
 
 /** Checks that `out` has what comes back; the rest of the documents are those of the current publication. @throws PublishError `publication-missing` */
@@ -260,38 +210,6 @@ async function sign(
     files.set(name, await factsOf(version, bytes));
   }
   return signSnapshot(site, snapshotMetadata({ version, expires: now() + ROLE_VALIDITY.snapshot }, files));
-}
-
-/** The bins that differ, divided as they are now. @throws PublishError `publication-missing` if a section has changed */
-async function rebinned(
-  then: Lists,
-  now: Lists,
-  to: number,
-  isSameDivision: boolean,
-): Promise<Map<string, Map<string, TufObject>>> {
-  const { bins: division } = now;
-  if (division === undefined) throw new Error('every publication has bins');
-  const isSection = (name: string) => name !== DOCUMENTS_ROLE && !name.startsWith(`${DOCUMENTS_ROLE}-`);
-  const sections = [...then.entries.keys(), ...now.entries.keys()].filter(isSection);
-  const changed = sections.find((name) => !isSameList(then.entries.get(name), now.entries.get(name)));
-  if (changed !== undefined)
-    throw refused(to, `has another section ${changed}, and a rollback does not sign for sections`);
-  if (isSameDivision) {
-    const others = [...then.entries].filter(([name, entries]) => !isSameList(entries, now.entries.get(name)));
-    return new Map(others.map(([name, entries]) => [name, new Map(entries)]));
-  }
-  const bins = new Map(binNames(division.bits).map((name) => [name, new Map<string, TufObject>()]));
-  for (const [name, entries] of then.entries) {
-    if (isSection(name)) continue;
-    for (const [path, entry] of entries) bins.get(binFor(await pathHashOf(path), division))?.set(path, entry);
-  }
-  for (const [name, entries] of bins) if (isSameList(entries, now.entries.get(name))) bins.delete(name);
-  return bins;
-}
-
-function isSameList(a: Entries | undefined, b: Entries | undefined): boolean {
-  const text = (list: Entries) => JSON.stringify([...list].sort(([x], [y]) => (x < y ? -1 : 1)));
-  return a !== undefined && b !== undefined && text(a) === text(b);
 }
 
 /** Finds documents at whose own names another file is to lie than that of the source, or none; also those of a rollback before that left a target behind. */
@@ -355,15 +273,4 @@ async function placePages(
       await replaceOutputFile(join(out, path), Buffer.from(appearance.fallbackPage(path, teaser)));
     else await rm(join(out, path), { force: true });
   }
-}
-
-function gone(version: number, what?: string): PublishError {
-  return refused(
-    version,
-    what === undefined ? 'is not kept any more' : `is not kept whole any more: ${what} is missing`,
-  );
-}
-
-function refused(version: number, reason: string): PublishError {
-  return new PublishError('publication-missing', `publication ${version} ${reason}`, { fields: { version } });
 }

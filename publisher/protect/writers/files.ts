@@ -56,7 +56,7 @@ export function shownFile(
 
 /** Whether a file of this name is one that an interrupted run may have left: written, but never put into its place. */
 export function isLeftoverName(name: string): boolean {
-  return isTemporaryName(name) || /^[0-9a-f]{64}\..*\.carrier$/s.test(name);
+  return isTemporaryName(name) || (name.endsWith('.carrier') && /^[0-9a-f]{64}\./.test(name));
 }
 
 /**
