@@ -1,46 +1,8 @@
 /** `publisher.db`: what earlier runs wrote, so that a run writes only what changed; what this one is going to do; and the state of the workspace. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { Change, IndexedDocument, LaterFile, RoleRow, TargetRow, Task, Written } from './schema.ts';
-import { Statements, valuesOf } from './statements.ts';
-
-/** Facts about the workspace's last run, by name. */
-export type FactName =
-  /** base64url of the descriptor that is published. */
-  | 'descriptor'
-  /** JSON: envelopes by the key ids of their period keys, base64url. */
-  | 'envelopes'
-  /** What the key bundle was made of. */
-  | 'bundle'
-  /** The start of the machine since which all files were found or written. */
-  | 'boot'
-  /** JSON: names of all targets that showed a publication. */
-  | 'shownAt'
-  /** SHA-256 of the snapshot that this copy of the workspace published last, and of those that it began to publish since: publisher/publish/elsewhere.ts. */
-  | 'ours'
-  /** JSON: versions of publications at targets, and since when a confirmed one has been in the place of each. */
-  | 'replaced'
-  /** Digest of the settings of the last run over the whole site: publisher/protect/inspect.ts. */
-  | 'whole'
-  /** Random name of this database: publisher/authority/publishing-run.ts. */
-  | 'run'
-  /** Bits of the number of bins. */
-  | 'bins'
-  | 'version'
-  /** Key id of the publisher's key. */
-  | 'publisher'
-  /** Hash of the key store, which is encrypted, as the last publication left it. */
-  | 'keyStore'
-  | 'root'
-  /** Key ids of the roles that signed. */
-  | 'signers'
-  /** What the role `targets` names. */
-  | 'targets'
-  /** The sections, and who signed them: publisher/protect/sections.ts. */
-  | 'sections'
-  /** Key server and SHA-256 of the key bundle that was handed over last. */
-  | 'handedOver'
-  /** base64url of the last timestamp that was signed or seen: publisher/authority/. */
-  | 'timestamp';
+import { RunLists } from './run-lists.ts';
+import type { FactName, IndexedDocument, RoleRow, TargetRow, Task, Written } from './schema.ts';
+import { valuesOf } from './statements.ts';
 
 /** What tells the files of a document. */
 export type FilesOf = Pick<IndexedDocument, 'path' | 'head' | 'content' | 'form'>;
@@ -80,11 +42,6 @@ const DOCUMENT_COLUMNS =
 const STORE_DOCUMENT = `INSERT INTO document (${DOCUMENT_COLUMNS}) VALUES (${DOCUMENT_COLUMNS.map(() => '?')})
   ON CONFLICT (path) DO UPDATE SET ${DOCUMENT_COLUMNS.map((name) => `${name} = excluded.${name}`)}`;
 
-const TASK_COLUMNS = 'path change file size lastModified identity mediaType pageSet teaser setName options form'.split(
-  ' ',
-);
-const ADD_TASK = `INSERT INTO task (${TASK_COLUMNS}) VALUES (${TASK_COLUMNS.map(() => '?')})`;
-
 interface Totals {
   readonly bytesIn: number;
   readonly bytesOut: number;
@@ -92,7 +49,7 @@ interface Totals {
   readonly targets: number;
 }
 
-export class PublisherIndex extends Statements {
+export class PublisherIndex extends RunLists {
   /** Sums that hold until a document changes. */
   #totals: Totals | undefined;
   readonly lost: LostIndex | undefined;
@@ -247,58 +204,8 @@ export class PublisherIndex extends Statements {
     return this.get<{ files: number }>('SELECT count(*) AS files FROM retired WHERE plain = 0')?.files ?? 0;
   }
 
-  addTask(task: Task): void {
-    this.run(ADD_TASK, ...valuesOf(TASK_COLUMNS, { ...task }));
-  }
-
-  addLater({ path, file, size, lastModified, identity }: LaterFile): void {
-    const sql = 'INSERT INTO later (path, file, size, lastModified, identity) VALUES (?, ?, ?, ?, ?)';
-    this.run(sql, path, file, size, lastModified ?? null, identity);
-  }
-
-  later(): Generator<LaterFile> {
-    return this.pages<LaterFile & { id: number }>('SELECT * FROM later WHERE id > ? ORDER BY id LIMIT 200');
-  }
-
-  /** The tasks, in the order in which they were found; more of them than fit into memory. */
-  tasks(): Generator<Task> {
-    return this.pages<Task & { id: number }>('SELECT * FROM task WHERE id > ? ORDER BY id LIMIT 200');
-  }
-
-  /** What the site has at a path, once all tasks are done. */
-  planned(path: string): 'public' | 'protected' | undefined {
-    const sql =
-      'SELECT setName FROM task WHERE path = ?1 UNION ALL SELECT setName FROM document WHERE path = ?1 AND id NOT IN (SELECT id FROM gone) LIMIT 1';
-    const row = this.get<Pick<Task, 'setName'>>(sql, path);
-    return row && (row.setName === undefined ? 'public' : 'protected');
-  }
-
-  countTasks(): number {
-    return this.get<{ tasks: number }>('SELECT count(*) AS tasks FROM task')?.tasks ?? 0;
-  }
-
-  addGone(id: number, path: string): void {
-    this.run('INSERT OR IGNORE INTO gone (id, path) VALUES (?, ?)', id, path);
-  }
-
   *paths(): Generator<string> {
     for (const { path } of this.each<Task>('SELECT path FROM document')) yield path;
-  }
-
-  *gone(limit = -1): Generator<string> {
-    for (const { path } of this.each<Task>('SELECT path FROM gone ORDER BY path LIMIT ?', limit)) yield path;
-  }
-
-  /** Paths that are to be changed in some way, in their order. */
-  pathsOf(change: Change, limit: number): string[] {
-    const sql = 'SELECT path FROM task WHERE change = ? ORDER BY path LIMIT ?';
-    return this.all<Task>(sql, change, limit).map(({ path }) => path);
-  }
-
-  /** Names of the sets of which documents are to be changed in some way. */
-  setsOf(change: Change): string[] {
-    const sql = 'SELECT DISTINCT setName FROM task WHERE change = ? AND setName IS NOT NULL';
-    return this.all<{ setName: string }>(sql, change).map(({ setName }) => setName);
   }
 
   /** First 16 bits of target paths whose bins changed; above them, the numbers of sections that did. */

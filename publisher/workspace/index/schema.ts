@@ -78,6 +78,45 @@ PRAGMA application_id = ${APPLICATION_ID};
 PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
+/** Facts about the workspace's last run, by name. */
+export type FactName =
+  /** base64url of the descriptor that is published. */
+  | 'descriptor'
+  /** JSON: envelopes by the key ids of their period keys, base64url. */
+  | 'envelopes'
+  /** What the key bundle was made of. */
+  | 'bundle'
+  /** The start of the machine since which all files were found or written. */
+  | 'boot'
+  /** JSON: names of all targets that showed a publication. */
+  | 'shownAt'
+  /** SHA-256 of the snapshot that this copy of the workspace published last, and of those that it began to publish since: publisher/publish/elsewhere.ts. */
+  | 'ours'
+  /** JSON: versions of publications at targets, and since when a confirmed one has been in the place of each. */
+  | 'replaced'
+  /** Digest of the settings of the last run over the whole site: publisher/protect/inspect.ts. */
+  | 'whole'
+  /** Random name of this database: publisher/authority/publishing-run.ts. */
+  | 'run'
+  /** Bits of the number of bins. */
+  | 'bins'
+  | 'version'
+  /** Key id of the publisher's key. */
+  | 'publisher'
+  /** Hash of the key store, which is encrypted, as the last publication left it. */
+  | 'keyStore'
+  | 'root'
+  /** Key ids of the roles that signed. */
+  | 'signers'
+  /** What the role `targets` names. */
+  | 'targets'
+  /** The sections, and who signed them: publisher/protect/sections.ts. */
+  | 'sections'
+  /** Key server and SHA-256 of the key bundle that was handed over last. */
+  | 'handedOver'
+  /** base64url of the last timestamp that was signed or seen: publisher/authority/. */
+  | 'timestamp';
+
 /** What the present run is going to do. It lies in a file of its own that SQLite removes. */
 export const PLAN_SCHEMA = `
 CREATE TEMP TABLE task (
