@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { findServer, startNginx, startSquid, startVarnish } from '../cache-config/servers.ts';
 
-/** A server that carries protected files. */
 export interface Carrier {
   /** What to call it, with its version. */
   readonly name: string;
@@ -14,7 +13,6 @@ export interface Carrier {
 }
 
 export interface ContentHost extends Carrier {
-  /** How many requests it has answered. */
   requestCount(): Promise<number>;
 }
 

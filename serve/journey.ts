@@ -29,7 +29,6 @@ export interface Ending {
   /** Tells whether every document came back byte for byte, twice, and the altered one was refused. */
   readonly good: boolean;
   readonly summary: Record<string, unknown>;
-  /** What a person can type now. */
   readonly tries: readonly (readonly [label: string, what: string])[];
 }
 

@@ -16,7 +16,6 @@ export interface ReadingReport {
   readonly milliseconds: number;
 }
 
-/** How a Reader is asked for the documents of a site. */
 export interface ReadingTask {
   readonly proxy: string;
   readonly site: string;

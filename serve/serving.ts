@@ -25,7 +25,6 @@ export interface Serving {
   readonly cache: DishonestCache;
   /** Whose Reader keeps nothing, so that it shows what the cache does. */
   readonly person: Person;
-  /** The publisher's identity. */
   readonly publisher: string;
   readonly protection: ProtectSummary;
   readonly published: Published;

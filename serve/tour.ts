@@ -17,7 +17,6 @@ export interface TourOptions {
   readonly port: number;
   /** URL of the proxy of a Reader that keeps nothing: it asks again each time. */
   readonly proxy: string;
-  /** Cache that everyone asks for the site. */
   readonly cache: DishonestCache;
   /** The site in a Reader that people can go on with, without a slash at the end. */
   readonly gateway: string;
@@ -25,7 +24,6 @@ export interface TourOptions {
   readonly invite: () => Promise<string>;
 }
 
-/** Publication that the tour shows. */
 export interface Published {
   /** The path of every document, with the URL path of its object. */
   readonly objects: ReadonlyMap<string, string>;
@@ -133,7 +131,6 @@ class TourState {
   }
 }
 
-/** Source of the pages in a frame. */
 interface FrameSource {
   readonly origin: string;
   readonly dispatcher?: Dispatcher;

@@ -226,7 +226,6 @@ function sayWhoSigns(file: string, missing: string): void {
   sayHint(`each signer runs "wispr keys sign ${file} --key THEIR-KEY-FILE"; then run "wispr keys finish ${file}" here`);
 }
 
-/** What has to be done besides, by role. */
 async function sayAfterRotation(role: TopLevelRole, configurationFile: string): Promise<void> {
   if (role === 'root')
     sayHint('destroy the copies of the old root.keys that you keep elsewhere, once the new one is there');

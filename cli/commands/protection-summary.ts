@@ -91,7 +91,6 @@ function describeSizes({ bytesOut, pageBytes, publication }: ProtectSummary): st
   return `${sizes.slice(0, -1).join(', ')} and ${sizes.at(-1)}`;
 }
 
-/** Prints what protecting would do, and does nothing. */
 export async function sayWhatWouldBeDone(
   what: Parameters<typeof planSite>[0],
   { json, quiet }: { readonly json?: boolean; readonly quiet?: boolean },

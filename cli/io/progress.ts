@@ -36,7 +36,6 @@ export function showWaiting(): ProgressDisplay {
   return library && currentIo().stderr === process.stderr ? showBar(library, 'waiting', 'seconds') : NOTHING;
 }
 
-/** Shows the progress of protecting a site. */
 export function showProtecting(
   quiet = false,
   doing: 'looking' | 'protecting' = 'protecting',

@@ -13,7 +13,6 @@ export type Open = (
   additionalData: Uint8Array,
 ) => Promise<Uint8Array | undefined>;
 
-/** A device key that is used without being read. */
 export interface DeviceKeyHandle {
   readonly id: KeyId;
   /** HMAC-SHA-256 under {@link requestMacKey}. */

@@ -33,7 +33,6 @@ export interface EncryptedHeader extends CommonHeader {
   readonly set: KeyId;
 }
 
-/** The header of a signed document, which is public. */
 export interface SignedHeader extends CommonHeader {
   readonly metadata: Metadata;
 }

@@ -27,7 +27,6 @@ export interface Redirect {
 export interface SiteAppearance {
   /** The publisher's colour, as `#rrggbb` in lower case; pages use it where it can be read (`core/site/accent.ts`). */
   readonly accent?: string;
-  /** Path of a public picture. */
   readonly logo?: string;
   /** Where people subscribe: an `https:` URL. */
   readonly subscribe?: string;

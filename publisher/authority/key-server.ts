@@ -129,11 +129,9 @@ export interface RunInTheWay {
   readonly since: number;
 }
 
-/** State that the key server tells a publisher. */
 export interface PublishingState {
   /** End of the token, in seconds since 1970. */
   readonly expires: number;
-  /** The current publication; `undefined`: there is none. */
   readonly last: (Omit<RunInTheWay, 'since'> & { readonly publication: number; readonly time: number }) | undefined;
 }
 

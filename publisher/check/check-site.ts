@@ -89,7 +89,6 @@ class SiteCheck {
   readonly #uncompressed: PathPatterns;
   readonly #ignored: number;
   readonly #unusedIgnores: readonly string[];
-  /** Where each document belongs, once it has been read. */
   readonly #decisions = new Map<string, Decision>();
   readonly #sets = new SetsCount();
   readonly #sections: SectionsCount;

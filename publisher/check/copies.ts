@@ -33,7 +33,6 @@ export interface Prints {
   readonly rest?: Uint32Array;
 }
 
-/** Fingerprints that are kept of a document. */
 interface Document {
   readonly path: string;
   readonly isPage: boolean;
@@ -105,7 +104,6 @@ interface Shared {
   readonly alone: number;
 }
 
-/** Tells whose fingerprints are whose. */
 class Owners {
   /** A fingerprint times {@link PAGES} and the number of a page that has it, in order. */
   readonly #pairs: Float64Array;

@@ -45,7 +45,6 @@ export const BREAKS = {
   },
 } as const satisfies Record<string, Kind>;
 
-/** What is worth knowing. */
 const NOTES = {
   'copy-shared': {
     text: '{file|files} with a passage that three or more encrypted pages share, and that people can read who may not read these pages',

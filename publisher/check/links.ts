@@ -19,7 +19,6 @@ export interface LinkedSite {
 
 export interface Referrer {
   readonly path: string;
-  /** From `<base href>`. */
   readonly base?: string | undefined;
   readonly isPublic: boolean;
   /** What messages name, where the document is made of something else; without lines. */

@@ -16,7 +16,6 @@ export type CheckedFile = Pick<SourceFile, 'file' | 'path' | 'size'>;
 
 export interface Start {
   readonly bytes: Buffer;
-  /** True where there is more of it. */
   readonly cut: boolean;
 }
 

@@ -38,7 +38,6 @@ export interface CheckReport {
   readonly sets: readonly { readonly name: string; readonly documents: number }[];
   /** In their order. */
   readonly sections: readonly { readonly name: string; readonly documents: number }[];
-  /** Why documents are public, and which. */
   readonly public: readonly {
     readonly reason: string;
     readonly documents: number;

@@ -36,7 +36,6 @@ const USES = [
   ['frame-filled', 'Blob', /\bnew\s+Blob\([^;]{1,400}?\{\s*type\s*:\s*["'`]text\/html/g],
 ] as const;
 
-/** Finds the hosts of one site in texts. */
 export class HostFinder {
   readonly #expression: RegExp;
   readonly #hosts: readonly string[];

@@ -85,9 +85,7 @@ export class PageScanner {
   namesSet = false;
   /** From `og:image`; the first counts. */
   readonly openGraph = new Map<string, string>();
-  /** Directives by crawler. */
   readonly robots = new Map<string, string>();
-  /** Addresses of feeds, as written. */
   readonly feeds: string[] = [];
   /** The text, but for navigation and what {@link shown} has. */
   prose = '';
@@ -95,7 +93,6 @@ export class PageScanner {
   shown = '';
   /** Scripts, data in them, and text of attributes. */
   rest = '';
-  /** Where in the text the parser is. */
   position: () => number = () => 0;
   #inside: 'script' | 'style' | undefined;
   #isProgram = false;

@@ -90,7 +90,6 @@ export interface RootOutcome {
 interface RootChange {
   readonly roles: Roles;
   readonly seeds?: readonly Uint8Array[];
-  /** The root keys, where there is one more of them now. */
   readonly rootKeys?: OpenSigningKeys;
 }
 

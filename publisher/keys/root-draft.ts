@@ -22,9 +22,7 @@ import { openSigningKeys, readSigningKeys } from './signing-keys.ts';
 
 const MAXIMUM_DRAFT_LENGTH = 16 * 1024 * 1024;
 
-/** A root that waits for signatures. */
 export interface RootDraft {
-  /** The roots before it, byte for byte. */
   readonly chain: readonly Uint8Array[];
   readonly rootId: string;
   readonly message: Uint8Array;

@@ -34,7 +34,6 @@ import { MAXIMUM_SEALED_FILE_LENGTH } from '../workspace/workspace.ts';
 
 export interface SealedKind {
   readonly version: string;
-  /** How messages call the file. */
   readonly name: string;
 }
 

@@ -62,7 +62,6 @@ export class Directories {
     return this.#last.passed;
   }
 
-  /** Tells whether none was passed over. */
   get isEmpty(): boolean {
     return !this.#none && this.#passed.size === 0;
   }

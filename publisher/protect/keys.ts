@@ -21,7 +21,6 @@ import { nameSets, type RunKeys } from './run-keys.ts';
 
 export interface SecuredKeys {
   readonly descriptor: Uint8Array;
-  /** Sets whose keys were made in this run. */
   readonly made: ReadonlySet<string>;
   readonly bundleIsNew: boolean;
 }

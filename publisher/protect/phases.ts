@@ -22,7 +22,6 @@ export interface Inspected {
   readonly rekey: ReadonlySet<string>;
   /** Whether the key store is older than what was published: every set gets a new key then. */
   readonly isBehind: boolean;
-  /** The key server's public key, if it is there. */
   readonly recipient: Uint8Array | undefined;
 }
 
@@ -48,7 +47,6 @@ export interface Plan {
   readonly removed: number;
   readonly sets: ReadonlyMap<string, number>;
   readonly sections: readonly SectionSummary[];
-  /** Why documents are public, and which. */
   readonly public: readonly PublicSummary[];
   readonly ignored: number;
   readonly hidden: readonly string[];

@@ -19,7 +19,6 @@ import { type Done, write } from './write.ts';
 
 export interface DryRunOptions extends LocationOptions {
   readonly rekey?: readonly string[];
-  /** Called as the work goes on. */
   readonly onProgress?: (progress: Progress) => void;
   readonly signal?: AbortSignal;
 }

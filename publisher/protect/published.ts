@@ -21,7 +21,6 @@ import type { RoleRow } from '../workspace/index/schema.ts';
 /** The highest publication that an authority or a target has, verified. */
 export interface Published {
   readonly snapshot: SnapshotMetadata & { readonly closed?: boolean };
-  /** As a timestamp names it. */
   readonly file: FileFacts;
 }
 

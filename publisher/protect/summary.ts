@@ -34,7 +34,6 @@ export interface ProtectSummary extends PlanSummary {
   /** The key bundle for the key server; `undefined` if the key server's public key is not there. */
   readonly bundle: string | undefined;
   readonly bundleIsNew: boolean;
-  /** Where that public key was looked for. */
   readonly recipient: string;
   /** What was found to be missing or older than what is published, and what was done about it. */
   readonly recovered: readonly string[];
@@ -56,7 +55,6 @@ export interface ChangeCounts {
 export interface ChangeReasons {
   /** Published in another way: other headers, padding, carrier or publisher key. */
   readonly remade: number;
-  /** Their files were missing. */
   readonly restored: number;
 }
 
@@ -79,7 +77,6 @@ export interface DryRunSummary extends PlanSummary {
   readonly indexLost: LostIndex | undefined;
   /** Whether the key store is another than the last publication left: what a run would do besides depends on it. */
   readonly keysChanged: boolean;
-  /** Paths, in their order. */
   readonly paths: Readonly<Record<Exclude<keyof ChangeCounts, 'unchanged'>, readonly string[]>>;
   readonly sets: readonly Pick<SetSummary, 'name' | 'documents'>[];
 }

@@ -11,11 +11,9 @@ import type { ChangeReasons } from './summary.ts';
 import type { Placement, WriteTask, WrittenDocument } from './writers/jobs.ts';
 import { CALLS_IN_FLIGHT, type DocumentWriters } from './writers/writers.ts';
 
-/** Parts of a run that writing documents uses. */
 type Writing = Pick<Inspected, 'appearance' | 'index' | 'keys' | 'output' | 'sections'>;
 
 export interface TasksDone {
-  /** Documents that turned out to be what they were. */
   readonly unchanged: number;
   /** Documents that are other, and why, where it is not their source. */
   readonly reasons: ChangeReasons;

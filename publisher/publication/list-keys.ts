@@ -38,15 +38,12 @@ export interface ListedRole {
 
 export interface KeyListing {
   readonly rootId: KeyId;
-  /** Of the last root. */
   readonly rootVersion: number;
   readonly publishedRoot: number | undefined;
   readonly roles: readonly ListedRole[];
   /** Of the last root, and of what is published. */
   readonly expiries: readonly RoleState[];
-  /** Of the publication; `undefined` before the first. */
   readonly publication: number | undefined;
-  /** Whether it is a withdrawal: readers are shown nothing. */
   readonly closed: boolean;
   /** Files of roots beside `wispr.json` that need signatures of others. */
   readonly waiting: readonly string[];

@@ -25,7 +25,6 @@ export interface DelegatedRole {
   /** `undefined`: it was asked for, and {@link failure} says why it cannot be had. */
   readonly role: TargetsMetadata | undefined;
   readonly failure: PublicationError | undefined;
-  /** Whether readers ask this role for a target. */
   answersFor(targetPath: string): Promise<boolean>;
 }
 
@@ -116,7 +115,6 @@ async function readRole(
   }
 }
 
-/** The path of a role's metadata, as its file is called. */
 export function fileOfRole(role: string, version: number): string {
   return METADATA_PATH + decodeURIComponent(metadataFile(role, version));
 }
@@ -162,7 +160,6 @@ function malformed(message: string): PublicationError {
   return new PublicationError('metadata-malformed', message);
 }
 
-/** A role as it stands in a publication. */
 export interface RoleState extends RoleExpiry {
   readonly version: number;
 }

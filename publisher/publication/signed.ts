@@ -19,12 +19,10 @@ import { TIMESTAMP_PATH } from './files.ts';
 import { fileOfRole, type OpenPublication } from './roles.ts';
 import type { PublicationSource } from './sources.ts';
 
-/** A snapshot that a key of this site has signed. */
 export interface SignedSnapshot {
   /** `N.snapshot.json`, byte for byte. */
   readonly bytes: Uint8Array;
   readonly snapshot: SnapshotMetadata;
-  /** As a timestamp names it. */
   readonly file: FileFacts;
   /** When each role expires; a key server shows them to its operator. */
   readonly expiries?: readonly RoleExpiry[];

@@ -30,7 +30,6 @@ import { copyOf, KeptListing, PathSet } from './inventory.ts';
 
 export interface PruneOptions {
   readonly target: Target;
-  /** That is visible at the target now. */
   readonly publication: SnapshotPublication;
   readonly named: PathSet;
   /** Since when a confirmed publication has been in the place of one, seconds since 1970. */

@@ -23,11 +23,9 @@ const MOST_CHANGED = 0.1;
 export interface RolledBack {
   readonly from: string;
   readonly paths: readonly string[];
-  /** Paths among them that the publication does not have. */
   readonly removed: readonly string[];
 }
 
-/** Knowledge of a target that holds. */
 export interface Known {
   /** Publication that it has, with all files. */
   readonly shown: SnapshotMetadata;

@@ -31,7 +31,6 @@ export interface PublishTargets {
   readonly targets: readonly Target[];
   /** A target that was named on the command line and is not in `wispr.json`: nothing else goes there. */
   readonly isUnlisted: boolean;
-  /** The key server's publishing token. */
   readonly token: string | undefined;
 }
 

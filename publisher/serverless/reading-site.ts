@@ -11,7 +11,6 @@ export interface ReadingSite {
   readonly root: KeyId;
   readonly name: string;
   readonly content: readonly string[];
-  /** As the settings have it. */
   readonly accent: string | undefined;
 }
 

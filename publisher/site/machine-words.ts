@@ -48,7 +48,6 @@ export function isMachineLink({ rel, href, hreflang, type }: MachineLink): boole
   return LANGUAGE.test(hreflang) && (type === '' || isFeed(type));
 }
 
-/** Tells whether directives keep a page out of indexes. */
 export function saysNoindex(directives: string): boolean {
   return directives.split(',').some((each) => /^(?:noindex|none)$/i.test(each.trim()));
 }
@@ -80,7 +79,6 @@ export function addRobotsTag(robots: Map<string, string>, tag: string): void {
   }
 }
 
-/** Adds a link of a head, as written, if it is one for machines. */
 export function addMachineLink(
   links: MachineLink[],
   { rel = '', href = '', hreflang = '', type = '' }: Record<string, string>,

@@ -64,7 +64,6 @@ export function mayBeFeed(mediaType: string): boolean {
   return isFeed(mediaType) || mediaType === 'application/xml' || mediaType === 'text/xml';
 }
 
-/** Whether gzip is worth trying. */
 export function isCompressible(mediaType: string): boolean {
   return TEXT.test(mediaType) || COMPRESSIBLE.test(mediaType);
 }
@@ -84,5 +83,4 @@ export function withCharset(mediaType: string, utf8: boolean): string {
   return isText(mediaType) && utf8 ? `${mediaType}; charset=utf-8` : mediaType;
 }
 
-/** Whether the whole of a text is UTF-8. */
 export const isUtf8Text: (bytes: Uint8Array) => boolean = isUtf8;

@@ -72,7 +72,6 @@ export function isNeverMeant(path: string): boolean {
   return NEVER_MEANT.test(nameOf(path));
 }
 
-/** Tells whether a file is, by its name, one of keys. */
 export function isKeyFile(path: string): boolean {
   return KEYS.test(nameOf(path));
 }

@@ -21,7 +21,6 @@ export interface Teaser {
   readonly openGraph: ReadonlyMap<string, string>;
   /** Paragraphs of the text inside elements with `data-wispr-excerpt`. */
   readonly excerpt: readonly string[];
-  /** From `<meta name="author">`. */
   readonly author: string;
   /** From `<meta property="article:published_time">`, where it is a date or time as ISO 8601 writes it. */
   readonly published: string;
@@ -33,7 +32,6 @@ export interface Teaser {
   readonly robots: ReadonlyMap<string, string>;
   /** Further `<meta name>` for machines: keywords, and proofs of whose site it is. */
   readonly meta: ReadonlyMap<string, string>;
-  /** Addresses as written. */
   readonly links: readonly MachineLink[];
   readonly structured: StructuredData;
 }
@@ -123,7 +121,6 @@ class PageHandler {
   readonly #robots = new Map<string, string>();
   readonly #metas = new Map<string, string>();
   readonly #links: MachineLink[] = [];
-  /** Texts of blocks of JSON-LD in the head. */
   readonly #structured: string[] = [];
   #structuredLength = 0;
   #inStructured = false;
@@ -195,7 +192,6 @@ class PageHandler {
     if (this.#structuredLength <= STRUCTURED.read) this.#structured[this.#structured.length - 1] += text;
   }
 
-  /** The first block that describes the page. */
   #describingData(repeated: RepeatedText): StructuredData {
     const found = this.#structured.map((text) =>
       describingData(parseStructured(text), (each, name) => repeated.shown(each, name)),

@@ -11,7 +11,6 @@ const NAME = 80;
 /** Characters of a description; of a longer one, the first sentence is left. */
 const DESCRIPTION = 200;
 
-/** Shortens texts that describe one page. */
 export class RepeatedText {
   readonly #title: string;
   readonly #body: string;

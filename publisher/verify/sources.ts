@@ -13,7 +13,6 @@ import { PublishError, whenUnreadable } from '../errors.ts';
 import { type PublicationSource, startOf } from '../publication/sources.ts';
 
 export abstract class VerifiedSource implements PublicationSource {
-  /** How many files are looked at at a time. */
   abstract readonly inFlight: number;
 
   /**
@@ -180,7 +179,6 @@ export async function* fileBytes(file: string): AsyncGenerator<Uint8Array> {
   yield* pieces(handle);
 }
 
-/** The first bytes of a file. */
 export function fileStart(file: string, length: number): Promise<Uint8Array> {
   return startOf(fileBytes(file), length);
 }

@@ -30,7 +30,6 @@ export interface Workspace {
   readonly database: string;
 }
 
-/** The workspace whose configuration is `configurationFile`. */
 export function workspaceOf(configurationFile: string): Workspace {
   const configuration = resolve(configurationFile);
   const directory = dirname(configuration);

@@ -112,13 +112,11 @@ export interface ThreadData {
   readonly out: string;
   readonly site: string;
   readonly publisher: PublisherIdentity;
-  /** Set keys by their key ids. */
   readonly sets: ReadonlyMap<KeyId, Uint8Array>;
   /** One number, shared by all threads: not 0 once they are to stop. */
   readonly stop: Int32Array;
 }
 
-/** What all jobs of a thread share. */
 export interface ThreadContext extends ThreadData {
   /** Used again for every small document: fresh memory costs as much as reading. A thread writes one document at a time; where it writes none, there is none. */
   readonly memory: { readonly source: () => Uint8Array; readonly object: () => Uint8Array };

@@ -34,7 +34,6 @@ export interface FallbackPage {
   readonly published: string;
   /** Path, as in a URL, of the picture on the site that stands for the document; empty where there is none. */
   readonly picture: string;
-  /** The publisher's colour, or wispr's own. */
   readonly accent: Accent;
   /** Path, as in a URL, of the publisher's logo; empty where there is none. */
   readonly logo: string;
@@ -43,7 +42,6 @@ export interface FallbackPage {
   readonly publisher: string;
   /** Host name, for the link that opens the document in a Reader; empty where no Reader can. */
   readonly site: string;
-  /** The same document on the reading site. */
   readonly reading: string;
 }
 
@@ -56,9 +54,7 @@ export interface FallbackSettings {
   readonly serverless?: boolean | undefined;
   /** BCP 47: of pages that name none; English if left out. */
   readonly language?: string | undefined;
-  /** As the signed settings have them. */
   readonly accent?: string | undefined;
-  /** Path of a public picture. */
   readonly logo?: string | undefined;
   readonly subscribe?: string | undefined;
   /** Whether pictures of the site that pages name for previews are public. Default: `public`. */

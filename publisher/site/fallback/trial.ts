@@ -105,7 +105,6 @@ class SkeletonReader implements Skeleton {
   readonly parts: string[] = [];
   readonly scripts: string[] = [];
   badJson = false;
-  /** The script or style that is open. */
   #inside: 'script' | 'style' | 'json' | undefined;
   #text = '';
 

@@ -90,7 +90,6 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
   } satisfies Record<string, Words>),
 );
 
-/** What a template is given. */
 export interface PageWords extends Words {
   /** The language of these words, where the page's is another; else empty. All of them are written from left to right. */
   readonly language: string;

@@ -15,7 +15,6 @@ export function isSetName(name: string): boolean {
   return name.length <= 64 && SET_NAME.test(name) && name.normalize('NFC') === name && name.toLowerCase() !== PUBLIC;
 }
 
-/** A section as `wispr.json` names it. */
 export interface SectionRule {
   readonly name: string;
   /** Patterns over paths inside the source; `/**` may end one. */

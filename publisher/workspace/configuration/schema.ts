@@ -275,7 +275,6 @@ function settle<Written extends { content: string | string[]; timestampBy?: 'key
 /** `wispr.json` as a person may write it. */
 export type ConfigurationInput = z.input<typeof configurationSchema>;
 
-/** The JSON Schema of `wispr.json`, for editors. */
 export function configurationJsonSchema(): unknown {
   return {
     ...z.toJSONSchema(configurationSchema, { io: 'input' }),

@@ -4,10 +4,8 @@ import { RunLists } from './run-lists.ts';
 import type { FactName, IndexedDocument, RoleRow, TargetRow, Task, Written } from './schema.ts';
 import { valuesOf } from './statements.ts';
 
-/** What tells the files of a document. */
 export type FilesOf = Pick<IndexedDocument, 'path' | 'head' | 'content' | 'form'>;
 
-/** Which files of a document are there. */
 const FILES = 'id, path, head, content, form, placed';
 const FIND_FILES = `SELECT ${FILES} FROM document WHERE path = ?`;
 export type IndexedFiles = FilesOf & Pick<IndexedDocument, 'id' | 'placed'>;
@@ -25,7 +23,6 @@ export type IndexedDecision = Pick<
   readonly named: string | undefined;
 };
 
-/** What is published of a document. */
 const PUBLISHED = 'path, head, headLength, setId, content, contentLength, form, headBin, contentBin';
 export type PublishedDocument = FilesOf &
   Pick<IndexedDocument, 'headLength' | 'setId' | 'contentLength' | 'headBin' | 'contentBin'>;
@@ -50,7 +47,6 @@ interface Totals {
 }
 
 export class PublisherIndex extends RunLists {
-  /** Sums that hold until a document changes. */
   #totals: Totals | undefined;
   readonly lost: LostIndex | undefined;
 

@@ -154,15 +154,11 @@ export type Form = 'none' | 'page' | 'copy' | 'carrier';
 
 export type Change =
   | 'added'
-  /** Its source changed. */
   | 'changed'
-  /** It belongs to another set. */
   | 'moved'
-  /** Its set has a new key. */
   | 'rekeyed'
   /** Its source is the same; how it is to be published is not. */
   | 'remade'
-  /** Its files were missing. */
   | 'restored';
 
 export interface IndexedDocument {
@@ -202,7 +198,6 @@ export type LaterFile = Pick<Task, 'file' | 'identity' | 'lastModified' | 'path'
 export type Written = Omit<IndexedDocument, 'id' | keyof Task>;
 
 export interface TargetRow {
-  /** Address. */
   readonly name: string;
   readonly version: number;
   readonly sha256: string;
