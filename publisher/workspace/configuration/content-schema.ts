@@ -107,25 +107,22 @@ const redirect = z.strictObject({
     .meta({ description: '301 and 308: for good. 302 and 307: for now.' }),
 });
 
-/** Redirects; no two from one document. */
+/** Makes a check that refuses each entry with the same key as an earlier one, at one of its members. */
+export function refuseTwins<Entry>(member: keyof Entry & string, keyOf: (entry: Entry) => unknown, message: string) {
+  return (list: readonly Entry[], context: z.RefinementCtx): void => {
+    const seen = new Set<unknown>();
+    for (const [index, key] of list.map(keyOf).entries()) {
+      if (seen.has(key)) context.addIssue({ code: 'custom', path: [index, member], message });
+      seen.add(key);
+    }
+  };
+}
+
 export const redirects = z
   .array(redirect)
   .max(PUBLICATION_LIMITS.redirects)
   .default([])
-  .superRefine((list, context) => {
-    const seen = new Set<string | undefined>();
-    for (const [index, { from }] of list.entries()) {
-      const path = documentPathOf(from);
-      if (seen.has(path)) {
-        context.addIssue({
-          code: 'custom',
-          path: [index, 'from'],
-          message: 'is redirected by an earlier rule already',
-        });
-      }
-      seen.add(path);
-    }
-  })
+  .superRefine(refuseTwins('from', ({ from }) => documentPathOf(from), 'is redirected by an earlier rule already'))
   .meta({ description: 'Where readers are led from addresses that have no document any more.' });
 
 /** A destination in the one spelling that is signed: what may not stand in a URL is percent-encoded. */

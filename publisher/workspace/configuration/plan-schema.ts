@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { PLAN_NAME, SET_PATTERN } from '../../../core/keys/set-pattern.ts';
 import { isTimeZone, PERIODS } from '../../../core/keys/set-time.ts';
+import { refuseTwins } from './content-schema.ts';
 
 const MOST_PLANS = 16;
 
@@ -23,17 +24,11 @@ const plan = z.strictObject({
     .meta({ description: 'The time zone of a dated plan; left out, it is not dated, and periods are those of UTC.' }),
 });
 
-/** No two of one name. */
 export const plans = z
   .array(plan)
   .max(MOST_PLANS)
   .default([])
-  .superRefine((list, context) => {
-    for (const [index, { name }] of list.entries()) {
-      if (list.findIndex((other) => other.name === name) === index) continue;
-      context.addIssue({ code: 'custom', path: [index, 'name'], message: 'is the name of an earlier plan already' });
-    }
-  })
+  .superRefine(refuseTwins('name', ({ name }) => name, 'is the name of an earlier plan already'))
   .meta({
     description: 'Plans with period keys: their readers ask the key server once a period, not once for each new set.',
   });

@@ -5,7 +5,7 @@ import { isServerless } from '../../../core/keys/descriptor.ts';
 import { isSectionName } from '../../../core/publication/sections.ts';
 import { PLACEHOLDERS, placeholdersIn } from '../../../core/publication/set-titles.ts';
 import { isLoopback, isOrigin, isSite } from '../../../core/site/site.ts';
-import { destinationOf, freshness, headers, notFound, pattern, redirects } from './content-schema.ts';
+import { destinationOf, freshness, headers, notFound, pattern, redirects, refuseTwins } from './content-schema.ts';
 import { accent, logo, previews, sheet, subscribe, titles } from './look-schema.ts';
 import {
   isSectionPath,
@@ -69,17 +69,11 @@ const section = z.strictObject({
     .meta({ description: 'Which documents, such as "sports/**".' }),
 });
 
-/** Parts of the site that others sign for; no two of one name. */
 const sections = z
   .array(section)
   .max(SECTION_LIMITS.sections)
   .default([])
-  .superRefine((list, context) => {
-    for (const [index, { name }] of list.entries()) {
-      if (list.findIndex((other) => other.name === name) === index) continue;
-      context.addIssue({ code: 'custom', path: [index, 'name'], message: 'is the name of an earlier section already' });
-    }
-  })
+  .superRefine(refuseTwins('name', ({ name }) => name, 'is the name of an earlier section already'))
   .meta({
     description:
       'Parts of the site with signing keys of their own; where a path fits several, the first of them signs for it.',
