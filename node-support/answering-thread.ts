@@ -54,6 +54,11 @@ export class AnsweringThread<Job, Answer> {
     this.#onDeath = onDeath;
   }
 
+  /** Sends a message without an answer, before all jobs. */
+  send(message: unknown): void {
+    this.#worker.postMessage(message);
+  }
+
   /**
    * @param memory - changes hands
    * @throws Error with the reason as its cause, where the thread ends before its answer, or has ended before

@@ -19,7 +19,7 @@ it('a thread that has ended rejects what it is asked from then on, and says once
   const { thread, worker } = await start(DYING);
   const deaths: unknown[] = [];
   thread.whenDead((reason) => deaths.push(reason));
-  worker.postMessage({ out: 'throw' });
+  thread.send({ out: 'throw' });
   const ended = new Promise((resolve) => worker.once('exit', resolve));
   await expect(thread.ask('anything')).rejects.toMatchObject({ cause: { message: 'out of luck' } });
   await ended;
