@@ -13,7 +13,6 @@ export interface ErrorEntry {
 /** Of a code that is in no catalogue, such as `usage`, there may be none. */
 type Remedies = Readonly<Record<string, Partial<ErrorEntry>>>;
 
-/** Fields of an error besides code and message. */
 export interface CodedErrorOptions extends ErrorOptions {
   /** What the remedy of its code names: target, file, version … */
   readonly fields?: ErrorFields;

@@ -3,7 +3,6 @@
 /** Bytes of each end of an object: what `xxd` shows on so many lines. */
 const SHOWN = { begin: 96, end: 228 } as const;
 
-/** Describes an object: its length, and both its ends. */
 export function describeObject(bytes: Buffer) {
   const start = Math.max(SHOWN.begin, bytes.length - SHOWN.end);
   return { length: bytes.length, begin: dump(bytes, 0, SHOWN.begin), end: dump(bytes, start, bytes.length) };

@@ -29,7 +29,6 @@ export type SiteSettings = Omit<ConfigurationInput, (typeof ELSEWHERE)[number]>;
 
 const ANY_SITE = 'site.example';
 
-/** The newspaper of the demonstration. */
 export const openExample = () => openProgramFolder('../examples/newspaper', import.meta.url);
 
 /**

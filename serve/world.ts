@@ -134,7 +134,6 @@ export class World {
     return protection;
   }
 
-  /** The link of an invitation, which any browser opens. */
   async invite(name: string, server: RunningKeyServer): Promise<string> {
     const root = (await readProviderRow(server.state.database))?.root;
     return invitationLink(await inviteSubscriber(server.state, { name }), server.origins.reading, root);

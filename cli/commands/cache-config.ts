@@ -121,7 +121,6 @@ function writeFiles(directory: string, files: ReadonlyMap<string, string>): void
   }
 }
 
-/** What the publisher's configuration says, where there is one. */
 function withSite(name: ConfigName, options: CacheConfigOptions): CacheConfigOptions {
   if (!existsSync(CONFIGURATION_FILE)) return options;
   const configuration = parseConfiguration(readFileSync(CONFIGURATION_FILE, 'utf8'), CONFIGURATION_FILE);

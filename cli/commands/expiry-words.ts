@@ -20,7 +20,6 @@ export function describeFreshness(until: number, hasKeyServer: boolean): string 
   return `must be confirmed by ${utcMinute(until)} (${by})`;
 }
 
-/** Until when the signatures are good, as one line. */
 export function describeSignatures(roles: readonly RoleEnd[]): string {
   const { root, rest } = firstToEnd(roles);
   const ends = [rest, root].filter((end) => end !== undefined).map(isoDay);

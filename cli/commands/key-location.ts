@@ -17,7 +17,6 @@ function keyFileInWords(problem: CodedError | undefined): string {
   return problem?.code === 'storage-key-refused' ? 'which cannot be used' : 'which only you can read';
 }
 
-/** Said once, when it was decided. */
 export function describeDecision(place: KeyLocationKind): string[] {
   const how = {
     keyring: 'your keys are sealed, with a key in the keyring of this system',

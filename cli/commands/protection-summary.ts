@@ -23,7 +23,6 @@ const REASONS: Readonly<Partial<Record<SigningReason, string>>> = {
   missing: 'signed again, because signed files were missing, or others than were signed here',
 };
 
-/** How what happened to documents is said, in this order. */
 const CHANGES = [
   ['added', 'added'],
   ['changed', 'changed'],

@@ -35,7 +35,6 @@ const knownIds = new WeakMap<Uint8Array, { readonly kind: KeyKind; readonly id: 
 /** Spelling of 32 bytes: the two unused bits of the last character are zero. */
 const KEY_ID = /^[\w-]{42}[AEIMQUYcgkosw048]$/;
 
-/** Whether `text` is spelled like a key id. */
 export function isKeyId(text: unknown): text is KeyId {
   return typeof text === 'string' && KEY_ID.test(text);
 }

@@ -138,7 +138,6 @@ export class ByteReader {
   }
 }
 
-/** A stream of one chunk. */
 export async function* streamOf(...chunks: Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* chunks;
 }

@@ -21,7 +21,6 @@ export const MAXIMUM_ANSWER = 300_000;
 /** As long as the shortest answer: what cannot be opened is answered with so many random bytes. */
 export const SHORTEST_ANSWER = XCHACHA_NONCE_LENGTH + PADDING_STEP + TAG_LENGTH;
 
-/** Keys of one request and its response. */
 export interface ChannelKeys {
   /** What the request shows: a ticket, or the Reader's X25519 public key. */
   readonly shown: Uint8Array;

@@ -29,7 +29,6 @@ const RENEWAL_LABEL = 'wispr/1 device key renewal';
 
 const MEMBERS = ['ed25519', 'publisher', 'signature', 'time', 'xwing'] as const;
 
-/** Where a key server takes binding requests. */
 export const BINDING_PATH = '/v1/bindings';
 /** Where it takes requests for another device key. */
 export const RENEWAL_PATH = '/v1/renewals';

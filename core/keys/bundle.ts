@@ -97,7 +97,6 @@ export interface OpenedBundle extends KeyBundle {
   readonly workspace: string;
 }
 
-/** The key id of a key server's X-Wing public key. */
 export async function recipientIdOf(publicKey: Uint8Array): Promise<KeyId> {
   return toBase64url(await sha256(concat(utf8('wispr/1 recipient key id\n'), publicKey)));
 }

@@ -35,7 +35,6 @@ export interface DocumentKeys {
   readonly keys: readonly DocumentKey[];
   /** The greatest publication pair that the vault has seen. */
   readonly pair?: { readonly snapshot: number; readonly timestamp: number } | undefined;
-  /** Wanted sets without a key. */
   readonly refused: readonly RefusedKey[];
   /** Seconds since 1970, by the key server's clock. */
   readonly time: number;

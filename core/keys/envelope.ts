@@ -19,7 +19,6 @@ export const MAXIMUM_KEYS_PER_ENVELOPE = 512;
 /** The directory of the envelopes, as a target path. */
 export const ENVELOPE_TARGETS = '.well-known/wispr-envelopes/';
 
-/** The target path of the envelope of a period key. */
 export function envelopeTargetOf(period: KeyId): string {
   return `${ENVELOPE_TARGETS}${period}.json`;
 }

@@ -23,7 +23,6 @@ const ANSWER_LABEL = utf8('wispr/1 key answer\n');
 const NONCE_LENGTH = 16;
 const GCM_NONCE_LENGTH = 12;
 
-/** Where a key server takes key requests. */
 export const KEY_REQUEST_PATH = '/v1/keys';
 
 /** Seconds by which the clocks of device and key server may differ. */

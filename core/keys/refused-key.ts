@@ -2,7 +2,6 @@
 import { isKeyId, type KeyId } from '../crypto/key-id.ts';
 import { hasMembers, isJsonObject, type Json } from '../encoding/canonical-json.ts';
 
-/** Keys asked for at once. */
 export const MAXIMUM_KEYS_PER_REQUEST = 256;
 
 /** Why a key was not given. `not-entitled` is also said of ids that no set has. */

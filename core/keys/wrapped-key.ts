@@ -25,7 +25,6 @@ export interface WrappedKey {
   readonly wrapped: string;
 }
 
-/** A key with its public name. */
 export interface NamedKey {
   readonly id: KeyId;
   readonly key: Uint8Array;
@@ -82,7 +81,6 @@ export async function unwrapKey(
   return key;
 }
 
-/** Whether a received value has the form of a wrapped key. */
 export function isWrappedKey(value: Json | undefined): value is { [member: string]: Json } & WrappedKey {
   return (
     isJsonObject(value) &&

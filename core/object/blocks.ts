@@ -9,7 +9,6 @@ import { payloadShape } from './header.ts';
 export interface BlockSource {
   /** The next `length` bytes; `undefined` if it ends before. */
   read(length: number): Promise<Uint8Array | undefined>;
-  /** Whether nothing is left. */
   atEnd(): Promise<boolean>;
   /** Blocks that have passed step 12 in memory that they are still in, and that nobody else writes to: they need not pass it again. */
   readonly passed?: Set<number> | undefined;

@@ -164,7 +164,6 @@ export class DocumentReader {
     };
   }
 
-  /** Where block `index` lies in the payload. */
   rangeOfBlock(index: number): ByteRange {
     return blockRange(this.#shape, index);
   }

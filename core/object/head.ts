@@ -50,7 +50,6 @@ export function encodeHead(
   return concatAll([MAGIC, u32(headerBytes.length), headerBytes, signature, digests], target);
 }
 
-/** The head as it stands in the object. */
 export function headBytes({ headerBytes, signature, digests, pinned }: Head): Uint8Array {
   return pinned?.bytes ?? concat(MAGIC, u32(headerBytes.length), headerBytes, signature, digests);
 }
@@ -60,7 +59,6 @@ export async function headDigest(head: Head): Promise<Uint8Array> {
   return head.pinned?.digest ?? sha256(headBytes(head));
 }
 
-/** The digest that block `index` must have. */
 export function digestOfBlock(head: Head, index: number): Uint8Array {
   return digestsOfBlocks(head, index, index + 1);
 }

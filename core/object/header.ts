@@ -45,7 +45,6 @@ export function isEncrypted(header: Header): header is EncryptedHeader {
   return 'set' in header;
 }
 
-/** The shape of the payload that a header describes. */
 export function payloadShape(header: Header): PayloadShape {
   return { encrypted: isEncrypted(header), payloadLength: header.payloadLength, blockChunks: header.blockChunks };
 }

@@ -3,12 +3,9 @@ export const LIMITS = {
   /** Bytes of the header. */
   headerLength: 65_536,
   blockChunks: 1024,
-  /** Blocks of a payload. */
   blocks: 65_536,
   /** Bytes of the metadata, so that it stands in chunk 0. */
   metadataLength: 16_000,
-  /** Characters of a media type. */
   mediaTypeLength: 255,
-  /** Characters of one further response header. */
   headerValueLength: 4096,
 } as const;

@@ -11,7 +11,6 @@ export interface Metadata {
   readonly headers?: Readonly<Record<string, string>>;
   /** Seconds since 1970-01-01T00:00:00Z. */
   readonly lastModified?: number;
-  /** `Content-Type`. */
   readonly mediaType: string;
 }
 

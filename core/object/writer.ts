@@ -30,7 +30,6 @@ export interface ObjectOptions {
   readonly blockChunks?: number;
 }
 
-/** The publisher's Ed25519 key pair, and its key id. */
 export interface PublisherIdentity extends KeyPair {
   readonly id: KeyId;
 }

@@ -18,7 +18,6 @@ export function binBitsFor(targets: number, atLeast = 1): number {
   return Math.min(PUBLICATION_LIMITS.binBits, Math.max(1, bits, atLeast));
 }
 
-/** The names of all bins, in order. */
 export function binNames(bits: number, namePrefix = DOCUMENTS_ROLE): string[] {
   return Array.from({ length: 2 ** bits }, (_, index) => binName(index, bits, namePrefix));
 }
@@ -42,7 +41,6 @@ export async function pathHashOf(targetPath: string): Promise<Uint8Array> {
   return sha256(utf8(targetPath));
 }
 
-/** The name of the bin that a target belongs to. */
 export function binFor(pathHash: Uint8Array, { bits, namePrefix }: SuccinctDelegation): string {
   return binName(binIndex(pathHash, bits), bits, namePrefix);
 }

@@ -18,7 +18,6 @@ import { checkExpiry, type RoleChecks, verifyTargets } from './verify-roles.ts';
 
 const FOUND_KEPT = 1000;
 
-/** A role that is to be asked. */
 export interface Step {
   readonly name: string;
   readonly roleKeys: RoleKeys;
@@ -141,7 +140,6 @@ export class DelegatedRoles {
   }
 }
 
-/** The delegations of a role that are for this path. */
 function stepsFrom({ bins, delegations, keys }: TargetsMetadata, path: string, pathHash: Uint8Array): Step[] {
   if (bins) return [{ name: binFor(pathHash, bins), roleKeys: bins, keys, terminating: true, bins }];
   return delegations

@@ -38,7 +38,6 @@ export interface HandOver {
   readonly expiries: readonly RoleExpiry[];
 }
 
-/** A message of the right form. */
 export interface ReceivedHandOver extends HandOver {
   /**
    * Checks that a key of the root's `snapshot` role has signed the message.

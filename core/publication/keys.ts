@@ -18,7 +18,6 @@ export interface RoleKeys {
   readonly threshold: number;
 }
 
-/** One signature of an envelope. */
 export interface TufSignature {
   readonly keyid: string;
   /** Hexadecimal; empty where a signature is still missing. */
@@ -50,7 +49,6 @@ export function areTufKeyIds(texts: Iterable<string>): boolean {
   return [...texts].every(isHexDigest);
 }
 
-/** A key pair with its key id. */
 export interface RoleSigner extends KeyPair {
   readonly keyid: string;
 }

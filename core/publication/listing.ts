@@ -20,7 +20,6 @@ export interface ListedDocument {
 
 /** A section, bin or `documents` that is no good: what is in it is not known. */
 export interface FailedList {
-  /** What the role is called. */
   readonly name: string;
   readonly error: PublicationError;
 }
@@ -90,7 +89,6 @@ function askAhead(publication: SitePublication, steps: readonly Step[], state: T
     if (state.snapshot.roles.has(step.name)) publication.role(step, state).catch(() => undefined);
 }
 
-/** All delegations of a role. */
 function allStepsFrom({ bins, delegations, keys }: TargetsMetadata): Step[] {
   if (bins && bins.bits > PUBLICATION_LIMITS.binBits)
     throw new PublicationError(

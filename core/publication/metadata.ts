@@ -6,7 +6,6 @@ import { PublicationError } from './errors.ts';
 import type { RoleKeys, TufKey } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
 
-/** Members of every role. */
 export interface RoleMetadata {
   readonly version: number;
   /** Seconds since 1970. */
@@ -50,7 +49,6 @@ export interface TargetInfo {
   readonly inBin?: boolean;
 }
 
-/** A delegation to a named role. */
 export interface Delegation extends RoleKeys {
   readonly name: string;
   readonly terminating: boolean;

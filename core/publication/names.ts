@@ -2,7 +2,6 @@
 import { isDocumentPath, OBJECT_SUFFIX, urlPathOf } from '../site/path.ts';
 import { DESCRIPTOR_PATH } from '../site/well-known.ts';
 
-/** The directory of the metadata. */
 export const METADATA_PATH = '/.well-known/wispr/';
 
 /** The one metadata file whose name stays. */
@@ -35,7 +34,6 @@ export function metadataFile(role: string, version?: number): string {
   return version === undefined ? name : `${version}.${name}`;
 }
 
-/** The target path of a document's head. */
 export function headTargetOf(documentPath: string): string {
   return documentPath.slice(1) + OBJECT_SUFFIX;
 }
@@ -46,7 +44,6 @@ export function documentPathOfHead(targetPath: string): string | undefined {
   return targetPath.endsWith(OBJECT_SUFFIX) && isDocumentPath(path) ? path : undefined;
 }
 
-/** The target path of a public document's content. */
 export function contentTargetOf(documentPath: string): string {
   return documentPath.slice(1);
 }

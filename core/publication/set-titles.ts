@@ -13,7 +13,6 @@ export const PLACEHOLDER_FORMS: Readonly<Record<Placeholder, string>> = {
   dd: '(?:0[1-9]|[12][0-9]|3[01])',
 };
 
-/** The placeholders that stand in `text`. */
 export function placeholdersIn(text: string): Placeholder[] {
   return PLACEHOLDERS.filter((placeholder) => text.includes(`{${placeholder}}`));
 }

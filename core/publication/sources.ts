@@ -87,7 +87,6 @@ export async function fetchNamed(
   return bytes;
 }
 
-/** A file that has to be there is not. */
 export function missing(file: string): PublicationError {
   return new PublicationError('metadata-missing', `the content hosts have no ${file}`);
 }

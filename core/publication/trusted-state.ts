@@ -13,7 +13,6 @@ import {
   verifyTargets,
 } from './verify-roles.ts';
 
-/** One complete state of a site. */
 export interface TrustedState {
   readonly root: RootMetadata;
   readonly timestamp: TimestampMetadata;
@@ -110,7 +109,6 @@ export async function verifyTopTargets(
   return verifyTargets(bytes, 'targets', keys, targetsFile(snapshot), options);
 }
 
-/** How a snapshot names the top role `targets`. */
 export function targetsFile(snapshot: SnapshotMetadata): MetaFile {
   const file = snapshot.roles.get('targets');
   if (file === undefined) throw missing('targets');

@@ -34,14 +34,12 @@ export interface FileFacts {
   readonly sha256: string;
 }
 
-/** A delegation to a section. */
 export interface SectionKeys extends RolePublicKeys {
   readonly name: string;
   /** TUF path patterns over target paths. */
   readonly paths: readonly string[];
 }
 
-/** The `signed` part of a root. */
 export async function rootMetadata(
   about: RoleMetadata,
   roles: Readonly<Record<TopLevelRole, RolePublicKeys>>,
@@ -57,7 +55,6 @@ export async function rootMetadata(
   };
 }
 
-/** The `signed` part of a timestamp. */
 export function timestampMetadata(about: RoleMetadata, snapshot: FileFacts): TufObject {
   return { ...common('timestamp', about), meta: { 'snapshot.json': metaFile(snapshot) } };
 }
@@ -136,7 +133,6 @@ export async function fileTarget(bytes: Uint8Array): Promise<TufObject> {
   return { hashes: { sha256: await hexDigest(bytes) }, length: bytes.length };
 }
 
-/** Signs metadata with every signer. */
 export function signMetadata(signed: TufObject, signers: readonly RoleSigner[]): Uint8Array {
   const message = tufCanonical(signed);
   return encodeEnvelope(
@@ -150,7 +146,6 @@ export function signMessage(message: Uint8Array, { keyid, secretKey }: RoleSigne
   return { keyid, sig: toHex(ed25519Sign(message, secretKey)) };
 }
 
-/** Entry for a file in the metadata above it. */
 export async function factsOf(version: number, bytes: Uint8Array): Promise<FileFacts> {
   return { version, length: bytes.length, sha256: await hexDigest(bytes) };
 }

@@ -11,7 +11,6 @@ export const OBJECT_SUFFIX = '.protected';
 /** The reading site's own pages stand here and below, so that no document can: publishers refuse it. */
 export const READING_SITE_PAGES = '/-';
 
-/** The page of invitations, at the reading site. */
 export const JOIN_PAGE = '/-/join';
 
 /** Where keys are asked for at the vault, and arrive at the documents' origin: docs/spec/web-reader.md, "The bounce". */

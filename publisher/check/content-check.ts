@@ -17,7 +17,6 @@ import { HostFinder, importsOf, usesIn } from './scan-script.ts';
 /** What a document says about itself, as `wispr protect` reads it. */
 export interface OwnWord {
   readonly set?: string | undefined;
-  /** Why `wispr protect` would refuse it. */
   readonly problem?: string | undefined;
   /** Paths of the documents that it names for previews, or as feeds. */
   readonly named?: readonly string[];

@@ -107,7 +107,6 @@ function byFrequency(a: CheckFinding, b: CheckFinding): number {
 
 const SHOWN_FINDINGS = 5;
 
-/** The report, in blocks of lines. */
 export function describeCheck(report: CheckReport, { quiet }: { readonly quiet: boolean }): string[] {
   const groups = (breaks: boolean) => report.groups.filter((group) => group.breaks === breaks).map(describeGroup);
   const [breaks, notes] = [groups(true), groups(false)];

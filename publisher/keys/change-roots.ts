@@ -188,7 +188,6 @@ async function leaveDraft(context: ChainContext, draft: RootDraft, seeds: readon
   await replaceFile(draftFile(workspace, draft.after.version), encodeDraft(draft), 0o644);
 }
 
-/** Signs the same root anew, before it expires. */
 export function renewRoot(options: KeysOptions): Promise<RootOutcome> {
   return changeRoot(options, async ({ root }) => ({ roles: rolesOf(root) }));
 }

@@ -17,7 +17,6 @@ export interface PlanSummary
 export interface ProtectSummary extends PlanSummary {
   readonly publisher: KeyId;
   readonly publisherKey: KeyId;
-  /** Sets that have documents in this run, by name. */
   readonly sets: readonly SetSummary[];
   readonly bytesIn: number;
   /** Bytes of their objects in the output: heads and contents of public documents, of pages that carry objects all. */
@@ -43,7 +42,6 @@ export interface ChangeCounts {
   readonly added: number;
   /** Another content, or published in another way. */
   readonly changed: number;
-  /** Now in another set. */
   readonly moved: number;
   /** Encrypted anew under a new key. */
   readonly rekeyed: number;

@@ -56,7 +56,6 @@ export function filesOf({ path, entry }: PublishedDocument): PublicationFile[] {
   return files;
 }
 
-/** The files that the role `targets` itself names. */
 export function* ownTargetFiles({ targets }: Pick<TrustedState, 'targets'>): Generator<PublicationFile> {
   for (const path of targets.targetPaths()) {
     const target = targets.target(path);

@@ -89,7 +89,6 @@ export async function upload(
   return plan;
 }
 
-/** Finds out what has to be sent: the files `missing`. */
 async function planUpload(context: Context): Promise<Plan> {
   const { publication, known, part, site, onProgress } = context;
   const [named, missing] = [new PathSet(), new PathSet()];

@@ -3,7 +3,6 @@
 const SENTENCES = new Intl.Segmenter('en', { granularity: 'sentence' });
 const CHARACTERS = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** The first sentence of a text. */
 export function firstSentence(text: string): string {
   const [first] = SENTENCES.segment(text);
   return first?.segment.trim() ?? '';

@@ -98,7 +98,6 @@ export class VerifyReport {
   /** Files of earlier publications, which may still be needed. */
   leftovers = 0;
   readonly findings: Finding[] = [];
-  /** Findings beyond those that are listed. */
   moreFindings = 0;
   /** What was not, or could not be, checked; in plain words. */
   readonly notes: string[] = [];

@@ -1,13 +1,10 @@
 /** wispr's own words on fallback pages, in the languages that it knows. `{host}` is the reading site's. */
 
 export interface Words {
-  /** The link to the reading site. */
   readonly read: string;
-  /** The link to the address where people subscribe. */
   readonly subscribe: string;
   /** Who may read, where. */
   readonly note: string;
-  /** The link to a Reader. */
   readonly open: string;
   /** What follows that link. */
   readonly ifThere: string;

@@ -78,7 +78,6 @@ PRAGMA application_id = ${APPLICATION_ID};
 PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
-/** Facts about the workspace's last run, by name. */
 export type FactName =
   /** base64url of the descriptor that is published. */
   | 'descriptor'
