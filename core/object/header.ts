@@ -90,14 +90,8 @@ function findProblem(value: Json): string | undefined {
   if (fromBase64url(value.digestListDigest, 32) === undefined) return 'digestListDigest';
   const { payloadLength, blockChunks } = value as { payloadLength: number; blockChunks: number };
   if (!isPossibleShape({ encrypted, payloadLength, blockChunks })) return 'payloadLength or blockChunks';
-  return encrypted ? findSetProblem(value) : findMetadataProblem(value);
-}
-
-function findSetProblem(value: JsonObject): string | undefined {
-  return isKeyId(value.set) ? undefined : 'set';
-}
-
-function findMetadataProblem({ metadata, payloadLength }: JsonObject): string | undefined {
+  if (encrypted) return isKeyId(value.set) ? undefined : 'set';
+  const { metadata } = value;
   if (!isMetadata(metadata) || metadata.contentCoding !== undefined) return 'metadata';
   return metadata.contentLength === payloadLength ? undefined : 'metadata.contentLength';
 }

@@ -45,7 +45,8 @@ export async function readHead(input: ByteReader, expected: Expectation): Promis
   const bytes = new ByteReader(streamOf(pinned.bytes));
   const head = await readHeadFrom(bytes, expected);
   if (!(await bytes.atEnd())) throw unexpected('more follows in it than belongs to a head');
-  checkSet(head.header, pin);
+  // An object of another set would be opened with that set's key.
+  if ((isEncrypted(head.header) ? head.header.set : undefined) !== pin.set) throw unexpected('it belongs to another set');
   return { ...head, pinned };
 }
 
@@ -57,11 +58,6 @@ async function readPinned(input: ByteReader, { length, sha256: hash }: HeadPin):
   const digest = await sha256(bytes);
   if (toHex(digest) !== hash) throw unexpected('its hash is another');
   return { bytes: new Uint8Array(bytes), digest };
-}
-
-/** An object of another set would be opened with that set's key. */
-function checkSet(header: Header, { set }: HeadPin): void {
-  if ((isEncrypted(header) ? header.set : undefined) !== set) throw unexpected('it belongs to another set');
 }
 
 function unexpected(why: string): ObjectError {
@@ -76,8 +72,11 @@ async function readHeadFrom(input: ByteReader, expected: Expectation): Promise<H
   await checkPublisher(header.publisher, expected.publisherKey);
   if (!expected.pin?.inBin) await checkSignature(headerBytes, signature, expected.publisherKey);
   const head = await readDigests(input, { header, headerBytes, signature });
-  checkSite(header, expected.site);
-  checkPath(header, expected.path);
+  // Steps 8 and 9.
+  if (header.site !== expected.site)
+    throw new ObjectError('site-mismatch', `the object belongs to the site ${header.site}`);
+  if (header.path !== expected.path)
+    throw new ObjectError('path-mismatch', `the object belongs at ${JSON.stringify(header.path)}`);
   return head;
 }
 
@@ -156,15 +155,4 @@ async function checkSignature(headerBytes: Uint8Array, signature: Uint8Array, pu
   if (!(await ed25519Verify(signature, concat(SIGNATURE_LABEL, headerBytes), publicKey))) {
     throw new ObjectError('signature-invalid', "the publisher's signature is not valid");
   }
-}
-
-/** Step 8. */
-function checkSite(header: Header, site: string): void {
-  if (header.site !== site) throw new ObjectError('site-mismatch', `the object belongs to the site ${header.site}`);
-}
-
-/** Step 9. */
-function checkPath(header: Header, path: string): void {
-  if (header.path !== path)
-    throw new ObjectError('path-mismatch', `the object belongs at ${JSON.stringify(header.path)}`);
 }

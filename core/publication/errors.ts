@@ -65,3 +65,13 @@ export type PublicationErrorCode = keyof typeof PUBLICATION_ERRORS;
 
 /** A publication, or a part of it, was refused. What was trusted before is untouched. */
 export class PublicationError extends errorClass(PUBLICATION_ERRORS) {}
+
+/** @returns `undefined` for what is not good */
+export async function ifGood<Role>(verify: () => Role | Promise<Role>): Promise<Role | undefined> {
+  try {
+    return await verify();
+  } catch (error) {
+    if (error instanceof PublicationError) return undefined;
+    throw error;
+  }
+}

@@ -2,7 +2,7 @@
 import { binNames } from './bins.ts';
 import type { Step } from './delegated-roles.ts';
 import type { DocumentEntry } from './document-entry.ts';
-import { PublicationError } from './errors.ts';
+import { ifGood, PublicationError } from './errors.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
 import type { TargetsMetadata } from './metadata.ts';
 import { documentPathOfHead } from './names.ts';
@@ -48,7 +48,8 @@ export async function* listDocuments(
       if (path === undefined || seen.has(path)) continue;
       seen.add(path);
       publication.freshness(now);
-      const entry = await publication.document(path, now).catch(passOver);
+      // A malformed entry, or one in a section that fails a check, is not listed; a request for it reports why.
+      const entry = await ifGood(() => publication.document(path, now));
       if (entry) yield { path, entry };
     }
   }
@@ -104,10 +105,4 @@ function allStepsFrom({ bins, delegations, keys }: TargetsMetadata): Step[] {
       bins,
     }));
   return delegations.map((one) => ({ name: one.name, roleKeys: one, keys, terminating: one.terminating }));
-}
-
-/** A malformed entry, or one in a section that fails a check, is not listed; a request for it reports why. */
-function passOver(error: unknown): undefined {
-  if (error instanceof PublicationError) return undefined;
-  throw error;
 }

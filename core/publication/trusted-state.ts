@@ -2,7 +2,7 @@
  * What a client keeps over a restart: the newest metadata that were verified, under the names of their roles, for what may not go back; and
  * the last complete state, under names of its own, because the newest may be of a publication that has not arrived whole.
  */
-import { PublicationError } from './errors.ts';
+import { ifGood } from './errors.ts';
 import type { MetaFile, RootMetadata, SnapshotMetadata, TargetsMetadata, TimestampMetadata } from './metadata.ts';
 import { type MetadataStore, missing } from './sources.ts';
 import {
@@ -53,13 +53,7 @@ export async function readStored<Role>(
   verify: (bytes: Uint8Array) => Role | Promise<Role>,
 ): Promise<VerifiedRole<Role> | undefined> {
   const bytes = await store.read(name);
-  if (bytes === undefined) return undefined;
-  try {
-    return { role: await verify(bytes), bytes };
-  } catch (error) {
-    if (error instanceof PublicationError) return undefined;
-    throw error;
-  }
+  return bytes && ifGood(async () => ({ role: await verify(bytes), bytes }));
 }
 
 /** Reads stored roles that are signed by the keys of this root. */

@@ -52,13 +52,14 @@ export class LocalAuthority implements TimestampAuthority {
     this.#options = options;
   }
 
-  async current(): Promise<CurrentTimestamp | undefined> {
-    return this.#last();
+  async current(): Promise<ReturnType<typeof readTimestamp> | undefined> {
+    const bytes = await this.#options.state.read();
+    return bytes && readTimestamp(bytes);
   }
 
   async confirm({ file }: Pick<SignedSnapshot, 'file'>): Promise<Uint8Array> {
     const { state, signer, freshFor, now } = this.#options;
-    const last = await this.#last();
+    const last = await this.current();
     if (last) checkOrder(last.timestamp.snapshot, file, 'this workspace');
     // With a new key versions begin anew (TUF, 5.3.11): that is how a publisher whose clock was ahead gets back.
     const before = last?.signers.includes(signer.keyid) ? last.timestamp : undefined;
@@ -72,14 +73,9 @@ export class LocalAuthority implements TimestampAuthority {
   /** Another publication of the number that is current here is a fork, and never taken over. */
   async learn({ bytes, timestamp }: CurrentTimestamp): Promise<void> {
     if (isOfFuture(timestamp, this.#options.now())) return;
-    const last = (await this.#last())?.timestamp;
+    const last = (await this.current())?.timestamp;
     const isFork =
       timestamp.snapshot.version === last?.snapshot.version && timestamp.snapshot.sha256 !== last.snapshot.sha256;
     if (!isFork && (last === undefined || isGreater(timestamp, last))) await this.#options.state.write(bytes);
-  }
-
-  async #last(): Promise<ReturnType<typeof readTimestamp> | undefined> {
-    const bytes = await this.#options.state.read();
-    return bytes && readTimestamp(bytes);
   }
 }

@@ -25,7 +25,9 @@ export async function whileHolding<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   if (access === undefined) return work();
-  const run = { run: name, from: place() };
+  // For other people's eyes. In a container, a user may have no name.
+  const from = `${userName() ?? `user ${process.getuid?.()}`}@${hostname()}`.slice(0, 100);
+  const run = { run: name, from };
   const other = await putRun(access, run);
   if (other) throw elsewhere(other);
   const timer = setInterval(() => putRun(access, run).catch(() => {}), RENEWAL);
@@ -48,11 +50,6 @@ export function runIn({ directory }: Pick<Workspace, 'directory'>, index: Publis
   index.setFact('run', id);
   const digest = createHash('sha256').update(`${id}\n${hostname()}\n${directory}`).digest();
   return digest.subarray(0, 16).toString('base64url');
-}
-
-/** This user and machine, for other people's eyes. In a container, a user may have no name. */
-function place(): string {
-  return `${userName() ?? `user ${process.getuid?.()}`}@${hostname()}`.slice(0, 100);
 }
 
 function elsewhere({ by, from, since }: RunInTheWay): PublishError {

@@ -167,15 +167,11 @@ async function adopt(
   const adopted = { ...seeds };
   for (const role of ONLINE_ROLES) {
     const candidates = [seeds[role], ...made, ...pending];
-    const ids = await Promise.all(candidates.map(idOfSeed));
+    const ids = await Promise.all(candidates.map((seed) => tufKeyId(ed25519KeyPair(seed).publicKey)));
     const seed = candidates[ids.findIndex((keyid) => after.roles[role].keyids.includes(keyid))];
     if (seed !== undefined) adopted[role] = seed;
   }
   return adopted;
-}
-
-function idOfSeed(seed: Uint8Array): Promise<string> {
-  return tufKeyId(ed25519KeyPair(seed).publicKey);
 }
 
 /** The seeds first: a root that others sign must not name keys that are lost. */

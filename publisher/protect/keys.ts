@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { randomBytes } from '#primitives';
 import { KEY_LENGTH } from '../../core/crypto/key-id.ts';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
@@ -56,7 +57,7 @@ export async function secureKeys(
   const handedOver = recipient && digestOfHandOver(about, recipient, timestamp);
   const isOther = isBehind || index.fact('bundle') !== handedOver || !existsSync(workspace.bundle);
   const bundleIsNew = handedOver !== undefined && isOther;
-  const hasOther = kept.length !== keys.contents.kept.length || !isSameList(periods, keys.contents.periods);
+  const hasOther = kept.length !== keys.contents.kept.length || !isDeepStrictEqual(periods, keys.contents.periods);
   if (made.size + sections.made.size > 0 || bundleIsNew || hasOther) {
     const rings = new Map([...keys.contents.sections, ...sections.made]);
     // An older key store does not know which serials were used: the time is above all of them (docs/spec/keys.md, section 9).
@@ -75,10 +76,6 @@ export async function secureKeys(
     for (const { id, name } of keys.sets()) index.setKeySince(id, keys.contents.setsSince.get(name) ?? now);
   });
   return { descriptor, made, bundleIsNew };
-}
-
-function isSameList<Item>(one: readonly Item[], other: readonly Item[]): boolean {
-  return one.length === other.length && one.every((item, index) => item === other[index]);
 }
 
 /** The envelopes to publish. Those that hold the same keys as before keep their bytes. */

@@ -13,7 +13,7 @@ import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import type { OpenKeyStore } from '../keys/key-store.ts';
 import { READER_OPTIONS, verifiedRoots } from '../keys/roots.ts';
-import { ifGood } from '../publication/signed.ts';
+import { ifGood } from '../../core/publication/errors.ts';
 import { sourceInDirectory } from '../publication/sources.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { RoleRow } from '../workspace/index/schema.ts';

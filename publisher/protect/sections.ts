@@ -73,7 +73,7 @@ export class RunSections {
     rings?: ReadonlyMap<string, SectionKeyRing>,
     others: readonly RoleSigner[] = [],
   ): Promise<RunSections> {
-    const remembered = rememberedBy(index);
+    const remembered = JSON.parse(index.fact('sections') ?? '[]') as Remembered[];
     const made = new Map<string, SectionKeyRing>();
     let next = remembered.reduce((most, { number }) => Math.max(most, number), FIRST_NUMBER - 1) + 1;
     const list: RunSection[] = [];
@@ -225,10 +225,6 @@ export function checkSectionFits({ name }: RunSection, content: TufObject): void
   if (length <= most) return;
   const message = `the list of the section ${name} would have ${length.toLocaleString('en')} bytes, and readers take ${most.toLocaleString('en')}`;
   throw new PublishError('configuration-invalid', message);
-}
-
-function rememberedBy(index: PublisherIndex): Remembered[] {
-  return JSON.parse(index.fact('sections') ?? '[]') as Remembered[];
 }
 
 function keysMissing(sections: readonly RunSection[]): PublishError {

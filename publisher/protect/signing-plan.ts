@@ -143,17 +143,14 @@ export async function* contentsToSign(
 ): AsyncGenerator<[role: string, content: TufObject]> {
   const keys = roles.targetsKeys;
   for (const bin of plan.bins) {
-    yield [binName(bin, plan.bits), binMetadata(about, targetsOf(index, bin, plan.bits))];
+    const first = bin << (INDEX_BITS - plan.bits);
+    const targets = targetsBetween(index, first, first + 2 ** (INDEX_BITS - plan.bits) - 1);
+    yield [binName(bin, plan.bits), binMetadata(about, targets)];
   }
   if (plan.documents) yield [DOCUMENTS_ROLE, await documentsMetadata(about, plan.bits, keys)];
   if (!plan.targets) return;
   const delegated = sections.list.map((section) => section.keys);
   yield ['targets', await targetsMetadata(about, await namedTargets(ownTargets), keys, delegated)];
-}
-
-function targetsOf(index: PublisherIndex, bin: number, bits: number): Generator<[string, TufObject]> {
-  const first = bin << (INDEX_BITS - bits);
-  return targetsBetween(index, first, first + 2 ** (INDEX_BITS - bits) - 1);
 }
 
 export function* targetsBetween(index: PublisherIndex, first: number, last: number): Generator<[string, TufObject]> {

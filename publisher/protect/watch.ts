@@ -66,7 +66,10 @@ export async function watchSite(
     const before: number | undefined = first;
     const settledAt = performance.now() + left(QUIET_BEFORE_REMOVAL);
     first = undefined;
-    const outcome = await work(times, () => first === undefined && performance.now() >= settledAt).catch(ifUnsettled);
+    const outcome = await work(times, () => first === undefined && performance.now() >= settledAt).catch((error: unknown) => {
+      if (error instanceof Unsettled) return 'unsettled';
+      throw error;
+    });
     if (signal.aborted) return;
     if (outcome !== true) first = before ?? first;
     if (outcome !== 'unsettled') times++;
@@ -75,11 +78,6 @@ export async function watchSite(
     await Promise.race([changed.promise, ...again]);
     for (let wait = left(QUIET); wait > 0 && !signal.aborted; wait = left(QUIET)) await setTimeout(wait);
   }
-}
-
-function ifUnsettled(error: unknown): 'unsettled' {
-  if (error instanceof Unsettled) return 'unsettled';
-  throw error;
 }
 
 /** What the configuration names now, or named last while it cannot be read. */

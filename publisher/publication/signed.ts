@@ -1,7 +1,7 @@
 /** Metadata that the keys of a site have signed at a source: its roots, snapshots whether or not a timestamp names them yet, what it shows. */
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';
-import { PublicationError } from '../../core/publication/errors.ts';
+import { ifGood, PublicationError } from '../../core/publication/errors.ts';
 import type { RoleExpiry } from '../../core/publication/hand-over.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { MetaFile, RootMetadata, SnapshotMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
@@ -167,14 +167,4 @@ export async function underAny<Role>(
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-/** @returns `undefined` for what is not good */
-export async function ifGood<Role>(verify: () => Role | Promise<Role>): Promise<Role | undefined> {
-  try {
-    return await verify();
-  } catch (error) {
-    if (error instanceof PublicationError) return undefined;
-    throw error;
-  }
 }

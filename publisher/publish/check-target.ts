@@ -1,5 +1,6 @@
 /** Whether a target may be published to: not where another publisher's site lies, nor where another copy of the workspace has gone on. */
 import { equalBytes } from '../../core/encoding/bytes.ts';
+import { ifGood } from '../../core/publication/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { verifyFirstRoot } from '../../core/publication/verify-roles.ts';
 import type { Target } from '../../node-support/storage/target.ts';
@@ -8,7 +9,7 @@ import { PublishError } from '../errors.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';
 import { unknownRoot } from '../protect/published.ts';
 import { fileOfRole } from '../publication/roles.ts';
-import { ifGood, readSnapshot, type SignedSnapshot } from '../publication/signed.ts';
+import { readSnapshot, type SignedSnapshot } from '../publication/signed.ts';
 import { sourceAtTarget } from '../publication/sources.ts';
 import type { Site } from './site.ts';
 

@@ -1,6 +1,6 @@
 /** `wispr timestamp`: confirms the current publication for another while. */
 import { join } from 'node:path';
-import { PublicationError } from '../../core/publication/errors.ts';
+import { ifGood } from '../../core/publication/errors.ts';
 import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { checkExpiry } from '../../core/publication/verify-roles.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
@@ -134,13 +134,9 @@ async function lasting(
 ): Promise<RoleState[]> {
   const { snapshot } = signed;
   const [root] = roots;
-  const open = snapshot.closed ? undefined : await openSnapshot(signed, output, roots).catch(ifPublicationError);
+  const open = snapshot.closed ? undefined : await ifGood(() => openSnapshot(signed, output, roots));
   const known = Object.entries({ root, snapshot }).map(([role, { version, expires }]) => ({ role, version, expires }));
   const states = open ? await expiriesOf(open) : known;
   for (const state of states) checkExpiry(state.role, state, now());
   return states;
-}
-
-function ifPublicationError(error: unknown): undefined {
-  if (!(error instanceof PublicationError)) throw error;
 }

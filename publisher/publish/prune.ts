@@ -12,7 +12,7 @@
  * 9. Times are those of this machine and of the authority; where they differ, the one that keeps files longer applies.
  * 10. A target of which a part was looked at is not listed: it loses what `out` loses, and before it is lost there.
  */
-import { PublicationError } from '../../core/publication/errors.ts';
+import { ifGood } from '../../core/publication/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { RootMetadata } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, SETTINGS_TARGET, targetFile } from '../../core/publication/names.ts';
@@ -162,12 +162,7 @@ async function openOld(
 ): Promise<SnapshotPublication | undefined> {
   const place = sourceAtTarget(target);
   const signed = await readSnapshot(version, place, roots);
-  try {
-    return signed && (await openSnapshot(signed, place, roots));
-  } catch (error) {
-    if (error instanceof PublicationError) return undefined;
-    throw error;
-  }
+  return signed && ifGood(() => openSnapshot(signed, place, roots));
 }
 
 /** Seconds for which readers show a publication whose timestamp has ended. */

@@ -18,7 +18,7 @@ export function parseFallbackPage(bytes: Uint8Array): FallbackPage | undefined {
   const handler = new ValueReader();
   new Parser(handler, { decodeEntities: true }).end(text);
   const page = handler.page(text);
-  if (!URL.canParse(page.reading) || ![...page.openGraph.keys()].every(isKnownProperty)) return undefined;
+  if (!URL.canParse(page.reading) || ![...page.openGraph.keys()].every((property) => OPEN_GRAPH.some((known) => known === property))) return undefined;
   if (![...page.meta.keys()].every(isRepeatedMeta) || !page.links.every(isMachineLink)) return undefined;
   // What the page loads is the site's own.
   if (![page.picture, page.logo].every((path) => path === '' || /^\/(?![/\\])/.test(path))) return undefined;
@@ -76,10 +76,6 @@ export function leadsTo(
 /** Whatever else stands in the link shows when the page is made again. */
 function siteIn(href: string): string {
   return (URL.canParse(href) && new URL(href).searchParams.get('site')) || '';
-}
-
-function isKnownProperty(property: string): boolean {
-  return OPEN_GRAPH.some((known) => known === property);
 }
 
 class ValueReader {
