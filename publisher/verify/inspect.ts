@@ -1,11 +1,12 @@
 /** `wispr inspect FILE`: what a protected object says about itself. Nothing is proved by it. */
+import { createReadStream } from 'node:fs';
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { isHtmlCarrier, openCarrier } from '../../core/object/carrier.ts';
 import { blockCount, messageLength } from '../../core/object/geometry.ts';
 import { type Header, isEncrypted, payloadShape } from '../../core/object/header.ts';
 import { readUnverifiedHead } from '../../core/object/read-head.ts';
 import { whenUnreadable } from '../errors.ts';
-import { fileBytes, fileStart } from './sources.ts';
+import { startOf } from '../publication/sources.ts';
 
 /** What stands in an object's head, and whether the file has the length that follows from it. */
 export interface Inspection {
@@ -27,8 +28,8 @@ export interface Inspection {
  * @throws ObjectError if it has no form that could be verified; PublishError `unreadable`
  */
 export async function inspectFile(file: string): Promise<Inspection> {
-  const start = await fileStart(file, 16).catch(whenUnreadable('unreadable', file));
-  const input = new ByteReader(openCarrier(fileBytes(file)));
+  const start = await startOf(createReadStream(file), 16).catch(whenUnreadable('unreadable', file));
+  const input = new ByteReader(openCarrier(createReadStream(file)));
   const head = await readUnverifiedHead(input).catch(async (error: unknown) => {
     await input.cancel();
     throw error;

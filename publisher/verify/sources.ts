@@ -1,5 +1,5 @@
 /** Where a site lies that is verified: a directory, a bucket, or a web host. */
-import { type FileHandle, open, opendir, readdir, stat } from 'node:fs/promises';
+import { open, opendir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { PublicationError } from '../../core/publication/errors.ts';
@@ -68,7 +68,6 @@ export interface TreeEntry {
   readonly isFile: boolean;
 }
 
-const PIECE_LENGTH = 1024 * 1024;
 const NO_FILE = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'];
 
 export class DirectorySource extends ListedSource {
@@ -86,7 +85,7 @@ export class DirectorySource extends ListedSource {
       if (NO_FILE.includes(systemCode(error) ?? '')) return undefined;
       throw unreadableFile(error);
     });
-    return handle && named(pieces(handle));
+    return handle && named(handle.createReadStream());
   }
 
   /** Links to files are served as files; a link to a directory is not followed. @throws PublishError `unreadable` */
@@ -146,7 +145,7 @@ export class BucketSource extends ListedSource {
   }
 }
 
-async function* named(stream: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* named(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* stream;
   } catch (error) {
@@ -154,33 +153,8 @@ async function* named(stream: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8A
   }
 }
 
-async function* pieces(handle: FileHandle): AsyncGenerator<Uint8Array> {
-  try {
-    const { size } = await handle.stat();
-    const length = Math.min(PIECE_LENGTH, size + 1);
-    for (;;) {
-      const piece = Buffer.allocUnsafeSlow(length);
-      const { bytesRead } = await handle.read(piece, 0, length, null);
-      if (bytesRead === 0) return;
-      yield piece.subarray(0, bytesRead);
-    }
-  } finally {
-    await handle.close();
-  }
-}
-
 function unreadableFile(error: unknown): Unreadable {
   return new Unreadable(`cannot be read: ${systemReason(error)}`, { cause: error });
-}
-
-/** The bytes of a file, as a stream that throws what the system does. */
-export async function* fileBytes(file: string): AsyncGenerator<Uint8Array> {
-  const handle = await open(file);
-  yield* pieces(handle);
-}
-
-export function fileStart(file: string, length: number): Promise<Uint8Array> {
-  return startOf(fileBytes(file), length);
 }
 
 const TIMEOUT = 30_000;
