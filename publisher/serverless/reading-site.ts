@@ -14,23 +14,19 @@ export interface ReadingSite {
   readonly accent: string | undefined;
 }
 
-const SITE_FILE = '/-/site.json';
 const STYLE = '/-/style.css';
 const SCRIPT = '/-/open.js';
 const PASSWORD_SCRIPT = '/-/password.js';
-const PAGE_SCRIPT = '/-/page.js';
-const SHEET_SCRIPT = '/-/sheet.js';
-const LIBRARY_SCRIPT = '/-/library.js';
 
 /** Their paths. The page comes last: it names the others. */
 const PATHS = [
   STYLE,
   SCRIPT,
   PASSWORD_SCRIPT,
-  PAGE_SCRIPT,
-  SHEET_SCRIPT,
-  LIBRARY_SCRIPT,
-  SITE_FILE,
+  '/-/page.js',
+  '/-/sheet.js',
+  '/-/library.js',
+  '/-/site.json',
   ROOT_WORKER,
   OPEN_PAGE,
 ] as const;
@@ -46,10 +42,10 @@ export function readingSiteFiles(about: ReadingSite): ReadonlyMap<string, Uint8A
     [STYLE]: Buffer.from(styleOf(accent)),
     [SCRIPT]: open.content,
     [PASSWORD_SCRIPT]: password.content,
-    [PAGE_SCRIPT]: page.content,
-    [SHEET_SCRIPT]: sheet.content,
-    [LIBRARY_SCRIPT]: library.content,
-    [SITE_FILE]: Buffer.from(`${JSON.stringify(described)}\n`),
+    '/-/page.js': page.content,
+    '/-/sheet.js': sheet.content,
+    '/-/library.js': library.content,
+    '/-/site.json': Buffer.from(`${JSON.stringify(described)}\n`),
     [ROOT_WORKER]: workerFor(built, { keys: OPEN_PAGE, root, site }).content,
     [OPEN_PAGE]: Buffer.from(pageOf(about, open, password)),
   };
