@@ -1,10 +1,10 @@
 /** `wispr invite` on a site without a key server: docs/serverless.md. */
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { type Invited, invite, removeInvitation } from '../../publisher/serverless/invitations.ts';
+import { dayArgument } from '../io/arguments.ts';
 import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
 import { canAsk } from '../io/terminal.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
-import { dayArgument } from '../io/arguments.ts';
 import { isoDay } from './describe.ts';
 import type { InviteFlags } from './invite-subscriber.ts';
 

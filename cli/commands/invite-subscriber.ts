@@ -8,8 +8,8 @@ import { knownOrigins } from '../../keyserver/publication/origins.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import {
   type Invitation,
-  invitationLink,
   type InvitationRequest,
+  invitationLink,
   inviteSubscriber,
   withdrawInvitations,
 } from '../../keyserver/readers/invitations.ts';
@@ -17,8 +17,8 @@ import type { KeyServerState } from '../../keyserver/storage/state.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
 import { findPlan } from '../../keyserver/subscriptions/plans.ts';
 import { count } from '../../publisher/text.ts';
-import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { dayArgument } from '../io/arguments.ts';
+import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { describeGrant, describeHeldPlan, isoDay } from './describe.ts';
 
 /** @throws UsageError for what only a site without a key server knows */

@@ -6,9 +6,9 @@ import {
   addSigner,
   finishDraft,
   type KeysOptions,
+  type RootOutcome,
   removeSigner,
   renewRoot,
-  type RootOutcome,
   rotatePublisherKey,
   rotateRole,
 } from '../../publisher/keys/change-roots.ts';
@@ -19,19 +19,19 @@ import {
   type SectionOutcome,
 } from '../../publisher/keys/change-sections.ts';
 import { changePassphrase } from '../../publisher/keys/create-keys.ts';
+import { describeMissing } from '../../publisher/keys/root-draft.ts';
 import { describeChanges, shortId, TOP_LEVEL_ROLES } from '../../publisher/keys/roots.ts';
 import { readSigner } from '../../publisher/keys/signing-keys.ts';
 import { listKeys, SECTION_PREFIX } from '../../publisher/publication/list-keys.ts';
 import { count } from '../../publisher/text.ts';
+import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import { locateConfiguration, parseNumber } from '../io/arguments.ts';
-import { JSON_OPTION, PASSPHRASE_OPTION, share, SITE_OPTION } from '../io/common-options.ts';
+import { JSON_OPTION, PASSPHRASE_OPTION, SITE_OPTION, share } from '../io/common-options.ts';
 import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
 import { print, say, sayHint } from '../io/voice.ts';
 import { describeKeys, warnAboutKeys } from './key-listing.ts';
 import { publish } from './publish.ts';
 import { addSignerCommands } from './signer.ts';
-import { describeMissing } from '../../publisher/keys/root-draft.ts';
-import { readConfiguration } from '../../publisher/workspace/configuration/read.ts';
 
 interface Flags {
   readonly config?: string;

@@ -221,7 +221,11 @@ export function warnAboutSections(sections: readonly SectionSummary[]): string[]
   ];
 }
 
-function describeSite({ sets, sections, public: groups }: Pick<ProtectSummary, 'public' | 'sections' | 'sets'>): string[] {
+function describeSite({
+  sets,
+  sections,
+  public: groups,
+}: Pick<ProtectSummary, 'public' | 'sections' | 'sets'>): string[] {
   const open = groups.map(({ paths, ...group }) => ({ ...group, paths: paths.map(printable) }));
   return [...describeSets(sets), ...describeSections(sections), ...describePublic(open)];
 }

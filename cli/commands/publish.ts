@@ -4,8 +4,9 @@ import { utcMinute } from '../../node-support/clock.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
 import { placesToWatch, watchSite } from '../../publisher/protect/watch.ts';
 import type { Highest } from '../../publisher/publish/highest.ts';
-import { publishFromWorkspace, type PublishRun } from '../../publisher/publish/publish.ts';
+import { type PublishRun, publishFromWorkspace } from '../../publisher/publish/publish.ts';
 import { locateTargets, missingDirectories, type PublishTargets } from '../../publisher/publish/targets.ts';
+import { isAtOrBelow } from '../../publisher/site/walk.ts';
 import { hasKeyServer } from '../../publisher/workspace/configuration/schema.ts';
 import { collect, locateConfiguration } from '../io/arguments.ts';
 import { RESTORED_OPTION } from '../io/common-options.ts';
@@ -27,8 +28,7 @@ import {
 import { describePublishing, hintsAfterPublishing, warnAfterPublishing } from './publish-summary.ts';
 import { readSigners, type SignerFlags } from './signers.ts';
 import { addSiteFlags, type SiteFlags } from './timestamp.ts';
-import { ALLOW_REMOVAL_OPTION, removalCheck, type RemovalFlags, tryAgain } from './watching.ts';
-import { isAtOrBelow } from '../../publisher/site/walk.ts';
+import { ALLOW_REMOVAL_OPTION, type RemovalFlags, removalCheck, tryAgain } from './watching.ts';
 
 const DESCRIPTION = `protect the site, and bring it to where it is served, in the one safe order: keys to the key server, documents, metadata, and last the timestamp that makes them current
 

@@ -2,25 +2,25 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import {
   type FailureReason,
-  readerRemedy,
   type RefusedSet,
+  readerRemedy,
   type SyncOptions,
   type SyncProgress,
-  syncSite,
   type SyncSummary,
+  syncSite,
 } from '../../client-proxy/index.ts';
 import { isKeyId } from '../../core/crypto/key-id.ts';
 import { isSite } from '../../core/site/site.ts';
+import { utcMinute } from '../../node-support/clock.ts';
+import { printable } from '../../node-support/printable.ts';
+import { size } from '../../node-support/size.ts';
+import { count } from '../../publisher/text.ts';
 import { JSON_OPTION, type OutputFlags, QUIET_OPTION } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { showProgress } from '../io/progress.ts';
 import { untilSignal } from '../io/signals.ts';
 import { EXIT, hintLine, print, say, UsageError } from '../io/voice.ts';
 import { addConnectionOptions, type ConnectionFlags, connectionOptions, ownOptions } from './reader-options.ts';
-import { utcMinute } from '../../node-support/clock.ts';
-import { printable } from '../../node-support/printable.ts';
-import { size } from '../../node-support/size.ts';
-import { count } from '../../publisher/text.ts';
 
 type SetSelection = NonNullable<SyncOptions['sets']>;
 

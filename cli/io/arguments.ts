@@ -1,13 +1,13 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { InvalidArgumentError } from 'commander';
+import { daySpan, type TimeSpan } from '../../core/keys/set-time.ts';
+import { KeyServerError } from '../../keyserver/errors.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
 import { PublishError } from '../../publisher/errors.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
 import { currentIo } from './context.ts';
 import { UsageError } from './voice.ts';
-import { KeyServerError } from '../../keyserver/errors.ts';
-import { describeUnreadable } from '../../node-support/system-error.ts';
-import { daySpan, type TimeSpan } from '../../core/keys/set-time.ts';
 
 /**
  * The configuration that DIR and `-c` name.

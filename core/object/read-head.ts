@@ -8,7 +8,7 @@ import { toHex } from '../encoding/hex.ts';
 import { ObjectError } from './errors.ts';
 import { blockCount } from './geometry.ts';
 import { DIGEST_LENGTH, type Head, MAGIC, SIGNATURE_LABEL, SIGNATURE_LENGTH } from './head.ts';
-import { type Header, isEncrypted, parseHeader, payloadShape } from './header.ts';
+import { isEncrypted, parseHeader, payloadShape } from './header.ts';
 import { LIMITS } from './limits.ts';
 
 export interface Expectation {
@@ -46,7 +46,8 @@ export async function readHead(input: ByteReader, expected: Expectation): Promis
   const head = await readHeadFrom(bytes, expected);
   if (!(await bytes.atEnd())) throw unexpected('more follows in it than belongs to a head');
   // An object of another set would be opened with that set's key.
-  if ((isEncrypted(head.header) ? head.header.set : undefined) !== pin.set) throw unexpected('it belongs to another set');
+  if ((isEncrypted(head.header) ? head.header.set : undefined) !== pin.set)
+    throw unexpected('it belongs to another set');
   return { ...head, pinned };
 }
 

@@ -114,8 +114,7 @@ class Owners {
   constructor(pages: readonly Uint32Array[], isEncrypted: (page: number) => boolean) {
     this.#pairs = new Float64Array(pages.reduce((sum, { length }) => sum + length, 0));
     let at = 0;
-    for (const [page, prints] of pages.entries())
-      for (const print of prints) this.#pairs[at++] = print * PAGES + page;
+    for (const [page, prints] of pages.entries()) for (const print of prints) this.#pairs[at++] = print * PAGES + page;
     this.#pairs.sort();
     this.#isEncrypted = isEncrypted;
     this.#common = Math.min(COMMON, Math.max(2, pages.length / 2));

@@ -1,7 +1,10 @@
 /** Checks of `wispr doctor` where a site is published. It needs no passphrase. */
 import { resolve } from 'node:path';
+import type { KeyId } from '../../core/crypto/key-id.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { rootIdOf } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { type Check, diagnose, type Diagnosis, untilEnd, warning } from '../../node-support/doctor/diagnosis.ts';
+import { type Check, type Diagnosis, diagnose, untilEnd, warning } from '../../node-support/doctor/diagnosis.ts';
 import { diskChecks } from '../../node-support/doctor/machine.ts';
 import {
   certificateChecks,
@@ -13,17 +16,14 @@ import {
 import { type PublicationLocation, shownChecks, type VisiblePublication } from '../../node-support/doctor/shown.ts';
 import { isBucket, nameOfTarget } from '../../node-support/storage/open.ts';
 import { fetchPublishing, readToken } from '../authority/key-server.ts';
-import { readConfiguration } from '../workspace/configuration/read.ts';
-import { type Configuration, hasKeyServer, originsOf } from '../workspace/configuration/schema.ts';
-import { type Workspace, workspaceOf } from '../workspace/workspace.ts';
-import { namedTargets, targetCheck, timeOfTarget, withTarget } from './targets.ts';
-import type { KeyId } from '../../core/crypto/key-id.ts';
-import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
-import { rootIdOf } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { openShown } from '../publication/signed.ts';
 import { type PublicationSource, sourceAtTarget, sourceInDirectory, startOf } from '../publication/sources.ts';
+import { readConfiguration } from '../workspace/configuration/read.ts';
+import { type Configuration, hasKeyServer, originsOf } from '../workspace/configuration/schema.ts';
+import { type Workspace, workspaceOf } from '../workspace/workspace.ts';
+import { namedTargets, targetCheck, timeOfTarget, withTarget } from './targets.ts';
 
 /** Days before the end of a token: someone has to be asked for a new one. */
 const ASKED_FOR = 30;

@@ -66,10 +66,12 @@ export async function watchSite(
     const before: number | undefined = first;
     const settledAt = performance.now() + left(QUIET_BEFORE_REMOVAL);
     first = undefined;
-    const outcome = await work(times, () => first === undefined && performance.now() >= settledAt).catch((error: unknown) => {
-      if (error instanceof Unsettled) return 'unsettled';
-      throw error;
-    });
+    const outcome = await work(times, () => first === undefined && performance.now() >= settledAt).catch(
+      (error: unknown) => {
+        if (error instanceof Unsettled) return 'unsettled';
+        throw error;
+      },
+    );
     if (signal.aborted) return;
     if (outcome !== true) first = before ?? first;
     if (outcome !== 'unsettled') times++;

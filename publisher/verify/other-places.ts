@@ -3,13 +3,13 @@ import { request } from 'undici';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { type ReaderProgram, versionOfProgram } from '../../core/publication/reader-program.ts';
 import { SCRIPTS_WITH_DOCUMENTS } from '../../node-support/web-reader-files.ts';
+import { withinTime } from '../../node-support/within-time.ts';
 import { PublishError } from '../errors.ts';
+import { TIMESTAMP_PATH } from '../publication/files.ts';
+import { openShown } from '../publication/signed.ts';
 import type { VerifyReport } from './report.ts';
 import type { KnownSite } from './site.ts';
 import { WebSource } from './sources.ts';
-import { withinTime } from '../../node-support/within-time.ts';
-import { TIMESTAMP_PATH } from '../publication/files.ts';
-import { openShown } from '../publication/signed.ts';
 
 /** Milliseconds. */
 const TIMEOUT = 10_000;

@@ -5,6 +5,7 @@ import { KeyError } from '../../core/keys/errors.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { PublicationClient, type TrustedState } from '../../core/publication/client.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
+import { ifGood, PublicationError } from '../../core/publication/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { isoTime, parseTimestamp } from '../../core/publication/metadata.ts';
 import {
@@ -24,7 +25,6 @@ import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/site/well-known.ts'
 import { READER_OPTIONS } from '../keys/roots.ts';
 import { TIMESTAMP_PATH } from '../publication/files.ts';
 import type { OpenPublication } from '../publication/roles.ts';
-import { ifGood, PublicationError } from '../../core/publication/errors.ts';
 import type { PublicationSource } from '../publication/sources.ts';
 import type { VerifyReport } from './report.ts';
 import type { VerifiedSource } from './sources.ts';

@@ -5,8 +5,8 @@ import { problemOfFile } from '../../site/names.ts';
 import {
   type Placement,
   type ThreadContext,
-  threadContext,
   type ThreadData,
+  threadContext,
   type WriteTask,
   type WrittenDocument,
 } from './jobs.ts';

@@ -18,7 +18,11 @@ export function parseFallbackPage(bytes: Uint8Array): FallbackPage | undefined {
   const handler = new ValueReader();
   new Parser(handler, { decodeEntities: true }).end(text);
   const page = handler.page(text);
-  if (!URL.canParse(page.reading) || ![...page.openGraph.keys()].every((property) => OPEN_GRAPH.some((known) => known === property))) return undefined;
+  if (
+    !URL.canParse(page.reading) ||
+    ![...page.openGraph.keys()].every((property) => OPEN_GRAPH.some((known) => known === property))
+  )
+    return undefined;
   if (![...page.meta.keys()].every(isRepeatedMeta) || !page.links.every(isMachineLink)) return undefined;
   // What the page loads is the site's own.
   if (![page.picture, page.logo].every((path) => path === '' || /^\/(?![/\\])/.test(path))) return undefined;

@@ -49,7 +49,10 @@ function textOf(member: string, description: string, value: unknown): string {
   const example = JSON.stringify(EXAMPLES[member] ?? 'https://keys.news.example');
   const isEmpty = typeof value === 'object' && Object.keys(value ?? {}).length === 0;
   const lines = [
-    ...description.replace(/(.{1,120})(?: |$)/g, '// $1\n').split('\n').slice(0, -1),
+    ...description
+      .replace(/(.{1,120})(?: |$)/g, '// $1\n')
+      .split('\n')
+      .slice(0, -1),
     ...(isEmpty && member in EXAMPLES ? [`//   ${example}`] : []),
     value === undefined ? `// "${member}": ${example},` : `"${member}": ${JSON.stringify(value, null, 2)},`,
   ];

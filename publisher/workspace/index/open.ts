@@ -69,12 +69,7 @@ function openWritable(file: string, lost?: LostIndex): PublisherIndex {
   return opened(database, file, prepare, lost);
 }
 
-function opened(
-  database: DatabaseSync,
-  file: string,
-  prepare: () => void,
-  lost?: LostIndex,
-): PublisherIndex {
+function opened(database: DatabaseSync, file: string, prepare: () => void, lost?: LostIndex): PublisherIndex {
   try {
     prepare();
     check(database, file);
