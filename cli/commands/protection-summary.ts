@@ -112,7 +112,7 @@ export function describeDryRun(summary: DryRunSummary): string {
     ...describeCircumstances(summary),
     ...(lists.length > 0 ? ['', ...lists] : []),
     '',
-    ...describeSite({ ...summary, sets: summary.sets.map((set) => ({ ...set, isNew: false })) }),
+    ...describeSite(summary),
   ].join('\n');
 }
 
@@ -225,7 +225,7 @@ function describeSite({
   sets,
   sections,
   public: groups,
-}: Pick<ProtectSummary, 'public' | 'sections' | 'sets'>): string[] {
+}: Pick<DryRunSummary, 'public' | 'sections'> & { readonly sets: Parameters<typeof describeSets>[0] }): string[] {
   const open = groups.map(({ paths, ...group }) => ({ ...group, paths: paths.map(printable) }));
   return [...describeSets(sets), ...describeSections(sections), ...describePublic(open)];
 }
