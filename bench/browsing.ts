@@ -78,7 +78,6 @@ export async function pageWithWorker(browser: Browser, documents: string): Promi
   return page;
 }
 
-/** Expression that tells whether all pictures are there. */
 export const loadedPage = (page: Page) =>
   page.waitForFunction(
     () =>

@@ -14,7 +14,6 @@ const PLAIN = 'plain';
 export interface Pair {
   /** By which its length was given. */
   readonly name: string;
-  /** Bytes of both. */
   readonly length: number;
   readonly object: string;
   readonly plain: string;

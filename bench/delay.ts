@@ -25,7 +25,6 @@ interface Flow {
 }
 
 export class Line {
-  /** Connections until now. */
   connections = 0;
   readonly #kind: LineKind;
   readonly #up: Direction;

@@ -66,7 +66,6 @@ export function send(origin: string, requests: readonly Uint8Array[], atATime = 
   return post(origin, messages, 200, atATime);
 }
 
-/** What is posted. */
 export interface Message {
   readonly path: string;
   readonly body: Uint8Array | string;

@@ -30,7 +30,6 @@ import { findSubscriber } from '../keyserver/subscriptions/subscribers.ts';
 
 const DEVICES = 50;
 
-/** Requests of clients, and the clients' identity. */
 export interface MeasuredServer {
   readonly pid: number;
   readonly origin: string;

@@ -24,7 +24,6 @@ export interface Figures {
   readonly processorTime: number;
 }
 
-/** Something to load; each call is one run. */
 export interface LoadContestant<Measured = Figures> {
   readonly name: string;
   readonly run: () => Promise<Measured>;
@@ -51,7 +50,6 @@ export async function measureLoad(proxy: StartedProxy, load: Load, { directory }
   return { requestsPerSecond, processorTime: (spent * 1e6) / count };
 }
 
-/** Output of wrk. */
 interface WrkReport {
   readonly count: number;
   readonly requestsPerSecond: number;
@@ -59,7 +57,6 @@ interface WrkReport {
   readonly latency: number;
 }
 
-/** Figures with the median of the answers' milliseconds. */
 export type TreeFigures = Figures & Pick<WrkReport, 'latency'>;
 
 /** @param args - further ones; the URL is the last. @throws Error where an answer was not 2xx, or not whole */

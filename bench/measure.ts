@@ -15,7 +15,6 @@ export interface Row {
   readonly bound: string;
 }
 
-/** Something to measure; each call is one run and returns its figure. */
 export interface Contestant {
   readonly name: string;
   readonly run: () => Promise<number>;
@@ -30,7 +29,6 @@ export async function measureAlternately(contestants: readonly Contestant[], run
   return figures.map(median);
 }
 
-/** What a row says besides its figures. */
 export type About = Pick<Row, 'row' | 'unit' | 'runs' | 'bound'>;
 
 /** Measures the contestants in turn. @returns rows of the first beside each of the others */

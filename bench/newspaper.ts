@@ -28,9 +28,7 @@ export interface Newspaper {
   readonly ports: Readonly<Record<string, number>>;
   /** SHA-256 of the certificates' public key in base64, for Chromium. */
   readonly pin: string;
-  /** The link of an invitation. */
   readonly invite: (name: string) => Promise<string>;
-  /** Requests until now. */
   readonly requests: () => Promise<number>;
 }
 

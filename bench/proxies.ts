@@ -23,7 +23,6 @@ const KEY_SERVER_ON_FREE_PORTS = JSON.stringify({
   publicKey: 'keyserver.pub',
 });
 
-/** A proxy that runs in a process of its own. */
 export interface StartedProxy {
   readonly url: string;
   readonly pid: number;
@@ -66,7 +65,6 @@ export class Stage {
     return stage;
   }
 
-  /** Where the site lies in clear. */
   get plainUrl(): string {
     return this.#plain.url;
   }
@@ -88,7 +86,6 @@ export class Stage {
     return { url: String((JSON.parse(line) as { proxy: string }).proxy), pid, stop };
   }
 
-  /** The least forward proxy that node:http allows. */
   async startFloor(): Promise<StartedProxy> {
     const { line, pid, stop } = await runToReady([NODE, FLOOR, this.plainUrl]);
     this.#endings.defer(stop);

@@ -97,7 +97,6 @@ export function sourceOf(file: (urlPath: string) => Promise<Uint8Array | undefin
   return { file, metadata, timestamps: (_, isEnough) => inTurn([() => metadata(TIMESTAMP_FILE)], isEnough) };
 }
 
-/** Requests of a reader. */
 interface Asked {
   readonly fetched: Uint8Array[];
   requests: number;

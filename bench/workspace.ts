@@ -7,10 +7,8 @@ import { NODE, WISPR } from './processes.ts';
 /** A publisher's workspace in a temporary directory, made with the command line as a user would. */
 export interface Workspace {
   readonly directory: string;
-  /** Where the site's files go. */
   readonly source: string;
   readonly passphraseFile: string;
-  /** Runs `wispr` in the workspace. */
   wispr(...args: string[]): Promise<string>;
   remove(): Promise<void>;
 }

@@ -12,7 +12,6 @@ export interface LogLine {
   readonly hit?: boolean;
 }
 
-/** Format of the lines of varnishncsa. */
 export const VARNISH_LOG_FORMAT = '%m %U%q %s %b %{Varnish:hitmiss}x';
 
 /** `method url status bytes`, and what a cache adds; some write the request line whole. Method and URL are empty if the request was not understood. */

@@ -27,7 +27,6 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-/** Options of one program. */
 export interface ChildOptions {
   /** Signal that ends it at once. */
   readonly stopSignal: NodeJS.Signals;

@@ -30,7 +30,6 @@ export function serverVersion(name: ServerName, path: string): string {
   return pattern.exec(said)?.[1] ?? 'unknown';
 }
 
-/** A user of this machine. */
 export interface User {
   readonly name: string;
   readonly uid: number;

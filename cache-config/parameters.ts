@@ -114,7 +114,6 @@ const parameters = {
   nginx: z
     .strictObject({
       ...contentHost('nginx'),
-      /** The site's host name. */
       host: hostName.optional(),
       /** PEM files of certificate chain and key, both or neither: with them, HTTPS is served besides. */
       certificate: plainPath.optional(),

@@ -5,7 +5,6 @@ export interface ServerProgram {
   readonly program: Program;
   /** The Debian package. */
   readonly package: string;
-  /** Flag that prints the version, and the pattern of the version. */
   readonly version: readonly [flag: string, pattern: RegExp];
   /** A file of its directory, and what stands there once it has got its port. A connection alone could be to a stranger. */
   readonly ready: readonly [file: string, pattern: RegExp];

@@ -36,7 +36,6 @@ const ATTEMPTS = 5;
 const LOG_LINES_SHOWN = 12;
 const PORT_TAKEN = /Address already in use|Unable to open HTTP|Could not get socket/i;
 
-/** A server that runs. */
 export interface CacheServer {
   readonly name: ServerName;
   readonly version: string;
@@ -57,7 +56,6 @@ export interface CacheServer {
   stop(): Promise<void>;
 }
 
-/** Options of every server. */
 export interface ServerOptions {
   /** Where the server's own directory is made; by default in the system's directory for temporary files. */
   stateDirectory?: string | undefined;
@@ -68,9 +66,7 @@ export interface ServerOptions {
 type Own = 'address' | 'port' | 'stateDirectory';
 export type NginxOptions = ServerOptions & Omit<ConfigParameters['nginx'], Own> & { root: string };
 type Backend = { backend: { host: string; port: number } };
-/** Options of a content host. */
 export type HostOptions = ServerOptions & { root: string; readingOrigin: string; maxAgeSeconds?: number };
-/** Options of a cache in front of another server. */
 export type ReverseOptions<Name extends ReverseName> = ServerOptions & Omit<ConfigParameters[Name], Own> & Backend;
 export type SquidOptions = ServerOptions &
   Omit<ConfigParameters['squid'], Own | 'allowLoopback'> & {

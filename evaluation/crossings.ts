@@ -3,7 +3,6 @@ import type { Crossing } from './crossing.ts';
 import type { LinkKind } from './link/narrow-link.ts';
 import { type Table, table } from './results.ts';
 
-/** All crossings that were measured, by link and by name. */
 export class Crossings {
   readonly #byName = new Map<string, Crossing[]>();
   readonly #pings: ReadonlyMap<LinkKind, number>;
@@ -21,7 +20,6 @@ export class Crossings {
     this.#report(`${key}: ${(crossing.milliseconds / 1000).toFixed(3)} s, ${crossing.bytes} bytes`);
   }
 
-  /** The median, in seconds or bytes. */
   median(kind: LinkKind, name: string, of: 'seconds' | 'bytes'): number {
     const found = this.#byName.get(`${kind.name}: ${name}`) ?? [];
     return median(found.map(({ milliseconds, bytes }) => (of === 'bytes' ? bytes : milliseconds / 1000)));

@@ -6,7 +6,6 @@ const EDGE = { top: 36, right: 16, bottom: 66, left: 70 };
 const MOST_ON_A_LINE = 8;
 const COLOURS = ['#8a8f98', '#c98a1b', '#7b5ea7', '#0b5d66', '#3aa6a0', '#a3301d', '#e0876f'];
 
-/** One colour of a plot. */
 interface Series {
   readonly name: string;
   /** Value for each group. */

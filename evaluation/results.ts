@@ -16,14 +16,12 @@ export interface Table {
   readonly rows: Readonly<Record<string, readonly Cell[]>>;
 }
 
-/** Result of an experiment. */
 export interface Measurement {
   /** Number of runs, and whatever else was chosen. */
   readonly settings: Readonly<Record<string, number | string>>;
   readonly tables: Readonly<Record<string, Table>>;
 }
 
-/** A file of evaluation/results. */
 export interface ResultFile extends Measurement {
   /** The day. */
   readonly measured: string;

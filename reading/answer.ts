@@ -50,7 +50,6 @@ export interface FoundDocument {
   readonly status: 200 | 404;
 }
 
-/** Means of an adapter to send what was decided. */
 export interface AnswerSender<Sent> {
   readonly document: (found: FoundDocument) => Promise<Sent>;
   readonly redirect: (status: 301 | 302 | 307 | 308, location: string) => Sent | Promise<Sent>;

@@ -37,7 +37,6 @@ export interface ContentHost {
   readonly origin: string;
 }
 
-/** An attempt as an adapter begins it. */
 export interface BegunAttempt extends HostAttempt {
   /** Called when work with it has succeeded: until then, the adapter may limit its time. */
   opened?(): void;

@@ -17,7 +17,6 @@ export type Adapted = Omit<Representation, 'headers'> & {
   readonly headers: Readonly<Record<string, string | string[]>>;
 };
 
-/** Answer that is sent of a document. */
 export interface ContentAnswer<Chosen extends Adapted = Representation> {
   readonly status: 200 | 206 | 304 | 404 | 412 | 416;
   readonly headers: Chosen['headers'];

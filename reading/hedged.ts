@@ -1,7 +1,6 @@
 /** Asks several for the same thing: one after the other, and where one is late, the next beside it. */
 import { atMost } from './at-most.ts';
 
-/** Outcome of asking one of them. */
 export interface Outcome<Candidate, Result> {
   readonly candidate: Candidate;
   readonly result?: Result;

@@ -11,9 +11,7 @@ import type { IsGood, TimestampAnswer } from '../core/publication/sources.ts';
 import { hedged, type Outcome } from './hedged.ts';
 import type { ReadingTimes } from './times.ts';
 
-/** File to fetch, and its bounds. */
 export interface HostedFile {
-  /** URL path. */
   readonly path: string;
   readonly maximumLength: number;
   readonly milliseconds: number;

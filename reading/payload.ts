@@ -15,7 +15,6 @@ import { type FetchContentRange, payloadUrl, type WantedDocument } from './open-
 
 const SKIPPED_AT_ONCE = 65_536;
 
-/** Exchange with one content host for one document. */
 export interface HostAttempt {
   readonly origin: string;
   readonly fetch: FetchContentRange;

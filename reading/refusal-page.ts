@@ -7,7 +7,6 @@ import type { Refusal, WayOn } from './refusals.ts';
 
 /** Look that the publisher wants, by its signed settings. */
 export interface RefusalLook {
-  /** Name of the publisher. */
   readonly name: string;
   readonly accent: Accent;
   /** Path of its logo, as in a URL. */

@@ -46,7 +46,6 @@ const NO_SUCH_PAGE: Refusal = {
 };
 const NO_ACCESS = { status: 403, way: 'subscribe' } as const;
 
-/** Refusals by code. */
 export const REFUSALS: Readonly<Record<string, Refusal | undefined>> = {
   'object-version': TOO_NEW,
   'settings-malformed': TOO_NEW,

@@ -39,11 +39,7 @@ export interface ServedDocument<Chosen extends Adapted> {
 
 export interface DocumentAnswer<Chosen extends Adapted> extends ContentAnswer<Chosen> {
   readonly metadata: Metadata;
-  /**
-   * Begins the content; not for `part: 'nothing'`.
-   *
-   * @throws what keeps its first bytes from being shown
-   */
+  /** Begins the content; not for `part: 'nothing'`. @throws what keeps its first bytes from being shown */
   readonly begin: () => Promise<ContentStream>;
 }
 

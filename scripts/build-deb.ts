@@ -150,7 +150,6 @@ async function writeDocumentation(root: string, licences: string, time: number):
   write('usr/share/doc/wispr/CHANGELOG.md.gz', gzipSync(readFileSync(join(ROOT, 'CHANGELOG.md')), { level: 9 }));
 }
 
-/** Writes the changelog of deb-changelog(5). */
 function changelog(time: number): string {
   const [, maintainer] = /^Maintainer: (.*)$/m.exec(readFileSync(join(SOURCE, 'control'), 'utf8')) ?? [];
   const date = new Date(time * 1000).toUTCString().replace('GMT', '+0000');

@@ -83,7 +83,6 @@ export async function seal(folder: string, key: string, time: number): Promise<v
   writeFileSync(join(folder, 'allowed_signers'), `${SIGNER} namespaces="${NAMESPACE}" ${publicKey}`);
 }
 
-/** Computes sums as sha256sum writes them. */
 async function sumsOf(folder: string): Promise<string> {
   const lines: string[] = [];
   for (const file of readdirSync(folder).sort()) {

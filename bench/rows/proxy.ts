@@ -57,7 +57,6 @@ export async function proxyRows(row: string): Promise<Row[]> {
 const FLOOR = 'floor: forward proxy on node:http';
 const MITMPROXY = 'mitmproxy';
 
-/** Each of ours beside each peer: requests a second, and processor time. */
 async function besidePeers(
   row: string,
   bound: string,

@@ -26,7 +26,6 @@ export async function publicationCheck(): Promise<Row[]> {
   return rows;
 }
 
-/** What a cold start and one look-up fetch. */
 async function costOf(publication: LargePublication, now: number): Promise<Row> {
   const { source } = await readCold(publication, now);
   const bytes = source.fetched.reduce((sum, { length }) => sum + length, 0);

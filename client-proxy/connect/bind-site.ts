@@ -11,7 +11,6 @@ import { parseInvitationLink } from './link.ts';
 import type { ProofSettings } from './prove.ts';
 import { type Reach, reaching } from './reach.ts';
 
-/** Request to the running Reader. */
 interface BindRequest extends ProofSettings, Reach {
   /** `URL#CODE.ROOT`; the key server's URL alone for a publisher that this device is connected with; or a code alone. */
   readonly link: string;
@@ -32,15 +31,12 @@ export interface BindOptions extends BindRequest, StorageOptions {
 export interface BindingSummary extends BoundResult {
   /** Port of the running Reader, or else that of its settings, if they have one. */
   readonly port: number | undefined;
-  /** Whether a Reader runs. */
   readonly isRunning: boolean;
   /** Where the reader's keys are kept, if that was decided just now, or this is the first publisher: a try before may have failed. */
   readonly keysNowIn: KeyLocation['kind'] | undefined;
 }
 
-/**
- * @throws ReaderError, KeyError, PublicationError: whatever was refused, nothing was changed
- */
+/** @throws ReaderError, KeyError, PublicationError: whatever was refused, nothing was changed */
 export async function bindSite(options: BindOptions): Promise<BindingSummary> {
   if (!isCodeAlone(options.link)) parseInvitationLink(options.link);
   const { link, site, trustSites, dnsServers, connectTo = [], allowLocal = [], ca, confirm = allOf } = options;

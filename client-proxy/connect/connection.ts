@@ -45,7 +45,6 @@ export interface BoundResult {
   readonly sites: readonly StoredSite[];
 }
 
-/** Connection that the reader may accept. */
 export interface Proposal extends Pick<Proved, 'fetched' | 'firstRoot'> {
   readonly request: ConnectionRequest;
   readonly code: string | undefined;

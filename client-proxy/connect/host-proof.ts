@@ -23,7 +23,6 @@ export interface ProofOptions {
   readonly dnsServers?: readonly string[] | undefined;
 }
 
-/** Proof texts of a host, and their source. */
 interface ProofTexts {
   readonly by: Exclude<HostProof, 'trusted-by-hand'>;
   readonly texts: readonly string[];

@@ -19,12 +19,10 @@ export interface ProofSettings {
   readonly dnsServers?: readonly string[] | undefined;
 }
 
-/** What has passed. */
 export interface Proved {
   /** Of the key server's descriptor and those that the publications name, the one that was issued last. */
   readonly fetched: FetchedDescriptor;
   readonly firstRoot: Uint8Array;
-  /** By site. */
   readonly proofs: ReadonlyMap<string, HostProof>;
 }
 

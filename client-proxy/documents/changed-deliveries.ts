@@ -84,7 +84,6 @@ export class ChangedDeliveries {
     }
   }
 
-  /** Starts the first delivery that waits. */
   #leave(response: ServerResponse): void {
     this.#line.delete(response);
     this.#stalled.delete(response);

@@ -14,7 +14,6 @@ import type { CachedObject } from './cache/stored-object.ts';
 
 type How = Pick<BodyRequest, 'bodyTimeout' | 'fields'>;
 
-/** One content host's part in a request. */
 export class UpstreamHost implements HostAttempt {
   readonly origin: string;
   readonly #upstream: Upstream;
@@ -27,7 +26,6 @@ export class UpstreamHost implements HostAttempt {
     this.#how = how;
   }
 
-  /** Fetches one path, or a range of it. */
   readonly fetch = async (urlPath: string, range?: ByteRange): Promise<BodyResponse> => {
     const { signal } = this.#ending;
     signal.throwIfAborted();
@@ -36,7 +34,6 @@ export class UpstreamHost implements HostAttempt {
     return answer;
   };
 
-  /** Closes everything that is still coming. */
   end(reason: Error = NOT_WANTED): void {
     this.#ending.abort(reason);
   }
@@ -92,7 +89,6 @@ export class ContentSource {
     this.#held = stored;
   }
 
-  /** Closes everything that is still coming. */
   end(reason: Error): void {
     this.#stopWaiting?.();
     this.#ended ??= reason;

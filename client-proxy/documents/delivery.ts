@@ -22,7 +22,6 @@ export interface Delivery {
   readonly status: number;
   readonly headers: HeaderFields;
   readonly content: AsyncIterator<Uint8Array>;
-  /** Bytes of content. */
   readonly length: number;
   readonly changes?: Changes | undefined;
   /** Called for every piece whose memory is not used any more. */

@@ -13,7 +13,6 @@ import type { BlockOpener } from './opening/block-opener.ts';
 import type { OpenedRuns } from './opening/opened-runs.ts';
 import { ThreadedBlocks } from './opening/threaded-blocks.ts';
 
-/** Dependencies for reading documents, shared by all sites. */
 export interface ContentAccess {
   readonly upstream: Upstream;
   readonly health: HostHealth;
@@ -21,7 +20,6 @@ export interface ContentAccess {
   readonly opener: BlockOpener;
 }
 
-/** Requested document and its sources. */
 export interface ReaderDocument extends Pick<ContentAccess, 'cache' | 'opener'> {
   readonly site: string;
   readonly path: string;

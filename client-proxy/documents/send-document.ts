@@ -20,12 +20,10 @@ import { deliver } from './delivery.ts';
 import { documentHeaders, type ProxyMode } from './document-headers.ts';
 import { type ContentAccess, ReaderSupply } from './payload.ts';
 
-/** Dependencies for serving documents, shared by all sites. */
 export interface DeliveryAccess extends ContentAccess {
   readonly deliveries: ChangedDeliveries;
 }
 
-/** A request for something of a connected site. */
 export interface SiteHttpExchange {
   readonly bound: BoundSite;
   readonly description: SiteDescription;
@@ -37,9 +35,7 @@ export interface SiteHttpExchange {
 }
 
 export interface DocumentRequest extends SiteHttpExchange {
-  /** The document's path. */
   readonly path: string;
-  /** Entry of the publication. */
   readonly entry: DocumentEntry;
   /** 404: it stands for one that does not exist, and is sent whole. */
   readonly status: 200 | 404;
@@ -59,10 +55,8 @@ const START = 16_384;
 /** Why a request to a content host ends: said at every request, so made once. */
 const NOTHING_MORE = new Error('nothing more is wanted');
 
-/** A representation with the headers that leave this program. */
 interface Decorated extends Omit<Representation, 'headers'> {
   readonly headers: HeaderFields;
-  /** Changes of the gateway on the way. */
   readonly rewriting: Rewriting | undefined;
 }
 
@@ -100,7 +94,6 @@ function contextOf({ bound: { keys, remembered }, path, past }: DocumentRequest)
   return past ? { findKey: keys.findKept, now: past.time, known } : { findKey: keys.find, now: nowInSeconds(), known };
 }
 
-/** A document in the memory of its site. */
 class PathMemory implements DocumentMemory {
   readonly #request: DocumentRequest;
 

@@ -4,7 +4,6 @@ import { type DecodeBytes, editsOfStyle } from './css-scanner.ts';
 import { type Edit, editsOfPolicy, type GatewayLinks, keepsStyles } from './links.ts';
 import { editOfSpelling, readAttribute, type Spelled, sliceSpelled, withoutLineEnds } from './spelling.ts';
 
-/** An attribute as it is written, and where its value is. */
 interface Attribute {
   readonly name: string;
   /** Read only where it matters: a picture in an attribute can be long. */

@@ -18,7 +18,6 @@ const LINKING = new Set(['url', 'src', 'image-set', '-webkit-image-set', 'image'
 /** Functions within functions that are kept apart. */
 const DEEPEST = 1_000;
 
-/** Makes text of bytes. */
 export type DecodeBytes = (bytes: string) => string;
 
 /** Finds the edits of one style sheet; text goes in piece by piece, one character for each byte, and comes out changed. */

@@ -7,7 +7,6 @@ import { editsOfTag, type PageState, type WrittenAttribute } from './attribute-l
 import { CssScanner, type DecodeBytes, LONGEST_TOKEN } from './css-scanner.ts';
 import { applyEdits, type Edit, type GatewayLinks } from './links.ts';
 
-/** Of a start tag, with its attributes. */
 type TagLocation = Span & { readonly attrs?: Readonly<Record<string, Span>> };
 
 /** A part of the document. */
@@ -27,11 +26,9 @@ export const MOST_ATTRIBUTES = 1_000;
 export class HtmlScanner {
   readonly #parser = new SynchronousParser();
   readonly #page: PageState;
-  /** Buffered input, and its position in the document. */
   #pending = '';
   #position = 0;
   #out = '';
-  /** The inside of a `<style>`. */
   #style: CssScanner | undefined;
   #gaveUp = false;
 

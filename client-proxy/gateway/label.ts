@@ -30,7 +30,6 @@ export function gatewayUrl(label: string, port: number | undefined): string {
   return `http://${label}.localhost:${port}/`;
 }
 
-/** Host name of a site's gateway. */
 const GATEWAY_HOST = /^([a-z0-9-]{1,63})\.localhost$/;
 
 /** The label in a gateway's host name. */

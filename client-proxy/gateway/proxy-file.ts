@@ -40,10 +40,7 @@ function isForBrowser({ 'sec-fetch-site': site, origin, referer }: IncomingHttpH
   return site === undefined ? origin === undefined && referer === undefined : site === 'none';
 }
 
-/**
- * @param sites - the connected ones
- * @param port - of the Reader on this machine
- */
+/** @param sites - the connected ones @param port - of the Reader on this machine */
 export function proxyFile(sites: readonly string[], port: number): string {
   const names = sites.filter(isSite).sort();
   return `// Made by the wispr Reader. Plain http: addresses of connected sites go to it; everything else goes where it went before.

@@ -12,7 +12,6 @@ import type { ReaderStore } from '../store/store.ts';
 import type { HostProof, NewBinding, RoamingKey, RoamingRecord, StoredBinding, StoredSite } from '../store/types.ts';
 import { stretch } from './roaming.ts';
 
-/** Age of a roaming file, as far as this device knows. */
 export type Age =
   /** It has seen no file of this line: there may be a newer one. */
   | 'unknown'
@@ -51,13 +50,11 @@ export interface ArrivalReport {
   readonly taken: readonly string[];
   /** Sites of the file that were not proved, or not confirmed: nothing of them was taken over. */
   readonly left: readonly string[];
-  /** Sites that are connected no more. */
   readonly removed: readonly string[];
   /** Whether the device is the one of the file now; else it keeps a seed of its own. */
   readonly sameDevice: boolean;
 }
 
-/** A roaming file that its words have opened. */
 export interface RoamingFile {
   readonly packed: RoamingIdentity;
   readonly digest: Uint8Array;

@@ -41,7 +41,6 @@ export interface IdentityReader {
   readonly cache: ObjectCache;
 }
 
-/** Identity as the database has it. */
 interface StoredIdentity {
   /** `undefined` where there is no identity yet. */
   readonly keysIn: KeyLocation['kind'] | undefined;
@@ -51,7 +50,6 @@ interface StoredIdentity {
 }
 
 export interface IdentityReport extends StoredIdentity {
-  /** The folder of the database. */
   readonly directory: string;
   readonly keyFile: string;
   /** What is wrong with that file, where the key should be in it: nothing can be opened then. */
@@ -158,7 +156,6 @@ export async function requirePassphrase(lock: ReaderLock, { passphrase }: Passph
   await lock.checkPassphrase(given);
 }
 
-/** Of the Reader that runs, after it was locked or unlocked. */
 export interface LockReport {
   readonly url: string;
   readonly keysIn?: KeyLocation['kind'];

@@ -14,7 +14,6 @@ import type { ReaderStore } from '../store/store.ts';
 import type { RoamingKey, StoredBinding } from '../store/types.ts';
 import { drawWords } from './words.ts';
 
-/** A roaming file that is ready to be put down. */
 export interface Departure {
   readonly file: Uint8Array;
   readonly number: number;
@@ -25,11 +24,7 @@ export interface Departure {
   readonly remember: () => Promise<void>;
 }
 
-/**
- * Packs the identity: under its previous words, or under new ones.
- *
- * @throws ReaderError of the store
- */
+/** Packs the identity: under its previous words, or under new ones. @throws ReaderError of the store */
 export async function packIdentity(store: ReaderStore, newWords: boolean): Promise<Departure> {
   const identity = store.identity();
   const own = await identity.openOwnRoaming();

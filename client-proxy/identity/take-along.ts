@@ -154,7 +154,6 @@ export interface RoamingImportOptions extends StorageOptions, Reach, ArrivalOpti
 export interface ImportReport extends ArrivalReport {
   /** Where the reader's keys are kept, if that was decided just now. */
   readonly keysNowIn: KeyLocation['kind'] | undefined;
-  /** Whether a Reader runs. */
   readonly isRunning: boolean;
   /** Whether what was read of the sites that were forgotten is gone. */
   readonly cacheForgotten: boolean;

@@ -32,7 +32,6 @@ function drawWord(): string {
   }
 }
 
-/** Typed words, and their faults. */
 export interface TypedWords {
   /** In the one spelling that Argon2id is given: lower case, one space between; only if nothing is wrong. */
   readonly words?: string;

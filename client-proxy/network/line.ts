@@ -30,11 +30,7 @@ export class Line {
     return milliseconds * (this.isSlow ? this.#limits.slowTimes : 1);
   }
 
-  /**
-   * Ends what takes too long.
-   *
-   * @param milliseconds - on a line that is not slow, for what nothing comes of
-   */
+  /** Ends what takes too long. @param milliseconds - on a line that is not slow, for what nothing comes of */
   wait(milliseconds: number, end: () => void): Patience {
     const { slowestByte } = this.#limits;
     const start = performance.now();

@@ -24,11 +24,7 @@ export function parseAbsoluteTarget(target: string): AbsoluteTarget | undefined 
   return { ...endpoint, path: rest.startsWith('/') ? rest : `/${rest}` };
 }
 
-/**
- * Host and port out of `host[:port]`.
- *
- * @param defaultPort - `undefined`: the port must be there
- */
+/** Host and port out of `host[:port]`. @param defaultPort - `undefined`: the port must be there */
 export function parseAuthority(
   authority: string,
   defaultPort: number | undefined,

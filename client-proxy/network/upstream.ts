@@ -97,11 +97,7 @@ export class Upstream {
     return origin.startsWith('http:') ? this.parent : undefined;
   }
 
-  /**
-   * Sends a request for content.
-   *
-   * @param authority - the `Host` of `origin`
-   */
+  /** Sends a request for content. @param authority - the `Host` of `origin` */
   dispatch(origin: string, authority: string, request: UpstreamRequest, handler: Dispatcher.DispatchHandler): void {
     const headers = ['host', authority, ...request.headers];
     const parent = this.parentFor(origin);

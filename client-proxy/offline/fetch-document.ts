@@ -13,7 +13,6 @@ import { hasDatabase, storeOptions } from '../store/locations.ts';
 import { cutRange, type FetchedDocument, isForAnother, type RequestedRange, withoutField } from './cut-range.ts';
 import { type Located, locate } from './locate.ts';
 
-/** Request to the running Reader. */
 interface FetchRequest {
   /** Address of a connected site, by either scheme or by its gateway. */
   readonly address: string;
@@ -196,7 +195,6 @@ function redirectOf({ statusCode = 0, headers }: IncomingMessage): string | unde
 interface SentRequest {
   readonly address: string;
   readonly range: RequestedRange | undefined;
-  /** Header fields that went along. */
   readonly fields: readonly string[];
 }
 
@@ -242,7 +240,6 @@ function conditionIn(fields: readonly string[]): string {
   return isNamed('if-match', fields) ? 'If-Match' : 'If-Unmodified-Since';
 }
 
-/** DocumentRefused for an error with a code; any other error as it is. */
 function refusedAs(address: string, error: unknown): unknown {
   return error instanceof CodedError ? new DocumentRefused(address, error) : error;
 }

@@ -12,7 +12,6 @@ import { type ContentAccess, ReaderSupply } from '../documents/payload.ts';
 import { ReaderError } from '../errors.ts';
 import type { BoundSite } from '../site/bound-sites.ts';
 
-/** What all documents of one sync share. */
 export interface SyncContext {
   readonly access: ContentAccess;
   readonly bound: BoundSite;

@@ -67,7 +67,6 @@ async function sync(
   return new Sync({ access, ...current, now, signal }, { ...wish, onProgress }, found).run();
 }
 
-/** What a look for the newest publication has come to. */
 interface RefreshResult {
   readonly freshness: Freshness;
   readonly failedLook: FailureReason | undefined;
@@ -162,7 +161,6 @@ class Sync {
     this.#onProgress(this.#progress);
   }
 
-  /** What is here, and how long the rest is. */
   async #measure(documents: readonly WantedDocument[]): Promise<void> {
     this.#begin('measuring', { ofDocuments: documents.length });
     const { cache } = this.#context.access;

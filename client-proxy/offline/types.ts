@@ -4,7 +4,6 @@ import type { ProxyOptions } from '../server/open-reader.ts';
 
 /** Which documents of a site; without any wish all that the reader is entitled to. */
 export interface SyncWish {
-  /** A connected site. */
   readonly site: string;
   /** Key ids of sets; `public` stands for everything that is not encrypted. */
   readonly sets?: readonly (KeyId | 'public')[];
@@ -13,7 +12,6 @@ export interface SyncWish {
 }
 
 export interface SyncOptions extends SyncWish, Omit<ProxyOptions, 'port' | 'onRefusal'> {
-  /** Documents fetched at the same time. */
   readonly parallel?: number;
   /** Called whenever something has changed, several times a second at most. */
   readonly onProgress?: (progress: SyncProgress) => void;
@@ -34,7 +32,6 @@ export interface SyncProgress {
   readonly ofBytes: number;
 }
 
-/** Documents, and their bytes in the cache. */
 export interface SyncCount {
   readonly documents: number;
   readonly bytes: number;

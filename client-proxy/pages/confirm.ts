@@ -31,7 +31,6 @@ interface ConfirmPage extends PageContent {
   readonly also: readonly string[];
   /** What it could show pages under, in words. */
   readonly shows: string;
-  /** Host of the key server. */
   readonly keyServer: string;
   readonly form: PageForm;
   readonly facts: readonly Fact[];
@@ -91,7 +90,6 @@ export async function acceptProposal(
   }
 }
 
-/** Where devices are removed. */
 function wayOn(error: unknown, { request: { sites } }: Offer): PageAlert['way'] {
   const [site] = sites;
   if (!(error instanceof ReaderError && error.code === 'too-many-devices') || !site) return undefined;

@@ -11,7 +11,6 @@ import type { RequestHost } from './guard.ts';
 import type { BoundTunnels, Observations } from './noticed.ts';
 import type { Proposals } from './proposals.ts';
 
-/** What the pages need of the running Reader. */
 export interface PagesOptions {
   readonly tunnels: BoundTunnels;
   readonly store: ReaderStore;
@@ -30,14 +29,12 @@ export interface PagesOptions {
   readonly now: () => number;
 }
 
-/** What the handlers get. */
 export interface PagesContext extends PagesOptions, Observations {
   readonly proposals: Proposals;
   /** The token of the guard, for forms. */
   readonly token: string;
 }
 
-/** A request for one of these pages. */
 export interface PageCall {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;

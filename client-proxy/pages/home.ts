@@ -27,7 +27,6 @@ interface HomePage extends PageContent {
   readonly seen: readonly string[];
   /** How this browser comes here; left out where no site is connected. */
   readonly browser: string | undefined;
-  /** Address of the proxy configuration file. */
   readonly pac: string;
   /** Sites that were opened past the Reader, and when. */
   readonly tunnels: readonly { readonly site: string; readonly when: string }[];
@@ -49,7 +48,6 @@ interface VerifiedView {
   readonly iso: string;
 }
 
-/** A form that is only a button. */
 const BUTTON = `<form method="post" action="<%= it.form.action %>">
 <input type="hidden" name="token" value="<%= it.form.token %>">
 <% for (const field of it.form.fields) { %><input type="hidden" name="<%= field.name %>" value="<%= field.value %>"><% } %>

@@ -2,7 +2,6 @@
 import { LRUCache } from 'lru-cache';
 import { LIMITS } from '../limits.ts';
 
-/** A document that was read. */
 export interface VerifiedRead {
   readonly site: string;
   /** Of the document, without query. */

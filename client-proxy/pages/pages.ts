@@ -25,7 +25,6 @@ import { CONTROL_HEADERS } from './template.ts';
 
 interface Route {
   readonly show?: PageHandler;
-  /** Takes a form of this page. */
   readonly change?: SubmitHandler;
   /** Takes a form that a page of another site has sent, and changes nothing. */
   readonly fillIn?: SubmitHandler;

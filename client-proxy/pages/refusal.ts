@@ -22,7 +22,6 @@ import { VIA } from '../network/answer-fields.ts';
 import { BRAND, CONTROL_HEADERS, PAGE_HEADERS, renderPage } from './template.ts';
 import { type RefusalText, refusalText } from './texts.ts';
 
-/** What a page of an error can lead to, and name. */
 export interface RefusedAddresses {
   /** What was asked for, as the reader knows it: host and path. */
   readonly address?: string | undefined;
@@ -82,7 +81,6 @@ interface Rendered {
   readonly html: string;
 }
 
-/** Renders what stands in place of one of the Reader's own pages. */
 function ownPage({ title, lead, facts: [code = '', detail = ''] }: RefusalPage): Rendered {
   const action = { text: 'Back to your sites', url: '/' };
   const facts = [

@@ -14,7 +14,6 @@ import {
 import type { PageAnswer, PageRequest, PagesContext } from './context.ts';
 import { doneText, type FormField, renderPage } from './template.ts';
 
-/** What the form says of a setting. */
 interface SettingText {
   readonly label: string;
   readonly hint: string;

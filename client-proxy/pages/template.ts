@@ -89,9 +89,7 @@ interface HiddenField {
 
 export type FormField = TextField | CheckField | HiddenField;
 
-/** Name of the Reader on its pages. */
 export const BRAND = 'wispr Reader';
-/** The navigation of the Reader's own pages. */
 const PLACES = [
   ['home', '/', 'Your sites'],
   ['connect', '/connect', 'Connect'],
@@ -181,7 +179,6 @@ const FORM = `<% const { form } = it; %>
 </form>
 `;
 
-/** What text fields of every kind have in common. */
 const ATTRIBUTES = `<% const { field, described } = it; %><% if (described) { %> aria-describedby="<%= described %>"<% } %><% if (field.wrong) { %> aria-invalid="true"<% } %><% if (field.required) { %> required<% } %><% if (field.focus) { %> autofocus<% } %><% if (field.fixed) { %> disabled<% } %><% if (field.maximumLength) { %> maxlength="<%= field.maximumLength %>"<% } %><% if (field.minimum !== undefined) { %> min="<%= field.minimum %>"<% } %><% if (field.maximum !== undefined) { %> max="<%= field.maximum %>"<% } %>`;
 
 /** An address to be copied: without scripts, a field that can be selected with one key. */
@@ -226,11 +223,7 @@ const eta = new Eta({ autoEscape: true });
 const PARTS = { layout: LAYOUT, link: LINK, facts: FACTS, form: FORM, attributes: ATTRIBUTES };
 for (const [name, text] of Object.entries(PARTS)) eta.loadTemplate(`@${name}`, text);
 
-/**
- * Adds a page with a body of its own: a template with `it.page`.
- *
- * @param parts - further templates, to be included
- */
+/** Adds a page with a body of its own: a template with `it.page`. @param parts - further templates, to be included */
 export function defineTemplate<Data extends PageContent>(
   name: string,
   body: string,
@@ -241,7 +234,6 @@ export function defineTemplate<Data extends PageContent>(
   return (page) => eta.render(`@${name}`, { page, places: PLACES });
 }
 
-/** HTML of a page of the usual form. */
 export const renderPage = defineTemplate<PageContent>('message', MESSAGE);
 
 const POLICY = `default-src 'none'; style-src ${STYLE_SOURCE}; base-uri 'none'`;

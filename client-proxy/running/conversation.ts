@@ -75,7 +75,6 @@ async function* readFrames(socket: Socket): AsyncGenerator<Frame, void> {
   }
 }
 
-/** An error as it travels. */
 export interface SerializedError {
   readonly code: string;
   readonly message: string;

@@ -16,7 +16,6 @@ import { ReaderStore } from '../store/store.ts';
 import type { Passphrase } from '../store/types.ts';
 import { askReader, inReader } from './in-reader.ts';
 
-/** One connected site, and how its publication is. */
 export interface SiteStatus {
   readonly site: string;
   /** What the publisher calls itself. */
@@ -26,13 +25,11 @@ export interface SiteStatus {
   readonly publication: PublicationStatus;
 }
 
-/** A Reader that runs, as it says of itself. */
 export interface ReaderStatus {
   readonly version: string;
   readonly process: number;
   /** Seconds since 1970. */
   readonly started: number;
-  /** Of the proxy. */
   readonly url: string;
   readonly sites: readonly SiteStatus[];
   readonly cache: CacheStatus;

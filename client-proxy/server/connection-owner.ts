@@ -125,7 +125,6 @@ class SocketTable {
 }
 
 export interface OwnConnectionsOptions {
-  /** Every user of this machine is served. */
   readonly otherUsers: boolean;
   readonly refused: (error: CodedError, address: string) => void;
 }

@@ -30,12 +30,7 @@ export class LoopbackServer extends Server {
     this.#admit = admit;
   }
 
-  /**
-   * Listens on both addresses.
-   *
-   * @param port - 0: any that is free on both
-   * @returns why it cannot
-   */
+  /** Listens on both addresses. @param port - 0: any that is free on both @returns why it cannot */
   async open(port: number): Promise<NodeJS.ErrnoException | undefined> {
     let failure: NodeJS.ErrnoException | undefined;
     for (let attempt = 0; attempt < (port === 0 ? FREE_PORTS : 1); attempt++) {

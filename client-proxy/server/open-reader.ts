@@ -71,7 +71,6 @@ export interface OpenReader extends AsyncDisposable {
   openConnector(refused: (error: CodedError) => void): InProcessConnector;
   readonly sites: BoundSites;
   readonly upstream: Upstream;
-  /** How documents are read. */
   readonly access: ContentAccess;
   /** Seconds since 1970. */
   readonly now: () => number;

@@ -98,11 +98,7 @@ function failAtBrokenEnd(answer: IncomingMessage): void {
   answer.once('close', () => socket.off('error', failed).off('end', ended));
 }
 
-/**
- * Writes the head of an answer that was checked.
- *
- * @throws ReaderError `host-answer`, with nothing written
- */
+/** Writes the head of an answer that was checked. @throws ReaderError `host-answer`, with nothing written */
 function writeHead(answer: IncomingMessage, request: IncomingMessage, response: ServerResponse): void {
   const { statusCode = 0, statusMessage = '', httpVersion, headers, rawHeaders } = answer;
   const fields = forwardedFields(rawHeaders, httpVersion, droppedFields(answer, request));

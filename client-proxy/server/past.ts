@@ -5,7 +5,6 @@ import type { PastPublication } from '../../core/publication/site-publication.ts
 import { senderOf } from '../../reading/navigation.ts';
 import type { PublicationKeeper } from '../../reading/publication-keeper.ts';
 
-/** A publication as it was, and why it is not shown as it is. */
 export interface Past extends PastPublication {
   readonly reason: unknown;
 }

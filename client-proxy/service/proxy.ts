@@ -24,11 +24,9 @@ export interface RunningProxy extends Pick<OpenReader, 'cache' | 'health' | 'loc
   /** For programs: `http://127.0.0.1:PORT`. */
   readonly url: string;
   readonly port: number;
-  /** The reader's own page, for a browser. */
   readonly page: string;
   /** The usual port, where another program has it, and {@link port} was chosen and remembered in its place. */
   readonly takenPort: number | undefined;
-  /** The connected sites, and where a browser opens them. */
   sites(): Promise<{ site: string; gateway: string }[]>;
   /** `undefined` for a site that is not connected. */
   gatewayUrl(site: string): Promise<string | undefined>;
@@ -44,7 +42,6 @@ export interface RunningProxy extends Pick<OpenReader, 'cache' | 'health' | 'loc
   readonly keysIn: { readonly place: KeyLocation['kind'] | undefined; readonly isFresh: boolean };
   /** What was put right at the start, and what could not be, in sentences for the reader. */
   readonly notices: readonly string[];
-  /** What `wispr proxy status` tells. */
   status(): Promise<ReaderStatus>;
   /** Stops listening, lets what is under way end for a moment, and closes everything. */
   close(): Promise<void>;

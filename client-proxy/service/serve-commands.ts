@@ -13,7 +13,6 @@ import type { ReaderStatus } from '../running/status.ts';
 import type { OpenReader } from '../server/open-reader.ts';
 import { lookAhead } from '../site/look-ahead.ts';
 
-/** A Reader that runs, as the commands need it. */
 export interface RunningReader extends OpenReader {
   readonly url: string;
   readonly directory: string;

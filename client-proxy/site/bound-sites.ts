@@ -16,7 +16,6 @@ import { KeyFinder } from './key-finder.ts';
 import { channelTo } from './key-server.ts';
 import { RememberedDocuments } from './remembered-documents.ts';
 
-/** One connected site, and everything that reading it needs. */
 export interface BoundSite {
   readonly site: string;
   readonly label: string;
@@ -29,7 +28,6 @@ export interface BoundSite {
   readonly publication: PublicationKeeper;
   /** Whether it is time to tell readers that the publication is no longer fresh; if it is, it counts as said. */
   readonly isNoticeDue: () => boolean;
-  /** Opened documents, for ranges. */
   readonly remembered: RememberedDocuments;
 }
 
@@ -85,7 +83,6 @@ export class BoundSites {
     return this.#store.isLocked ? this.#store.sites().map(({ site }) => site) : [...this.#bySite.keys()];
   }
 
-  /** Whether the keys are locked away. */
   get isLocked(): boolean {
     return this.#store.isLocked;
   }
@@ -95,10 +92,7 @@ export class BoundSites {
     return this.#locked.has(site) || this.#bySite.has(site);
   }
 
-  /**
-   * @param site - a host name in lower case, without final dot
-   * @throws ReaderError `reader-locked`
-   */
+  /** @param site - a host name in lower case, without final dot @throws ReaderError `reader-locked` */
   find(site: string): BoundSite | undefined {
     if (this.#locked.has(site)) throw readerLocked();
     return this.#bySite.get(site);

@@ -12,7 +12,6 @@ import { connectionReason } from '../network/failures.ts';
 export interface ExchangeOptions {
   /** Canonical JSON, to be posted; without it, the exchange is a GET. */
   readonly body?: Uint8Array;
-  /** Bytes of the answer. */
   readonly maximumLength: number;
   /** Milliseconds for all of it, where not the usual. */
   readonly timeout?: number;
@@ -51,7 +50,6 @@ export async function exchange(
   });
 }
 
-/** One HTTP exchange, wherever it goes. */
 export interface HttpExchange extends ExchangeOptions {
   readonly method: 'GET' | 'OPTIONS' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;

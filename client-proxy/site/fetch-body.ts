@@ -20,7 +20,6 @@ export interface BodyResponse {
   readonly body: BodyQueue;
 }
 
-/** The validators of an earlier answer. */
 export interface CachedValidators {
   readonly etag: string | undefined;
   readonly lastModified: string | undefined;
@@ -29,7 +28,6 @@ export interface CachedValidators {
 /** For caches on the way: what they hold is old, or no good (RFC 9111 section 5.2.1.4). */
 export const PAST_CACHES: readonly string[] = ['cache-control', 'no-cache'];
 
-/** What is asked for. */
 export interface BodyRequest {
   readonly path: string;
   /** Bytes of the object: `start` inclusive, `end` exclusive. */

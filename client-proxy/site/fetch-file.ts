@@ -8,7 +8,6 @@ import type { Upstream } from '../network/upstream.ts';
 import { exchange } from './exchange.ts';
 import { type BodyResponse, type CachedValidators, fetchBody, PAST_CACHES } from './fetch-body.ts';
 
-/** A file of a content host. */
 export interface FileRequest extends HostedFile {
   readonly origin: string;
 }
@@ -79,7 +78,6 @@ export async function fetchFile(upstream: Upstream, wanted: FileRequest): Promis
   );
 }
 
-/** Listener for bytes as they come. */
 type Came = (bytes: number) => void;
 
 async function within<Result>(

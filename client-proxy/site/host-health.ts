@@ -11,7 +11,6 @@ import { LIMITS } from '../limits.ts';
 export type HostFault = FailureFault | 'slow';
 
 export interface HostReport {
-  /** Of the content host. */
   readonly origin: string;
   readonly fault: HostFault;
   /** Code of what went wrong. */
@@ -66,13 +65,11 @@ export class HostHealth {
     if (isNew) this.#report(report);
   }
 
-  /** Records what an error says about its host. */
   recordFailure(origin: string, error: unknown): void {
     const fault = faultOf(error);
     if (fault !== undefined) this.record(origin, fault, (error as CodedError).code);
   }
 
-  /** The current faults. */
   reports(): HostReport[] {
     return [...this.#reports.values()];
   }

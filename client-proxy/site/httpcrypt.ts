@@ -48,7 +48,6 @@ interface Ticket {
   readonly exchange: ChannelKeys;
 }
 
-/** State of one Reader for one endpoint. */
 export class HttpcryptChannel {
   readonly #options: HttpcryptClientOptions;
   #server: Promise<ServerKey> | undefined;

@@ -24,7 +24,6 @@ interface PendingKey extends PromiseWithResolvers<SetKey> {
   readonly id: KeyId;
 }
 
-/** Key or error for each key id. */
 type KeyResults = ReadonlyMap<KeyId, SetKey | Error>;
 
 /** Answers that will be the same if asked again at once. */
@@ -35,7 +34,6 @@ export function isLastingRefusal(error: Error): boolean {
   return error instanceof ReaderError && LASTING.includes(error.code);
 }
 
-/** The keys of one binding. */
 export class KeyFinder {
   readonly #binding: StoredBinding;
   readonly #store: ReaderStore;

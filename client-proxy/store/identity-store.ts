@@ -11,7 +11,6 @@ interface OwnRoaming extends RoamingRecord {
   readonly key: RoamingKey;
 }
 
-/** What comes with a roaming file. */
 export interface Arrival {
   /** Takes the place of everything that is there. */
   readonly replace: boolean;
@@ -25,7 +24,6 @@ export interface Arrival {
 
 /** A publisher that this device is connected with, without the keys. */
 export interface ConnectedPublisher {
-  /** Of the row. */
   readonly id: number;
   readonly name: string;
   /** Its root id. */
@@ -36,7 +34,6 @@ export interface ConnectedPublisher {
   readonly proofs: Readonly<Record<string, HostProof>>;
   /** Since when: seconds since 1970. */
   readonly bound: number;
-  /** How many keys of sets are kept. */
   readonly setKeys: number;
 }
 
@@ -101,7 +98,6 @@ export class IdentityStore {
     return this.#database.prepare('SELECT * FROM roaming WHERE key IS NOT NULL').get();
   }
 
-  /** Remembers a roaming file that this device writes. */
   saveOwnRoaming(seen: RoamingRecord, key: RoamingKey): Promise<void> {
     return this.#sealed.writeSealed(
       (sealing) => sealRoamingKey(sealing, seen.id, key),

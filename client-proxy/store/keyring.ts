@@ -13,11 +13,7 @@ import { DEFAULT_LIMITS } from '../limits.ts';
 /** The keyring could not be asked, or did not answer in time. The message is a few words without a secret in them. */
 export class KeyringUnavailable extends Error {}
 
-/**
- * The secret of an entry, or `undefined` if there is no such entry.
- *
- * @throws KeyringUnavailable
- */
+/** The secret of an entry, or `undefined` if there is no such entry. @throws KeyringUnavailable */
 export async function readKeyring(
   entry: string,
   timeout: number = DEFAULT_LIMITS.keyringTimeout,
@@ -25,11 +21,7 @@ export async function readKeyring(
   return (await ask('get', entry, '', timeout)) || undefined;
 }
 
-/**
- * Makes an entry, and reads it again: what cannot be read again must not be relied on.
- *
- * @throws KeyringUnavailable
- */
+/** Makes an entry, and reads it again: what cannot be read again must not be relied on. @throws KeyringUnavailable */
 export async function writeKeyring(
   entry: string,
   secret: string,

@@ -9,7 +9,6 @@ import type { Passphrase, StoreOptions } from './types.ts';
 /** The database, and what SQLite keeps beside it. */
 export const DATABASE_FILES = ['reader.db', 'reader.db-wal'] as const;
 
-/** The folder of the database. */
 function defaultDataDirectory(): string {
   return join(baseDirectory(process.env.XDG_DATA_HOME, '.local', 'share'), 'wispr');
 }
@@ -25,7 +24,6 @@ export function cacheDirectoryFor(dataDirectory: string | undefined): string {
   return join(baseDirectory(process.env.XDG_CACHE_HOME, '.cache'), 'wispr');
 }
 
-/** Places of everything that a reader has. */
 export interface ReaderFiles {
   readonly dataDirectory: string;
   readonly cacheDirectory: string;

@@ -48,11 +48,7 @@ export async function openWith(key: Uint8Array, { storeId, check }: Protection):
   return (await sealing.open(check, CHECK_PLACE)) === undefined ? undefined : sealing;
 }
 
-/**
- * `undefined` in a fresh database.
- *
- * @throws ReaderError `store-damaged`
- */
+/** `undefined` in a fresh database. @throws ReaderError `store-damaged` */
 export function readProtection(database: DatabaseSync): Protection | undefined {
   const rows = database.prepare('SELECT name, value FROM storage').all();
   if (rows.length === 0) return undefined;

@@ -47,7 +47,6 @@ export class SealedDatabase {
     }
   }
 
-  /** Whether the database was made just now. */
   get isFresh(): boolean {
     return this.#opened?.fresh ?? false;
   }
@@ -91,7 +90,6 @@ export class SealedDatabase {
     this.#onLock = listener;
   }
 
-  /** How often {@link lock} was called. */
   get locks(): number {
     return this.#locks;
   }

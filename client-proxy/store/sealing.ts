@@ -48,7 +48,6 @@ function additionalData(place: CellRef): Uint8Array {
 interface SealedColumn {
   readonly table: string;
   readonly column: string;
-  /** The columns that name a row. */
   readonly names: readonly string[];
   readonly place: (row: Row) => CellRef;
 }
@@ -118,11 +117,7 @@ export async function sealAnew(database: DatabaseSync, previous: Sealing, next: 
   };
 }
 
-/**
- * One secret of {@link KEY_LENGTH} bytes.
- *
- * @throws ReaderError `store-damaged`
- */
+/** One secret of {@link KEY_LENGTH} bytes. @throws ReaderError `store-damaged` */
 export async function unseal(sealing: Sealing, sealed: unknown, place: CellRef): Promise<Uint8Array> {
   const secret = sealed instanceof Uint8Array ? await sealing.open(sealed, place) : undefined;
   if (secret?.length !== KEY_LENGTH) throw damaged(`table ${place[0]}`, 'a sealed key cannot be opened');

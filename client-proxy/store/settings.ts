@@ -119,7 +119,6 @@ export function settingText<Name extends SettingName>(name: Name, value: Setting
   return SETTINGS[name].format(value);
 }
 
-/** The reader's settings, as they were stored last. */
 export class SettingsKeeper {
   readonly #preferences: Preferences;
   #current: Settings;

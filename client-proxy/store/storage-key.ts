@@ -43,7 +43,6 @@ export interface UnlockedStorage {
   readonly fresh: boolean;
 }
 
-/** A storage key that is being made. */
 export interface NewKey {
   readonly key: Uint8Array;
   readonly place: KeyLocation;
@@ -91,7 +90,6 @@ function keyringUnavailable(error: unknown): Error {
   });
 }
 
-/** Decides how a fresh database is protected. */
 async function protect(database: DatabaseSync, options: StorageKeyOptions): Promise<UnlockedStorage> {
   const { key, place } = await chooseKey(options);
   const { sealing, protection } = await newProtection(key, place);
@@ -118,11 +116,7 @@ async function chooseKey(options: StorageKeyOptions): Promise<NewKey> {
   return asked ? newPassphraseKey(asked) : newKeyFileKey(options.keyFile);
 }
 
-/**
- * A key out of a passphrase, with a salt of its own.
- *
- * @throws ReaderError `passphrase-too-short`
- */
+/** A key out of a passphrase, with a salt of its own. @throws ReaderError `passphrase-too-short` */
 export async function newPassphraseKey(passphrase: string): Promise<NewKey> {
   if (!isLongEnough(passphrase))
     throw new ReaderError('passphrase-too-short', `the passphrase has fewer than ${LEAST_PASSPHRASE} characters`, {
@@ -132,11 +126,7 @@ export async function newPassphraseKey(passphrase: string): Promise<NewKey> {
   return { key: await keyFromPassphrase(passphrase, parameters), place: { kind: 'passphrase', parameters } };
 }
 
-/**
- * A random key in a new entry of the keyring.
- *
- * @throws ReaderError `keyring-unavailable`
- */
+/** A random key in a new entry of the keyring. @throws ReaderError `keyring-unavailable` */
 export async function newKeyringKey(timeout: number): Promise<NewKey> {
   const key = randomBytes(STORAGE_KEY_LENGTH);
   const entry = `reader ${toBase64url(randomBytes(16))}`;

@@ -93,7 +93,6 @@ export class ReaderStore extends SealedDatabase {
     );
   }
 
-  /** Replaces the device key of a binding. */
   saveDeviceKey({ keyServer, publisher }: KeyIssuer, { id, key }: NamedKey): Promise<void> {
     const sql = 'UPDATE bindings SET device_key_id = ?, device_key = ? WHERE key_server = ? AND publisher = ?';
     return this.writeSealed(
@@ -126,12 +125,10 @@ export class ReaderStore extends SealedDatabase {
     this.write(() => updateDescriptor(this.database, descriptor, descriptorBytes, now));
   }
 
-  /** Operations on the identity as a whole: export, import and forget. */
   identity(): IdentityStore {
     return new IdentityStore(this);
   }
 
-  /** What is kept of a site's publication. */
   publicationOf(site: string): PublicationStore {
     return new PublicationStore(this.database, site);
   }

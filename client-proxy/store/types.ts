@@ -3,7 +3,6 @@ import type { VerifiedDescriptor } from '../../core/keys/descriptor.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import type { Limits } from '../limits.ts';
 
-/** One row of the database as SQLite gives it. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** Gets a passphrase from the reader; `isNew` when it is being chosen, and then an empty one means none. */
@@ -39,7 +38,6 @@ export interface StoredSite {
   readonly proof: HostProof;
 }
 
-/** Binding of this device with a publisher. */
 export interface StoredBinding {
   readonly id: number;
   readonly descriptor: VerifiedDescriptor;

@@ -24,7 +24,6 @@ export function browser(): Promise<Cost[]> {
   });
 }
 
-/** Seconds of processors while a page fetches a file so many times. */
 async function spentOn(page: Page, path: string, times: number): Promise<number> {
   const before = await chromiumTime();
   const bytes = await page.evaluate(fetchAgain, [path, times] as const);

@@ -44,7 +44,6 @@ export async function publisher(): Promise<Cost[]> {
   ];
 }
 
-/** What one more of them takes. */
 async function between(
   timeOf: (count: number) => Promise<number>,
   [few, many]: readonly [number, number],

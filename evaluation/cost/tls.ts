@@ -23,7 +23,6 @@ export interface Serving {
   readonly transaction: number;
 }
 
-/** A port of nginx. */
 interface Listener {
   readonly name: string;
   readonly port: number;

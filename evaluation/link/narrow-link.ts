@@ -14,7 +14,6 @@ export const NEAR = '10.77.0.1';
 export const FAR = '10.77.0.2';
 const MTU = 1500;
 
-/** A kind of link. */
 export interface LinkKind {
   readonly name: string;
   /** Bit/s from the near to the far side, and back; 0: as fast as this machine carries it. */

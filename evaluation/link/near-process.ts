@@ -5,7 +5,6 @@ import { createInterface } from 'node:readline';
 import { NODE } from '../../bench/processes.ts';
 import type { NarrowLink } from './narrow-link.ts';
 
-/** What the near side answers. */
 export interface NearAnswer {
   /** That what was asked for has taken. */
   readonly milliseconds?: number;

@@ -11,7 +11,6 @@ export const PAGES = 'pages.news.example';
 /** Where the far side serves the protected site to caches. */
 export const PROTECTED_PORT = 8081;
 
-/** Ways to the same page. */
 export const WAYS = [
   'HTTP',
   'HTTPS',
@@ -23,7 +22,6 @@ export const WAYS = [
 ] as const;
 export type ReadingWay = (typeof WAYS)[number];
 
-/** What the near side is started with. */
 export interface PageSetting {
   /** A folder of its own. */
   readonly directory: string;

@@ -3,7 +3,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { documentPathOf, urlPathOf } from '../../core/site/path.ts';
 
-/** A page, by the path of its document. */
 export interface Page {
   readonly path: string;
   /** Paths of documents, in the order of the page. */

@@ -25,11 +25,9 @@ export interface ReadSite extends SiteFacts {
   addReader(): Promise<Person>;
 }
 
-/** What a site is made of. */
 export interface SiteSource {
   readonly name: string;
   readonly short: string;
-  /** Writes the site's files where they are wanted. */
   readonly write: (folder: string) => Promise<SiteSettings>;
 }
 

@@ -14,7 +14,6 @@ import { costOfRequests, type RequestCost } from './requests.ts';
 
 const FILLED = fileURLToPath(new URL('filled.ts', import.meta.url));
 
-/** Of one number of subscribers. */
 export interface Served extends Filled, RequestCost {
   readonly subscribers: number;
   /** MiB after the requests. */

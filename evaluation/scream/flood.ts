@@ -7,7 +7,6 @@ import type { Kind, Reader, ReaderRequest } from './readers.ts';
 export interface Flood {
   readonly kind: Kind;
   readonly readers: readonly Reader[];
-  /** The load balancer. */
   readonly pick: () => NodeOrigins;
   readonly seconds: number;
 }

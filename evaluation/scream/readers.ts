@@ -25,7 +25,6 @@ export interface ReaderRequest {
   readonly body: Uint8Array | string;
 }
 
-/** One who asks. */
 export interface Reader {
   readonly ask: (kind: Kind, node: NodeOrigins) => ReaderRequest;
 }

@@ -68,7 +68,6 @@ export const WAYS: readonly WayTo[] = [
   { name: 'HTTPS, gzip', origin: `https://${HOSTS.tlsCompressed}` },
 ];
 
-/** What the near side is started with. */
 export interface SiteSetting {
   /** A folder of its own. */
   readonly directory: string;

@@ -33,7 +33,6 @@ export class Arrivals {
     return true;
   }
 
-  /** Forgets a connection that was closed. */
   leave(socket: Socket): void {
     this.#open.delete(socket);
   }

@@ -101,7 +101,6 @@ export class CertificateStore implements NearMemory, FarMemory {
     );
   }
 
-  /** Forgets what was not used for long. */
   purge(): void {
     this.#attempt(undefined, () => {
       const oldest = this.#today - LIMITS.storedDays;

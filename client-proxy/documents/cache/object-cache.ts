@@ -25,7 +25,6 @@ export interface CacheStatus {
   readonly problem: string | undefined;
 }
 
-/** Keeps one object while it is read. */
 export type ObjectWriter = CacheWriter | SmallWriter;
 
 export class ObjectCache {
@@ -33,7 +32,6 @@ export class ObjectCache {
   readonly #small: SmallObjects;
   readonly #keeper: SmallKeeper;
   readonly #limit: number;
-  /** Writers by the name of their object. */
   readonly #writers = new Map<string, ObjectWriter>();
   /**
    * Small objects as they were read from the disk: what one page after the other needs is not looked for there, and hashed, every time. They
@@ -78,12 +76,10 @@ export class ObjectCache {
     return this.#recent.get(name) ?? this.#findSmall(name) ?? CachedObject.find(this.#layout.fileOf(name));
   }
 
-  /** The folder, for messages. */
   get directory(): string {
     return this.#layout.directory;
   }
 
-  /** Removes a damaged object. */
   drop(site: string, head: string): void {
     const name = objectName(site, head);
     this.#recent.delete(name);
@@ -125,7 +121,6 @@ export class ObjectCache {
     return writer;
   }
 
-  /** Finds the writer of an object that is being kept. */
   writerOf(site: string, head: string): ObjectWriter | undefined {
     return this.#writers.get(objectName(site, head));
   }
@@ -177,7 +172,6 @@ export class ObjectCache {
     return this.#layout.readSynced(siteName(site));
   }
 
-  /** Forgets all that was read of a site. */
   async forget(site: string): Promise<void> {
     this.#recent.clear();
     await forgetSite(this.#layout, this.#small, site);
@@ -193,7 +187,6 @@ export class ObjectCache {
     };
   }
 
-  /** Error for which nothing is kept at the moment. */
   get problem(): unknown {
     return performance.now() < this.#pausedUntil ? this.#problem : undefined;
   }

@@ -10,7 +10,6 @@ import { LIMITS } from '../../limits.ts';
 export interface WriterOptions {
   readonly partialFile: string;
   readonly file: string;
-  /** Bytes of the whole object. */
   readonly length: number;
   /** Whether the reading waits for a disk that is slower than it; otherwise the copy is given up. */
   readonly patient: boolean;
@@ -57,7 +56,6 @@ export class CacheWriter {
     return undefined;
   }
 
-  /** Whether nothing more is taken. */
   get isOver(): boolean {
     return this.#over;
   }

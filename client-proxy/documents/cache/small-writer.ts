@@ -18,7 +18,6 @@ export class SmallKeeper {
   #batch: Batch | undefined;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
-  /** Bytes that wait. */
   #unwritten = 0;
 
   /** @param directory - of all that was read */
@@ -75,7 +74,6 @@ export class SmallKeeper {
   }
 }
 
-/** Collects one object. */
 export class SmallWriter {
   readonly #bytes: Uint8Array;
   readonly #write: (bytes: Uint8Array) => Promise<void>;

@@ -7,7 +7,6 @@ const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const NO_ERROR = { throwIfNoEntry: false } as const;
 
 export class CachedObject {
-  /** Bytes of the file. */
   readonly length: number;
   /** Content, where it is small; then there is no file. */
   readonly bytes: Uint8Array | undefined;
@@ -25,12 +24,10 @@ export class CachedObject {
     this.#closed = bytes !== undefined;
   }
 
-  /** An object that is in memory. */
   static of(bytes: Uint8Array): CachedObject {
     return new CachedObject(-1, bytes.length, bytes);
   }
 
-  /** Looks for a file. */
   static find(file: string): CachedObject | undefined {
     if (statSync(file, NO_ERROR) === undefined) return undefined; // an error would take ten times as long
     let descriptor: number;

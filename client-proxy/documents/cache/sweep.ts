@@ -77,7 +77,6 @@ export async function scan(layout: Layout, small: SmallObjects, limit: number, r
   return { bytes, objects, synced };
 }
 
-/** Adds the small ones to what was found. */
 async function listSmall(layout: Layout, small: SmallObjects, found: CacheEntry[]): Promise<void> {
   const lists = new Map<string, Set<string>>();
   for (let after = 0; ; await setImmediate()) {
@@ -109,7 +108,6 @@ async function listObjects(layout: Layout): Promise<CacheEntry[]> {
   return found;
 }
 
-/** Removes temporary files of processes that have ended. */
 async function dropAbandoned(folder: string): Promise<void> {
   for (const name of await namesIn(folder)) {
     const file = join(folder, name);

@@ -13,7 +13,6 @@ import { RunMemory } from './run-memory.ts';
 /** One core does HTTP. */
 const THREADS = Math.max(1, Math.min(LIMITS.openingThreads, availableParallelism() - 1));
 
-/** Program of the threads. */
 const PROGRAM = programOfThread('opening-thread', import.meta.url);
 
 export class BlockOpener {

@@ -31,7 +31,6 @@ export interface FileInUse extends InFile {
   leave(): void;
 }
 
-/** Some blocks on their way through a thread. */
 interface UnderWay {
   readonly first: number;
   readonly end: number;

@@ -22,7 +22,6 @@ export class RunMemory {
     return this.#free.get(piece)?.pop() ?? new ArrayBuffer(piece);
   }
 
-  /** Takes back memory that is not used any more. */
   release(piece: ArrayBuffer): void {
     this.#lent -= piece.byteLength;
     if (this.#mayKeep()) this.#free.get(piece.byteLength)?.push(piece);

@@ -73,7 +73,6 @@ export class ThreadedBlocks implements RunSupply {
     return this.#payload.recover(offset, error);
   }
 
-  /** Writer of the copy that is kept meanwhile. */
   get #writer(): CacheWriter | undefined {
     const { writer } = this.#payload.copy;
     return writer instanceof CacheWriter ? writer : undefined;
