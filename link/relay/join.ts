@@ -1,4 +1,5 @@
 /** Two sockets joined, each direction by way of what changes it. */
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { type Duplex, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -9,6 +10,27 @@ import type { Passage } from '../substitution/passage.ts';
 export function supervise(socket: Socket): void {
   socket.setNoDelay(true).setTimeout(LIMITS.idle, () => socket.destroy());
   socket.on('error', () => socket.destroy());
+}
+
+/**
+ * Waits for a connection, as long as the one that it is for is there.
+ *
+ * @param sockets - gets it while it is open
+ */
+export async function reached(socket: Socket, wanting: Socket, sockets: Set<Socket>): Promise<Socket> {
+  sockets.add(socket);
+  socket.once('close', () => sockets.delete(socket));
+  supervise(socket);
+  const gone = () => socket.destroy(new Error('the other side has gone'));
+  wanting.once('close', gone);
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(LIMITS.connecting) });
+    wanting.off('close', gone);
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
 }
 
 /**

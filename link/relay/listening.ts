@@ -5,6 +5,7 @@ import { type AddressRange, isInRange, parseRange } from '../../node-support/add
 import { eachMinute } from '../../node-support/each-minute.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { LinkError } from '../errors.ts';
+import { CertificateStore } from '../store/store.ts';
 import { Arrivals } from './arrivals.ts';
 import { type Destination, formatDestination, parseDestination } from './opening.ts';
 
@@ -17,6 +18,43 @@ export interface RunningRelay {
   close(): Promise<void>;
 }
 
+export interface RelayOptions {
+  /** ADDRESS:PORT. */
+  readonly listen: string;
+  /** ADDRESS or ADDRESS/BITS of clients, or near relays, besides this machine. */
+  readonly from?: readonly string[];
+  /** File of the store. */
+  readonly store: string;
+  /** Hears what went wrong: a sentence without a full stop. */
+  readonly report?: (what: string) => void;
+}
+
+export interface RelayMeans extends Required<Pick<RelayOptions, 'report'>> {
+  readonly store: CertificateStore;
+  /** Open connections. */
+  readonly sockets: Set<Socket>;
+}
+
+/** Opens the store, and listens. @param most - so many connections at once @throws LinkError */
+export async function startRelay(
+  options: RelayOptions,
+  most: number,
+  serverOf: (means: RelayMeans) => Server,
+): Promise<RunningRelay> {
+  const { report = () => undefined } = options;
+  const [at, from] = [destinationOf(options.listen, 0), rangesOf(options.from ?? [])];
+  const sockets = new Set<Socket>();
+  const failed = (reason: string) => report(`nothing is remembered from now on: ${reason}`);
+  const store = new CertificateStore(options.store, { failed });
+  try {
+    const relay = await listen(serverOf({ store, sockets, report }), at, from, sockets, most);
+    return { ...relay, close: () => relay.close().finally(() => store.close()) };
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+}
+
 /** @throws LinkError `link-argument` */
 export function destinationOf(text: string, lowestPort?: 0): Destination {
   const found = parseDestination(text, lowestPort);
@@ -25,7 +63,7 @@ export function destinationOf(text: string, lowestPort?: 0): Destination {
 }
 
 /** @param texts - ADDRESS or ADDRESS/BITS. @throws LinkError `link-argument` */
-export function rangesOf(texts: readonly string[]): AddressRange[] {
+function rangesOf(texts: readonly string[]): AddressRange[] {
   return texts.map((text) => {
     const range = parseRange(text);
     if (range === undefined) throw new LinkError('link-argument', `not an address: ${text}`, { typed: true });
