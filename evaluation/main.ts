@@ -45,7 +45,6 @@ measures the figures that are named, or all, writes their data into evaluation/r
 needs root and /dev/net/tun; scream also cgroup v1
 
   WISPR_EVALUATE=quick    fewer runs; data into .cache/evaluation
-  WISPR_RECORDED=FOLDER   clones with recorded pages, for sites
 
 ${Object.entries(FIGURES)
   .map(([name, { what }]) => `  ${name.padEnd(WIDTH)}  ${what}\n`)

@@ -15,7 +15,6 @@ import { checkLinks } from '../link/ping.ts';
 import { IS_QUICK } from '../quick.ts';
 import { type Measurement, type Table, table } from '../results.ts';
 import { startFar } from './far.ts';
-import { recordedPages, recordedTables } from './recorded.ts';
 import { HOSTS, SITES, type SiteCommand, type SiteSetting, WAYS } from './setting.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
@@ -27,7 +26,6 @@ export async function sitesFigure(report: (text: string) => void): Promise<Measu
   const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-sites-'));
   endings.defer(() => rm(directory, { recursive: true, force: true }));
   endings.defer(stopAll);
-  const recorded = await recordedPages();
   const chain = await makeChain(directory, 'sites', 'ecdsa', [`DNS:${HOSTS.tls}`, `DNS:${HOSTS.tlsCompressed}`]);
   endings.defer(await startFar(directory, chain));
   const link = await NarrowLink.start();
@@ -40,7 +38,7 @@ export async function sitesFigure(report: (text: string) => void): Promise<Measu
   const pings = await checkLinks(link, KINDS, report);
   const crossings = new Crossings(pings, report);
   for (const kind of KINDS) for (let run = 0; run < RUNS; run++) await loadAll(link, near, kind, crossings);
-  return { settings: { loads: RUNS }, tables: { ...(await tablesOf(crossings)), ...recordedTables(recorded) } };
+  return { settings: { loads: RUNS }, tables: await tablesOf(crossings) };
 }
 
 async function tablesOf(crossings: Crossings): Promise<Record<string, Table>> {
