@@ -1,17 +1,19 @@
 /** The near side of key requests. Reads a command a line from standard input, and answers with one on standard output. */
 import { Agent, request } from 'node:https';
 import type { TLSSocket } from 'node:tls';
+import { buildConnector, type Dispatcher, Agent as HttpAgent } from 'undici';
+import { HttpcryptChannel } from '../../client-proxy/site/httpcrypt.ts';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { FAR } from '../link/narrow-link.ts';
 import { answerCommands } from '../link/near-process.ts';
-import { Channel } from './httpcrypt.ts';
 import { KEYS_PORT, type KeyRequestCommand, type KeyRequestSetting, type KeyWay, SERVER } from './setting.ts';
 
 const { facts, root }: KeyRequestSetting = JSON.parse(process.argv[2] ?? '');
 let agent = newAgent();
 let channel = newChannel();
+let toEndpoint: Dispatcher = new HttpAgent();
 let message: Uint8Array = new Uint8Array();
 
 async function prepare(way: KeyWay): Promise<void> {
@@ -26,7 +28,7 @@ async function ask(way: KeyWay): Promise<number> {
   const start = performance.now();
   const status = way.startsWith('HTTPS')
     ? await askByHttps(way === 'HTTPS, resumed')
-    : await channel.post(KEY_REQUEST_PATH, message);
+    : await askByHttpcrypt();
   if (status !== 200) throw new Error(`${way}: the key server answered ${status}`);
   return performance.now() - start;
 }
@@ -50,9 +52,26 @@ function newAgent(): Agent {
   return new Agent({ keepAlive: false, ca: root, minVersion: 'TLSv1.3' });
 }
 
-function newChannel(): Channel {
-  if (facts.httpcrypt === undefined) throw new Error('no endpoint for HTTPCrypt');
-  return new Channel(facts.httpcrypt);
+/** Over one connection, by the Reader's own code. */
+async function askByHttpcrypt(): Promise<number> {
+  const open = buildConnector({});
+  toEndpoint = new HttpAgent({ connect: (to, done) => open({ ...to, hostname: FAR }, done), connections: 1 });
+  try {
+    return (await channel.post(KEY_REQUEST_PATH, message)).status;
+  } finally {
+    await toEndpoint.destroy();
+  }
+}
+
+function newChannel(): HttpcryptChannel {
+  const { httpcrypt: endpoint } = facts;
+  if (endpoint === undefined) throw new Error('no endpoint for HTTPCrypt');
+  return new HttpcryptChannel({
+    endpoint,
+    get dispatcher() {
+      return toEndpoint;
+    },
+  });
 }
 
 await answerCommands(async ({ do: wanted, way }: KeyRequestCommand) => {
