@@ -22,7 +22,7 @@ export interface Reach {
  * @param running - of the Reader that runs, whose reach counts where the request says nothing
  */
 export async function reaching<Result>(
-  { store, running }: { readonly store: ReaderStore; readonly running?: Upstream },
+  { store, running }: { readonly store: ReaderStore; readonly running?: Upstream | undefined },
   { connectTo = [], allowLocal: rules = [], ca }: Reach,
   work: (upstream: Upstream) => Promise<Result>,
 ): Promise<Result> {

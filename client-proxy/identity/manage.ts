@@ -3,7 +3,6 @@ import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CodedError } from '../../core/errors.ts';
 import { CACHE_FOLDERS } from '../documents/cache/layout.ts';
-import type { ObjectCache } from '../documents/cache/object-cache.ts';
 import { SMALL_FILES } from '../documents/cache/small-objects.ts';
 import { forgetCached, forgetCachedSites } from '../documents/cache/sweep.ts';
 import { ReaderError } from '../errors.ts';
@@ -34,11 +33,10 @@ import { ReaderStore } from '../store/store.ts';
 import type { RoamingRecord } from '../store/types.ts';
 import type { ReaderLock } from './lock.ts';
 
-/** The Reader that runs, as commands on the identity need it. */
-export interface IdentityReader {
+/** Open database; of the Reader that runs, with its lock. */
+export interface OpenIdentity {
   readonly store: ReaderStore;
-  readonly lock: ReaderLock;
-  readonly cache: ObjectCache;
+  readonly lock?: ReaderLock;
 }
 
 interface StoredIdentity {
@@ -117,27 +115,19 @@ export async function protectIdentity(options: StorageOptions, how: NewProtectio
   const dialog: ProtectDialog = { ...askingFor(options), choose };
   return inReader({ directory, limits, name: 'protect', request, dialog }, async () => {
     using store = await ReaderStore.open(storage);
-    return await changeProtection(store, request, dialog);
+    return await protectStored({ store }, request, dialog);
   });
 }
 
-/** Of the Reader that runs. */
+/** Of the Reader that runs, too. */
 export async function protectStored(
-  { store, lock }: IdentityReader,
-  request: ProtectRequest,
+  { store, lock }: OpenIdentity,
+  { kind, keyFile }: ProtectRequest,
   dialog: ProtectDialog,
 ): Promise<ProtectionChange> {
   await requirePassphrase(lock, dialog);
-  return changeProtection(store, request, dialog);
-}
-
-function changeProtection(
-  store: ReaderStore,
-  { kind, keyFile }: ProtectRequest,
-  { choose }: Pick<ProtectDialog, 'choose'>,
-): Promise<ProtectionChange> {
   return store.changeProtection(async () => {
-    if (kind === 'passphrase') return newPassphraseKey(await choose());
+    if (kind === 'passphrase') return newPassphraseKey(await dialog.choose());
     return kind === 'keyring' ? newKeyringKey(store.limits.keyringTimeout) : newKeyFileKey(keyFile);
   });
 }
@@ -148,8 +138,8 @@ export function askingFor({ passphrase, askPassphrase }: StorageOptions): Passph
 }
 
 /** @throws ReaderError `reader-locked`, `passphrase-needed`, `passphrase-wrong`, `too-many-requests` */
-export async function requirePassphrase(lock: ReaderLock, { passphrase }: PassphraseDialog): Promise<void> {
-  if (lock.isLocked || !lock.needsPassphrase) return; // what is locked refuses by itself
+export async function requirePassphrase(lock: ReaderLock | undefined, { passphrase }: PassphraseDialog): Promise<void> {
+  if (!lock?.needsPassphrase || lock.isLocked) return; // what is locked refuses by itself
   const given = await passphrase();
   if (given === undefined)
     throw new ReaderError('passphrase-needed', "the reader's database is protected by a passphrase");
@@ -273,18 +263,18 @@ export async function forgetEverything(options: StorageOptions): Promise<Forgott
   requireDatabase(directory);
   const cacheDirectory = cacheDirectoryFor(options.dataDirectory);
   const { keysIn, ...all } = await inReader<ForgottenStore>({ directory, name: 'forget-everything' }, () =>
-    withLockedStore(options, async (store) => ({ ...(await forgetAllIn(store, cacheDirectory)), isRunning: false })),
+    withLockedStore(options, (store) => forgetAllIn(store, cacheDirectory, false)),
   );
   if (!all.isRunning) removeFiles(directory, cacheDirectory);
   return { ...all, directory, keyFileLeft: keysIn === 'key-file' ? keyFile : undefined };
 }
 
-/** Of the Reader that runs: it is locked then. */
-export async function forgetEverythingStored({ store, cache }: IdentityReader): Promise<ForgottenStore> {
-  return { ...(await forgetAllIn(store, cache.directory)), isRunning: true };
-}
-
-async function forgetAllIn(store: ReaderStore, cacheDirectory: string): Promise<Omit<ForgottenStore, 'isRunning'>> {
+/** Forgets everything in an open store, which is locked then. */
+export async function forgetAllIn(
+  store: ReaderStore,
+  cacheDirectory: string,
+  isRunning: boolean,
+): Promise<ForgottenStore> {
   const place = store.keyLocation;
   const { hasRoamed } = store.identity();
   const publishers = await store.identity().publishers();
@@ -292,6 +282,7 @@ async function forgetAllIn(store: ReaderStore, cacheDirectory: string): Promise<
   return {
     publishers,
     hasRoamed,
+    isRunning,
     overwritten,
     wasEmpty: place === undefined,
     cacheDirectory,

@@ -5,8 +5,10 @@ import { readRoamingSalt } from '../../core/keys/roaming.ts';
 import { moveIntoPlace, temporaryBeside } from '../../node-support/files/write-file.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import { type Reach, reaching } from '../connect/reach.ts';
+import type { ObjectCache } from '../documents/cache/object-cache.ts';
 import { forgetCachedSites } from '../documents/cache/sweep.ts';
 import { ReaderError } from '../errors.ts';
+import type { Upstream } from '../network/upstream.ts';
 import { inReader } from '../running/in-reader.ts';
 import { cacheDirectoryFor, requireDatabase, type StorageOptions, storeOptions } from '../store/locations.ts';
 import type { KeyLocation } from '../store/protection.ts';
@@ -24,7 +26,7 @@ import { fetchRoaming } from './fetch-roaming.ts';
 import {
   askingFor,
   describeIdentity,
-  type IdentityReader,
+  type OpenIdentity,
   type PassphraseDialog,
   requirePassphrase,
 } from './manage.ts';
@@ -75,7 +77,7 @@ export async function exportIdentity({ to, newWords, showWords, ...options }: Ex
       { directory, name: 'export', request: { newWords }, dialog },
       async () => {
         using store = await ReaderStore.open(storage);
-        return await exportFrom(store, newWords, dialog);
+        return await exportStored({ store }, { newWords }, dialog);
       },
     );
     write(() => moveIntoPlace(beside, to), to);
@@ -85,23 +87,15 @@ export async function exportIdentity({ to, newWords, showWords, ...options }: Ex
   }
 }
 
-/** Of the Reader that runs. */
+/** Of the Reader that runs, too. */
 export async function exportStored(
-  { store, lock }: IdentityReader,
+  { store, lock }: OpenIdentity,
   { newWords }: Pick<ExportOptions, 'newWords'>,
   dialog: ExportDialog,
 ): Promise<ExportReport> {
   await requirePassphrase(lock, dialog);
-  return exportFrom(store, newWords, dialog);
-}
-
-async function exportFrom(
-  store: ReaderStore,
-  newWords: boolean,
-  { put }: Pick<ExportDialog, 'put'>,
-): Promise<ExportReport> {
   const { file, number, words, sites, remember } = await packIdentity(store, newWords);
-  await put({ file: toBase64url(file), words });
+  await dialog.put({ file: toBase64url(file), words });
   await remember();
   return { number, sites, hasNewWords: words !== undefined };
 }
@@ -188,36 +182,32 @@ export async function importIdentity({
   return inReader({ directory, name: 'import', request: { ...request }, dialog }, async () => {
     const opened = await openArrival(bytes, request.words); // before a passphrase is chosen for a new database
     using store = await ReaderStore.open(storeOptions(options));
-    const cacheDirectory = cacheDirectoryFor(options.dataDirectory);
-    return await reaching({ store }, how, (upstream) =>
-      importInto({ store, upstream, isRunning: false }, cacheDirectory, opened, how, dialog),
-    );
+    return await importInto({ store }, cacheDirectoryFor(options.dataDirectory), opened, how, dialog);
   });
 }
 
 /** Of the Reader that runs. */
 export async function importStored(
-  { store, lock, cache, upstream: running }: IdentityReader & ArrivalMeans,
+  { store, lock, cache, upstream: running }: Required<OpenIdentity> & ArrivalMeans & { readonly cache: ObjectCache },
   { file, words, ...options }: ImportRequest,
   dialog: ImportDialog,
 ): Promise<ImportReport> {
   if (lock.isLocked && lock.isEmpty) await lock.unlock(); // everything was forgotten: this makes new keys
   await requirePassphrase(lock, dialog);
   const opened = await openArrival(Buffer.from(file, 'base64url'), words);
-  return reaching({ store, running }, options, (upstream) =>
-    importInto({ store, upstream, isRunning: true }, cache.directory, opened, options, dialog),
-  );
+  return importInto({ store, running }, cache.directory, opened, options, dialog);
 }
 
 async function importInto(
-  { isRunning, ...means }: ArrivalMeans & { readonly isRunning: boolean },
+  { store, running }: { readonly store: ReaderStore; readonly running?: Upstream },
   cacheDirectory: string,
   opened: RoamingFile,
-  options: ArrivalOptions,
+  options: ArrivalOptions & Reach,
   dialog: ArrivalDialog,
 ): Promise<ImportReport> {
-  const { store } = means;
-  const report = await unpackIdentity(means, opened, options, dialog);
+  const unpack = (upstream: Upstream) => unpackIdentity({ store, upstream }, opened, options, dialog);
+  const report = await reaching({ store, running }, options, unpack);
   const cacheForgotten = await forgetCachedSites(cacheDirectory, report.removed);
+  const isRunning = running !== undefined;
   return { ...report, isRunning, cacheForgotten, keysNowIn: store.isFresh ? store.keyLocation?.kind : undefined };
 }

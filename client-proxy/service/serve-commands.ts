@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { bindInReader } from '../connect/bind-site.ts';
 import { ReaderError } from '../errors.ts';
-import { describeStored, forgetEverythingStored, forgetIn, protectStored } from '../identity/manage.ts';
+import { describeStored, forgetAllIn, forgetIn, protectStored } from '../identity/manage.ts';
 import { exportStored, importStored } from '../identity/take-along.ts';
 import { fetchInReader } from '../offline/fetch-document.ts';
 import { syncInReader } from '../offline/sync-site.ts';
@@ -44,7 +44,7 @@ const OPERATIONS: Readonly<Record<CommandName, Operation>> = {
   export: exportStored,
   import: importStored,
   forget: ({ store, cache }, request: Parameters<typeof forgetIn>[2]) => forgetIn(store, cache.directory, request),
-  'forget-everything': forgetEverythingStored,
+  'forget-everything': ({ store, cache }) => forgetAllIn(store, cache.directory, true),
 };
 
 /** Listens for commands until it is closed. */
