@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { ServerName } from './parameters.ts';
-import { type Program, SERVERS } from './programs.ts';
+import { SERVERS } from './programs.ts';
 
 /** Debian has them here, and does not put these into the PATH of an ordinary user. */
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin'];
 
 /** Where a program stands: in PATH or in the system's folders; `undefined` if nowhere. */
-export function findServer(program: Program): string | undefined {
+export function findServer(program: string): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder.startsWith('/'));
   return [...folders, ...SYSTEM_FOLDERS].map((folder) => join(folder, program)).find(isProgram);
 }

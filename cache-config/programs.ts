@@ -2,7 +2,7 @@
 import type { ServerName } from './parameters.ts';
 
 export interface ServerProgram {
-  readonly program: Program;
+  readonly program: string;
   /** The Debian package. */
   readonly package: string;
   readonly version: readonly [flag: string, pattern: RegExp];
@@ -13,17 +13,6 @@ export interface ServerProgram {
   /** Started by root, it becomes another user by itself; the others are started as one. */
   readonly becomesUser?: true;
 }
-
-export type Program =
-  | 'nginx'
-  | 'apache2'
-  | 'caddy'
-  | 'lighttpd'
-  | 'varnishd'
-  | 'varnishncsa'
-  | 'squid'
-  | 'haproxy'
-  | 'traffic_server';
 
 const nginx: ServerProgram = {
   program: 'nginx',

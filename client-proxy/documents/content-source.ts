@@ -14,29 +14,18 @@ import type { CachedObject } from './cache/stored-object.ts';
 
 type How = Pick<BodyRequest, 'bodyTimeout' | 'fields'>;
 
-export class UpstreamHost implements HostAttempt {
-  readonly origin: string;
-  readonly #upstream: Upstream;
-  readonly #how: How;
-  readonly #ending = new AbortController();
+type UpstreamHost = ReturnType<typeof attemptAt>;
 
-  constructor(upstream: Upstream, origin: string, how: How) {
-    this.#upstream = upstream;
-    this.origin = origin;
-    this.#how = how;
-  }
-
-  readonly fetch = async (urlPath: string, range?: ByteRange): Promise<BodyResponse> => {
-    const { signal } = this.#ending;
+function attemptAt(upstream: Upstream, origin: string, how: How) {
+  const ending = new AbortController();
+  const { signal } = ending;
+  const fetch = async (path: string, range?: ByteRange): Promise<BodyResponse> => {
     signal.throwIfAborted();
-    const answer = await fetchBody(this.#upstream, this.origin, { path: urlPath, range, ...this.#how }, signal);
+    const answer = await fetchBody(upstream, origin, { path, range, ...how }, signal);
     signal.throwIfAborted();
     return answer;
   };
-
-  end(reason: Error = NOT_WANTED): void {
-    this.#ending.abort(reason);
-  }
+  return { origin, fetch, end: (reason: Error = NOT_WANTED) => ending.abort(reason) };
 }
 
 export interface ContentSourceOptions {
@@ -49,10 +38,7 @@ export interface ContentSourceOptions {
 }
 
 export class ContentSource {
-  readonly #upstream: Upstream;
-  readonly #origins: readonly string[];
-  readonly #health: HostHealth;
-  readonly #inPage: boolean;
+  readonly #options: ContentSourceOptions;
   #stopWaiting: (() => void) | undefined;
   #attempts: UpstreamHost[] = [];
   #held: CachedObject | undefined;
@@ -60,11 +46,8 @@ export class ContentSource {
   #ended: Error | undefined;
   #isPastCaches = false;
 
-  constructor({ upstream, health, origins, inPage }: ContentSourceOptions) {
-    this.#upstream = upstream;
-    this.#health = health;
-    this.#origins = origins;
-    this.#inPage = inPage;
+  constructor(options: ContentSourceOptions) {
+    this.#options = options;
   }
 
   /** The document is open: from now on only silence ends it. */
@@ -106,7 +89,8 @@ export class ContentSource {
     work: (attempt: UpstreamHost) => Promise<Result>,
     passedOver: ReadonlySet<string> = NONE,
   ): Promise<Result> {
-    const order = this.#health.inOrder(this.#origins);
+    const { health, origins } = this.#options;
+    const order = health.inOrder(origins);
     const waiting = passedOver.size === 0 ? order : order.filter((origin) => !passedOver.has(origin));
     try {
       if (waiting.length !== 1) return await this.#race(waiting, work);
@@ -142,19 +126,19 @@ export class ContentSource {
   }
 
   #recordFailure(origin: string, error: unknown): void {
-    const aged = this.#inPage && faultOf(error) === 'wrong';
-    if (!aged && !this.#ended) this.#health.recordFailure(origin, error);
+    const aged = this.#options.inPage && faultOf(error) === 'wrong';
+    if (!aged && !this.#ended) this.#options.health.recordFailure(origin, error);
   }
 
   async #race<Result>(waiting: readonly string[], work: (attempt: UpstreamHost) => Promise<Result>): Promise<Result> {
     const begun = new Map<string, UpstreamHost>();
     const start = (origin: string) => {
-      const attempt = this.#begin(origin, { bodyTimeout: this.#upstream.limits.bodyTimeoutAmongSeveral });
+      const attempt = this.#begin(origin, { bodyTimeout: this.#options.upstream.limits.bodyTimeoutAmongSeveral });
       begun.set(origin, attempt);
       return work(attempt);
     };
     let failure: unknown = new ReadingError('content-host-unreachable', 'the site has no other content host');
-    for await (const outcome of hedged(waiting, start, this.#upstream.limits)) {
+    for await (const outcome of hedged(waiting, start, this.#options.upstream.limits)) {
       const attempt = begun.get(outcome.candidate) as UpstreamHost;
       if (!('error' in outcome)) {
         this.#endOthers(begun.values(), attempt, outcome.late);
@@ -168,17 +152,17 @@ export class ContentSource {
 
   #begin(origin: string, how: How = {}): UpstreamHost {
     if (this.#ended) throw this.#ended;
-    const { openTimeout } = this.#upstream.limits;
+    const { openTimeout } = this.#options.upstream.limits;
     if (!this.#opened)
-      this.#stopWaiting ??= this.#upstream.line.wait(openTimeout, () => this.end(tooSlow(openTimeout))).stop;
-    const attempt = new UpstreamHost(this.#upstream, origin, how);
+      this.#stopWaiting ??= this.#options.upstream.line.wait(openTimeout, () => this.end(tooSlow(openTimeout))).stop;
+    const attempt = attemptAt(this.#options.upstream, origin, how);
     this.#attempts.push(attempt);
     return attempt;
   }
 
   /** Ends all attempts but the first that succeeded, and records the late hosts as slow. */
   #endOthers(begun: Iterable<UpstreamHost>, winner: UpstreamHost, late: readonly string[]): void {
-    for (const origin of late) this.#health.record(origin, 'slow', 'slow');
+    for (const origin of late) this.#options.health.record(origin, 'slow', 'slow');
     for (const attempt of begun) if (attempt !== winner) attempt.end(new Error('another content host was quicker'));
   }
 }

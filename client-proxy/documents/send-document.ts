@@ -1,7 +1,7 @@
 /** Answers a request for a document of a connected site, as reading/serve-document.ts decides. Forward proxy and gateway both come here. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
-import type { DocumentReader, ReadingContext } from '../../core/object/document-reader.ts';
+import type { ReadingContext } from '../../core/object/document-reader.ts';
 import type { ContentCoding } from '../../core/object/metadata.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
@@ -77,7 +77,7 @@ export async function sendDocument(access: DeliveryAccess, wanted: DocumentReque
       context: contextOf(wanted),
       request: { method: request.method ?? '', headers: request.headers },
       status,
-      memory: new PathMemory(wanted),
+      memory: memoryOf(wanted),
       adapt: (carried) => decorated(carried, wanted),
       opened: () => source.opened(),
     });
@@ -94,27 +94,18 @@ function contextOf({ bound: { keys, remembered }, path, past }: DocumentRequest)
   return past ? { findKey: keys.findKept, now: past.time, known } : { findKey: keys.find, now: nowInSeconds(), known };
 }
 
-class PathMemory implements DocumentMemory {
-  readonly #request: DocumentRequest;
-
-  constructor(request: DocumentRequest) {
-    this.#request = request;
-  }
-
-  known(): DocumentReader | undefined {
-    const { bound, path, entry } = this.#request;
-    const document = bound.remembered.get(path);
+function memoryOf({ bound: { remembered }, path, entry }: DocumentRequest): DocumentMemory {
+  const known = () => {
+    const document = remembered.get(path);
     return document?.headHash === entry.head ? document.reader : undefined;
-  }
-
-  remember(reader: DocumentReader): void {
-    const { bound, path, entry } = this.#request;
-    if (reader !== this.known()) bound.remembered.set(path, reader, entry.head);
-  }
-
-  forget(): void {
-    this.#request.bound.remembered.forget(this.#request.path);
-  }
+  };
+  return {
+    known,
+    remember: (reader) => {
+      if (reader !== known()) remembered.set(path, reader, entry.head);
+    },
+    forget: () => remembered.forget(path),
+  };
 }
 
 function decorated(carried: Representation, { mode, links, confirmed }: DocumentRequest): Decorated {

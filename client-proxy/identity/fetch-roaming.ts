@@ -1,8 +1,8 @@
 /** Gets a roaming file from wherever its reader put it. Nothing of it is believed: the words decide. */
-import { open } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
-import { concatAll } from '../../core/encoding/bytes.ts';
+import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
@@ -46,16 +46,19 @@ function pathOf(url: string): string {
 
 async function readFromFile(path: string): Promise<Uint8Array> {
   try {
-    await using handle = await open(path);
-    const buffer = new Uint8Array(MESSAGE_LIMITS.roaming + 1);
-    let length = 0;
-    for (;;) {
-      const { bytesRead } = await handle.read(buffer, length, buffer.length - length);
-      length += bytesRead;
-      if (bytesRead === 0 || length === buffer.length) return buffer.slice(0, length);
-    }
+    return await readStart(createReadStream(path));
   } catch (cause) {
     throw unavailable(describeUnreadable(path, cause), 'check the path', true, cause);
+  }
+}
+
+/** What is longer is refused for its length by what reads it. */
+async function readStart(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const reader = new ByteReader(chunks);
+  try {
+    return await reader.readUpTo(MESSAGE_LIMITS.roaming + 1);
+  } finally {
+    await reader.cancel();
   }
 }
 
@@ -109,23 +112,12 @@ async function get(url: URL, upstream: Upstream, signal: AbortSignal): Promise<U
       'name that address itself, if you trust it',
     );
   }
-  if (statusCode === 200) return readBounded(body);
+  if (statusCode === 200) return readStart(body);
   drop();
   throw unavailable(
     `${url.host} answered ${statusCode}`,
     'check the address: is the file there, for everybody who knows it?',
   );
-}
-
-async function readBounded(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  for await (const part of body) {
-    parts.push(part);
-    length += part.length;
-    if (length > MESSAGE_LIMITS.roaming) break; // what reads it refuses it for its length
-  }
-  return concatAll(parts);
 }
 
 function unavailable(message: string, advice: string, typed = false, cause?: unknown): ReaderError {

@@ -5,7 +5,8 @@
 import type { IncomingMessage } from 'node:http';
 import { equalSecrets, randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import { concatAll, fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
+import { readAtMost } from '../../core/encoding/byte-reader.ts';
+import { fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
 import { parseMediaType } from '../../node-support/media-type.ts';
 import { isWindow, senderOf } from '../../reading/navigation.ts';
 import { ReaderError } from '../errors.ts';
@@ -98,20 +99,15 @@ function checkForm({ headers }: IncomingMessage): void {
 async function readBody(request: IncomingMessage): Promise<string> {
   const tooSlow = () => request.destroy(new ReaderError('form-malformed', 'the form did not arrive in time'));
   const timer = setTimeout(tooSlow, LIMITS.formTimeout);
-  const parts: Uint8Array[] = [];
-  let length = 0;
   try {
-    for await (const part of request.iterator({ destroyOnReturn: false })) {
-      length += part.length;
-      if (length > LIMITS.formLength) throw tooLong();
-      parts.push(part);
-    }
+    const bytes = await readAtMost(request.iterator({ destroyOnReturn: false }), LIMITS.formLength);
+    if (bytes === undefined) throw tooLong();
+    const text = fromUtf8(bytes);
+    if (text === undefined) throw new ReaderError('form-malformed', 'the form is not UTF-8');
+    return text;
   } finally {
     clearTimeout(timer);
   }
-  const text = fromUtf8(concatAll(parts));
-  if (text === undefined) throw new ReaderError('form-malformed', 'the form is not UTF-8');
-  return text;
 }
 
 /** A field that stands twice, where one is meant, has no right value: sites to be connected are the only ones that may. */

@@ -9,11 +9,10 @@ import { Upstream } from '../network/upstream.ts';
 import { BoundSites } from '../site/bound-sites.ts';
 import { HostHealth } from '../site/host-health.ts';
 import { type PublicationStatus, statusOf } from '../site/publication-status.ts';
-import { hasDatabase, storeOptions } from '../store/locations.ts';
+import { hasDatabase, type StorageOptions, storeOptions } from '../store/locations.ts';
 import type { KeyLocation } from '../store/protection.ts';
 import { SettingsKeeper } from '../store/settings.ts';
 import { ReaderStore } from '../store/store.ts';
-import type { Passphrase } from '../store/types.ts';
 import { askReader, inReader } from './in-reader.ts';
 
 export interface SiteStatus {
@@ -52,12 +51,6 @@ export async function siteStatuses(sites: BoundSites, port: number | undefined):
   );
 }
 
-export interface StoredStatusOptions {
-  readonly dataDirectory?: string;
-  readonly keyFile?: string;
-  readonly passphrase?: Passphrase;
-}
-
 export interface StatusReport {
   /** As it says of itself; `undefined` where none runs. */
   readonly reader: ReaderStatus | undefined;
@@ -75,7 +68,7 @@ export async function askStatus(directory: string): Promise<ReaderStatus | undef
 }
 
 /** Makes no database where there is none. */
-export async function readStatus(options: StoredStatusOptions): Promise<StatusReport> {
+export async function readStatus(options: StorageOptions): Promise<StatusReport> {
   const { directory } = storeOptions(options);
   const nothing = { reader: undefined, sites: [], problem: undefined, keysIn: undefined };
   if (!hasDatabase(directory)) return nothing;
@@ -89,7 +82,7 @@ export async function readStatus(options: StoredStatusOptions): Promise<StatusRe
   }
 }
 
-async function readStored(options: StoredStatusOptions): Promise<StatusReport> {
+async function readStored(options: StorageOptions): Promise<StatusReport> {
   const storage = storeOptions(options);
   using store = ReaderStore.openLocked(storage);
   const keysIn = store.keyLocation?.kind;

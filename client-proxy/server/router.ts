@@ -10,7 +10,6 @@ import { hasBody, meetExpectation } from '../../node-support/http-requests.ts';
 import { asksForNewest, confirmedAt } from '../../reading/confirmation.ts';
 import { ReadingError } from '../../reading/errors.ts';
 import { isWindow, senderOf } from '../../reading/navigation.ts';
-import type { RefusalLook } from '../../reading/refusal-page.ts';
 import type { ProxyMode } from '../documents/document-headers.ts';
 import type { DeliveryAccess } from '../documents/send-document.ts';
 import { ReaderError } from '../errors.ts';
@@ -47,15 +46,7 @@ export interface RouterOptions {
 }
 
 /** A request with what is known about it so far, for the page if it is refused. */
-interface Call extends RefusedRequest {
-  address?: string;
-  readingUrl?: () => string;
-  publicLink?: () => string;
-  firstPage?: () => string;
-  look?: () => RefusalLook;
-  confirmed?: string;
-  own?: boolean;
-}
+type Call = { -readonly [Name in keyof RefusedRequest]: RefusedRequest[Name] };
 
 interface CurrentSite {
   readonly bound: BoundSite;

@@ -5,6 +5,8 @@
 
 import { LRUCache } from 'lru-cache';
 import type { KeyId } from '../../core/crypto/key-id.ts';
+import { acceptBinding, encodeRenewalRequest } from '../../core/keys/binding.ts';
+import { deriveDeviceKeys } from '../../core/keys/device.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { encodeKeyRequest, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
 import { MAXIMUM_KEYS_PER_REQUEST, type RefusalReason } from '../../core/keys/refused-key.ts';
@@ -16,9 +18,8 @@ import { ReaderError, type ReaderErrorCode } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import type { ReaderStore } from '../store/store.ts';
 import type { StoredBinding } from '../store/types.ts';
-import { clockOff, type KeyServerChannel, sendKeyRequest } from './key-server.ts';
+import { clockOff, type KeyServerChannel, sendKeyRequest, sendRenewalRequest } from './key-server.ts';
 import { PeriodKeys, type PeriodKeysOptions } from './period-keys.ts';
-import { renewDeviceKey } from './renew.ts';
 
 interface PendingKey extends PromiseWithResolvers<SetKey> {
   readonly id: KeyId;
@@ -158,16 +159,23 @@ export class KeyFinder {
     return answer;
   }
 
-  /** Renews the device key. Concurrent requests share one renewal. */
+  /** Gets another device key in place of the one that the key server does not take any more. Concurrent requests share one renewal. */
   #renew(): Promise<void> {
-    this.#renewing ??= renewDeviceKey(this.#binding, this.#store, this.#channel)
-      .then((deviceKey) => {
-        this.#deviceKey = deviceKey;
-      })
-      .finally(() => {
-        this.#renewing = undefined;
-      });
+    this.#renewing ??= this.#renewDeviceKey().finally(() => {
+      this.#renewing = undefined;
+    });
     return this.#renewing;
+  }
+
+  /** @throws as `sendRenewalRequest`; KeyError `binding-malformed`; of the store */
+  async #renewDeviceKey(): Promise<void> {
+    const { keyServer, publisher } = this.#binding.descriptor;
+    const provider = { keyServer, publisher };
+    const device = await deriveDeviceKeys(await this.#store.deviceSeed(), provider);
+    const request = encodeRenewalRequest(device, publisher, nowInSeconds());
+    const answer = await sendRenewalRequest(this.#channel, request);
+    this.#deviceKey = await acceptBinding(request, answer, device, provider);
+    await this.#store.saveDeviceKey(provider, this.#deviceKey);
   }
 
   /** Ignores keys that were not requested. A key that fails a check is dropped, and not stored. */

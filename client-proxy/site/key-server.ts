@@ -101,8 +101,7 @@ export async function sendRenewalRequest(channel: KeyServerChannel, body: Uint8A
   const { keyServer } = channel;
   const answer = await post(channel, RENEWAL_PATH, body, MESSAGE_LIMITS.bindingAnswer);
   if (answer.status === 200) return answer.body;
-  // 404: a key server from before there was such a request.
-  if (answer.status === 403 || answer.status === 404)
+  if (answer.status === 403)
     throw new ReaderError('revoked', `${keyServer} does not know this device, or not any more`);
   throw new ReaderError('key-server-answer', `${keyServer} answered ${answer.status} when asked for a device key`);
 }

@@ -13,16 +13,6 @@ const SCHEMA_VERSION = 2;
 /** "wspr": tells a reader's database from those of other programs, a key server's among them. */
 const APPLICATION_ID = 0x77737072;
 
-/** Came later than version 2, which programs that do not know it can go on with. */
-const PERIOD_KEYS = `CREATE TABLE IF NOT EXISTS period_keys (
-  binding INTEGER NOT NULL REFERENCES bindings (id) ON DELETE CASCADE,
-  id TEXT NOT NULL,
-  not_before INTEGER NOT NULL,
-  not_after INTEGER NOT NULL,
-  key BLOB NOT NULL,
-  PRIMARY KEY (binding, id)
-) STRICT, WITHOUT ROWID;`;
-
 /**
  * `storage`: how the secrets are encrypted, and what shows that the right key is at hand (protection.ts). `secrets`, `bindings.device_key`,
  * `set_keys.key`, `period_keys.key` and `roaming.key` are sealed under the storage key (sealing.ts), with table and row in the additional data.
@@ -61,7 +51,14 @@ CREATE TABLE set_keys (
   key BLOB NOT NULL,
   PRIMARY KEY (binding, id)
 ) STRICT, WITHOUT ROWID;
-${PERIOD_KEYS}
+CREATE TABLE period_keys (
+  binding INTEGER NOT NULL REFERENCES bindings (id) ON DELETE CASCADE,
+  id TEXT NOT NULL,
+  not_before INTEGER NOT NULL,
+  not_after INTEGER NOT NULL,
+  key BLOB NOT NULL,
+  PRIMARY KEY (binding, id)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE publications (
   site TEXT NOT NULL REFERENCES sites (site) ON DELETE CASCADE,
   name TEXT NOT NULL,
@@ -151,10 +148,7 @@ function checkSound(database: DatabaseSync, file: string): void {
 
 function prepare(database: DatabaseSync): void {
   database.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;');
-  if (headerNumber(database, 'user_version') === SCHEMA_VERSION) {
-    database.exec(PERIOD_KEYS);
-    return;
-  }
+  if (headerNumber(database, 'user_version') === SCHEMA_VERSION) return;
   inTransaction(database, () => {
     database.exec(`${SCHEMA} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`);
   });
