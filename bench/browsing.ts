@@ -1,12 +1,12 @@
 /** The newspaper as the in-browser reader shows it, and in clear on another nginx, in Debian's Chromium. */
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { startNginx } from '../cache-config/servers.ts';
 import { chooseSite } from '../serve/site.ts';
 import { World } from '../serve/world.ts';
 import { launchChromium } from './chromium.ts';
+import { temporaryFolder } from './workspace.ts';
 
 /** Public, with a picture: the first frame of a film of {@link FILM_LENGTH} bytes is what it shows. */
 export const FILM_PAGE = '/front/film.html';
@@ -32,8 +32,7 @@ export async function whileBrowsing<Result>(work: (browsing: Browsing) => Promis
 
 async function open(endings: AsyncDisposableStack): Promise<Browsing> {
   const settings = await chooseSite();
-  const source = await mkdtemp(join(tmpdir(), 'wispr-bench-browsing-'));
-  endings.defer(() => rm(source, { recursive: true, force: true }));
+  const source = await temporaryFolder('bench-browsing', endings);
   await cp(settings.source ?? '', source, { recursive: true });
   await writeLarge(source);
   const world = await World.create({ ...settings, source });

@@ -1,6 +1,5 @@
 /** The newspaper as docs/deploy.md has it, each part a process of its own: nginx ends TLS, with HTTP/2, for the key server, a content host, and the same in clear. */
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getGlobalDispatcher, setGlobalDispatcher } from 'undici';
 import { freePort } from '../cache-config/child.ts';
@@ -13,6 +12,7 @@ import { makeChain } from '../tests/support/certificates.ts';
 import { runCommand } from './measure.ts';
 import { runNginx } from './nginx.ts';
 import { NODE, runToReady, WISPR } from './processes.ts';
+import { temporaryFolder } from './workspace.ts';
 
 const KEYS = 'keys.news.example';
 export const READ = 'read.news.example';
@@ -34,8 +34,7 @@ export interface Newspaper {
 
 /** @param documents - further settings of `reading.documents` of `keyserver.json` */
 export async function startNewspaper(documents: object, endings: AsyncDisposableStack): Promise<Newspaper> {
-  const directory = await mkdtemp(join(tmpdir(), 'wispr-bench-newspaper-'));
-  endings.defer(() => rm(directory, { recursive: true, force: true }));
+  const directory = await temporaryFolder('bench-newspaper', endings);
   const wispr = (...args: string[]) => runCommand(NODE, [WISPR, ...args], directory);
   const [host, keys, read, pages] = [await freePort(), await freePort(), await freePort(), await freePort()];
   const { source = '', ...settings } = await chooseSite();

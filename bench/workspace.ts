@@ -4,6 +4,13 @@ import { join } from 'node:path';
 import { runCommand } from './measure.ts';
 import { NODE, WISPR } from './processes.ts';
 
+/** @param endings - remove it, with what is in it then */
+export async function temporaryFolder(name: string, endings: AsyncDisposableStack): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), `wispr-${name}-`));
+  endings.defer(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
 /** A publisher's workspace in a temporary directory, made with the command line as a user would. */
 export interface Workspace {
   readonly directory: string;

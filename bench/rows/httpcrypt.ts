@@ -1,14 +1,14 @@
 /** The HTTPCrypt endpoint beside HTTPS and plain HTTP, by Node.js and by nginx: answers of one length, with and without keep-alive. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeSelfSigned } from '../../tests/support/certificates.ts';
 import { measureLoads, measureTree, type TreeFigures } from '../load.ts';
 import { compare, type Row } from '../measure.ts';
 import { startNginx } from '../nginx.ts';
+import { temporaryFolder } from '../workspace.ts';
 
 const SERVER = fileURLToPath(new URL('../httpcrypt-server.ts', import.meta.url));
 const RUNS = 3;
@@ -23,9 +23,8 @@ interface Contestant {
 
 /** @param length - of the answers */
 export async function httpcryptRows(name: string, length: number): Promise<Row[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'wispr-bench-httpcrypt-'));
   await using endings = new AsyncDisposableStack();
-  endings.defer(() => rmSync(folder, { recursive: true }));
+  const folder = await temporaryFolder('bench-httpcrypt', endings);
   await makeSelfSigned(folder, 'localhost');
   const contestants = await startContestants(folder, length, endings);
   return [

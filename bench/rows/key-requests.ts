@@ -1,6 +1,5 @@
 /** Key requests to one key server: each is authenticated, and gets a key; and those of many browsers at the turn of a day, to two. */
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, mkdtemp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeSelfSigned } from '../../tests/support/certificates.ts';
@@ -21,6 +20,7 @@ import {
 import type { MeasuredServer } from '../key-server.ts';
 import { type Contestant, compare, measureAlternately, percentile, type Row } from '../measure.ts';
 import { startProgram } from '../processes.ts';
+import { temporaryFolder } from '../workspace.ts';
 
 const RUNS = 7;
 /** What readers are to wait for at most, in milliseconds, at half of the load that can be answered. */
@@ -38,9 +38,8 @@ const BROWSER_GOAL = 15_000;
 type Start = (...args: string[]) => Promise<MeasuredServer>;
 
 export async function keyRequests(): Promise<Row[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'wispr-bench-keys-'));
   await using endings = new AsyncDisposableStack();
-  endings.defer(() => rm(folder, { recursive: true }));
+  const folder = await temporaryFolder('bench-keys', endings);
   const start: Start = async (...args) => {
     const started = await startServer(args);
     endings.defer(started.stop);

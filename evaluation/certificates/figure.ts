@@ -1,6 +1,5 @@
 /** Handshakes over narrow links, with and without certificate substitution, as in figures 4-2 to 4-6 of McVeety (2009); and key requests there. */
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stopAll } from '../../cache-config/child.ts';
@@ -16,6 +15,7 @@ import type { Measurement, Table } from '../results.ts';
 import { startFarSide } from './far.ts';
 import { Handshakes, WAYS } from './handshakes.ts';
 import { KEY_WAYS, type KeyRequestCommand, type KeyWay } from './setting.ts';
+import { temporaryFolder } from '../../bench/workspace.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
 const KINDS = [LOOPBACK, TCDL, CELL, INMARSAT, MILSTAR, IRIDIUM];
@@ -28,8 +28,7 @@ type Near = NearProcess<KeyRequestCommand>;
 
 export async function certificatesFigure(report: (text: string) => void): Promise<Measurement> {
   await using endings = new AsyncDisposableStack();
-  const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-certificates-'));
-  endings.defer(() => rm(directory, { recursive: true, force: true }));
+  const directory = await temporaryFolder('evaluate-certificates', endings);
   endings.defer(stopAll);
   const link = await NarrowLink.start();
   endings.defer(() => link.stop());

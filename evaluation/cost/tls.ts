@@ -1,13 +1,13 @@
 /** nginx with protected objects: as they are, by sendfile, and by TLS 1.3 with each of its ciphers. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { measureTree } from '../../bench/load.ts';
 import { runNginx } from '../../bench/nginx.ts';
 import { type Child, freePort } from '../../cache-config/child.ts';
 import { type Chain, type KeyKind, makeChain } from '../../tests/support/certificates.ts';
 import { medianOf } from './programs.ts';
+import { temporaryFolder } from '../../bench/workspace.ts';
 
 const SECONDS = 4;
 const SMALL = 1024;
@@ -30,9 +30,8 @@ interface Listener {
 }
 
 export async function serving(): Promise<Serving[]> {
-  const directory = await mkdtemp(join(tmpdir(), 'wispr-cost-tls-'));
   await using endings = new AsyncDisposableStack();
-  endings.defer(() => rm(directory, { recursive: true, force: true }));
+  const directory = await temporaryFolder('cost-tls', endings);
   const lengths = { small: SMALL, transaction: TRANSACTION, large: LARGE };
   const root = join(directory, 'root');
   await mkdir(root);

@@ -1,6 +1,5 @@
 /** Figures 1 and 2: how long a page takes over narrow links, and what goes over the link meanwhile. */
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +14,7 @@ import { IS_QUICK } from '../quick.ts';
 import type { Measurement } from '../results.ts';
 import { startFar } from './far.ts';
 import { type PageCommand, type ReadingWay, WAYS } from './setting.ts';
+import { temporaryFolder } from '../../bench/workspace.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
 const KINDS = [LOOPBACK, CABLE, DSL, G3, CELL, EDGE, INMARSAT];
@@ -28,8 +28,7 @@ type Near = NearProcess<PageCommand>;
 
 export async function pageFigure(report: (text: string) => void): Promise<Measurement> {
   await using endings = new AsyncDisposableStack();
-  const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-page-'));
-  endings.defer(() => rm(directory, { recursive: true, force: true }));
+  const directory = await temporaryFolder('evaluate-page', endings);
   endings.defer(stopAll);
   report('publishes the sites');
   const far = await startFar(join(directory, 'far'), endings);

@@ -1,6 +1,5 @@
 /** Many readers: how much of what they ask for reaches the origin, by HTTP, by HTTPS and by this system, with caches from small to large. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stopAll } from '../../cache-config/child.ts';
 import { makeChain } from '../../tests/support/certificates.ts';
@@ -12,13 +11,13 @@ import { type Requests, requestsForProtected, requestsInClear } from './requests
 import { type Counts, READERS, ROOM_READERS, ROOMS, type Series, type SiteResults } from './setting.ts';
 import { openSite, type ReadSite, SITES } from './sites.ts';
 import { digestOf, EXPONENT, PAGES_A_VISIT, SEED, visitsOf } from './visits.ts';
+import { temporaryFolder } from '../../bench/workspace.ts';
 
 const AT_ONCE = 6;
 
 export async function readersFigure(report: (text: string) => void): Promise<Measurement> {
   await using endings = new AsyncDisposableStack();
-  const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-readers-'));
-  endings.defer(() => rm(directory, { recursive: true, force: true }));
+  const directory = await temporaryFolder('evaluate-readers', endings);
   endings.defer(stopAll);
   const chain = await makeChain(directory, 'origin', 'ecdsa', ['DNS:localhost']);
   const authority = await readFile(chain.rootFile);

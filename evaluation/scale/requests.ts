@@ -1,6 +1,5 @@
 /** Key requests, and what they cost the key server and its database. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { REQUESTS, rateOf, startServer } from '../../bench/key-clients.ts';
 import type { MeasuredServer } from '../../bench/key-server.ts';
@@ -8,6 +7,7 @@ import { mediansOf } from '../../bench/measure.ts';
 import { processorTime, sumOf, treeOf, writtenBy } from '../../bench/proc.ts';
 import type { Started } from '../../bench/processes.ts';
 import { type Cluster, startCluster } from '../../tests/support/postgres-cluster.ts';
+import { temporaryFolder } from '../../bench/workspace.ts';
 
 const RUNS = 5;
 
@@ -50,8 +50,7 @@ export async function costOfRequests(
 /** Figures of a key server on PostgreSQL. */
 export async function costOnPostgres(): Promise<RequestCost> {
   await using endings = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), 'wispr-evaluate-keys-'));
-  endings.defer(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder('evaluate-keys', endings);
   const cluster = await startCluster({ durable: true });
   endings.defer(cluster.close);
   const server = await startServer([await cluster.createDatabase('scale'), folder]);

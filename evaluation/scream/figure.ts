@@ -1,7 +1,4 @@
 /** Figures 1 and 2 of Stubblefield, Rubin and Wallach (2002): a cluster whose load balancer is broken, or random, with and without redistribution. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { processorTime } from '../../bench/proc.ts';
 import { NODE, type Ready, runToReady } from '../../bench/processes.ts';
@@ -16,6 +13,7 @@ import type { NodeOrigins, NodeSetting } from './node.ts';
 import { BALANCERS, type ClusterWay, Rates, WAYS } from './rates.ts';
 import { COST, KINDS, type Kind, makeReaders, type Reader } from './readers.ts';
 import { Shares } from './shares.ts';
+import { temporaryFolder } from '../../bench/workspace.ts';
 
 const NODE_FILE = fileURLToPath(new URL('node.ts', import.meta.url));
 const SIZES = IS_QUICK ? [1, 2] : [1, 2, 4, 8];
@@ -30,8 +28,7 @@ export async function screamFigure(report: (text: string) => void): Promise<Meas
   const most = Math.max(...SIZES);
   const shares = new Shares(most);
   endings.defer(() => shares.close());
-  const folder = await mkdtemp(join(tmpdir(), 'wispr-evaluate-scream-'));
-  endings.defer(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder('evaluate-scream', endings);
   const costs = await measureCosts(folder);
   report(`single operations: ${JSON.stringify(costs)}`);
   const batching = await measureBatching();

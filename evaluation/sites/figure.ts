@@ -1,6 +1,5 @@
 /** Figure 5: what HTTPS takes away, caches and compression in the path, on sites that are public; after Naylor et al. (2014). */
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runCommand } from '../../bench/measure.ts';
@@ -16,6 +15,7 @@ import { IS_QUICK } from '../quick.ts';
 import { type Measurement, type Table, table } from '../results.ts';
 import { startFar } from './far.ts';
 import { HOSTS, SITES, type SiteCommand, type SiteSetting, WAYS } from './setting.ts';
+import { temporaryFolder } from '../../bench/workspace.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
 const KINDS = [DSL, G3, INMARSAT];
@@ -23,8 +23,7 @@ const RUNS = IS_QUICK ? 1 : 3;
 
 export async function sitesFigure(report: (text: string) => void): Promise<Measurement> {
   await using endings = new AsyncDisposableStack();
-  const directory = await mkdtemp(join(tmpdir(), 'wispr-evaluate-sites-'));
-  endings.defer(() => rm(directory, { recursive: true, force: true }));
+  const directory = await temporaryFolder('evaluate-sites', endings);
   endings.defer(stopAll);
   const chain = await makeChain(directory, 'sites', 'ecdsa', [`DNS:${HOSTS.tls}`, `DNS:${HOSTS.tlsCompressed}`]);
   endings.defer(await startFar(directory, chain));
