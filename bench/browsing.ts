@@ -10,7 +10,6 @@ import { temporaryFolder } from './workspace.ts';
 
 /** Public, with a picture: the first frame of a film of {@link FILM_LENGTH} bytes is what it shows. */
 export const FILM_PAGE = '/front/film.html';
-/** For `fetch`. */
 export const DOWNLOAD = '/front/download.bin';
 
 const FILM = 'examples/newspaper/site/2026/11/17/film/high-water.webm';
@@ -20,7 +19,6 @@ const DOWNLOAD_LENGTH = 200_000_000;
 export interface Browsing {
   /** Origin at which documents are read. */
   readonly documents: string;
-  /** Origin of the same in clear. */
   readonly plain: string;
   readonly browser: Browser;
 }

@@ -7,12 +7,10 @@ import { createWorkspace, protectArguments, type Workspace } from './workspace.t
 
 /** Longer than any measurement: no cache asks again meanwhile. */
 const MAX_AGE = 86_400;
-/** Beside the objects. */
 const PLAIN = 'plain';
 
 /** An object of the site, and a plain file of its length: URL paths. */
 export interface Pair {
-  /** By which its length was given. */
   readonly name: string;
   readonly length: number;
   readonly object: string;

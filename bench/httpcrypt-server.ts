@@ -53,7 +53,6 @@ async function start() {
   return listening(createServer(await httpcrypt()));
 }
 
-/** Takes requests for what was seen since the last one. */
 function listening<Server>(started: Server): Server {
   process.on('message', (message) => {
     if (message !== 'seen') return;

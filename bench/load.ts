@@ -53,7 +53,6 @@ export async function measureLoad(proxy: StartedProxy, load: Load, { directory }
 interface WrkReport {
   readonly count: number;
   readonly requestsPerSecond: number;
-  /** Milliseconds, the median. */
   readonly latency: number;
 }
 

@@ -11,7 +11,6 @@ export interface Row {
   /** value / peerValue. */
   readonly ratio: number;
   readonly runs: number;
-  /** What keeps the value from being better. */
   readonly bound: string;
 }
 

@@ -8,7 +8,6 @@ import { treeOf } from './proc.ts';
 const START = 20_000;
 
 export interface StartedNginx {
-  /** Ports of plain HTTP and of HTTPS. */
   readonly plain: number;
   readonly https: number;
   /** Of the worker. */
@@ -21,7 +20,6 @@ export interface NginxOptions {
   readonly folder: string;
   /** Of what it serves at `/answer`. */
   readonly length: number;
-  /** Whether connections are resumed. */
   readonly tickets: 'on' | 'off';
 }
 

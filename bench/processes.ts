@@ -8,7 +8,6 @@ export const WISPR = fileURLToPath(new URL('../bin/wispr.js', import.meta.url));
 export const NODE = process.execPath;
 
 export interface Ready {
-  /** What it printed first. */
   readonly line: string;
   readonly pid: number;
   stop(): Promise<void>;

@@ -16,7 +16,6 @@ const GROUP_MILLISECONDS = 500;
 /** Not this process's own: nothing secret goes along. Varnish looks for a compiler in PATH. */
 const ENVIRONMENT = { PATH: `${process.env.PATH ?? ''}:/usr/sbin:/usr/bin:/sbin:/bin`, LC_ALL: 'C' };
 
-/** A program that runs, and the directory that goes when it ends. */
 export interface Child {
   readonly pid: number;
   readonly directory: string;

@@ -9,7 +9,6 @@ import { isOrigin } from '../core/site/site.ts';
 import { isRange } from '../node-support/addresses.ts';
 import { CacheConfigError } from './errors.ts';
 
-/** Serve the protected tree. */
 export const HOST_NAMES = ['nginx', 'apache', 'caddy', 'lighttpd'] as const;
 /** Stand in front of a content host, or of another of them. */
 export const REVERSE_NAMES = [
@@ -167,9 +166,7 @@ const parameters = {
     port: port.default(3128),
     /** Who may use it: addresses or networks. */
     clients: z.array(network).min(1).default(['127.0.0.1', '::1']),
-    /** Ports that it fetches from. */
     webPorts: z.array(portRange).min(1).default(['80', '443']),
-    /** Ports that CONNECT may reach. */
     tunnelPorts: z.array(portRange).min(1).default(['443']),
     /** Sites that are fetched from a given cache or host instead of the address that their name has. */
     sites: z.array(z.strictObject({ site: hostName, host, port })).default([]),
@@ -195,7 +192,6 @@ const parameters = {
 
 /** Parameters as a caller gives them: those with a default are optional. */
 export type ConfigParameters = { [Name in ConfigName]: z.input<(typeof parameters)[Name]> };
-/** The same, with the defaults filled in. */
 export type CompleteParameters = { [Name in ConfigName]: z.output<(typeof parameters)[Name]> };
 
 /** Whether the configuration `name` has this parameter. */

@@ -44,7 +44,6 @@ export interface CacheServer {
   readonly host: '127.0.0.1';
   readonly port: number;
   readonly pid: number;
-  /** Holds all its files until it is stopped. */
   readonly directory: string;
   /** The file with its requests or, for Varnish, its messages. */
   readonly logPath: string;
@@ -59,7 +58,6 @@ export interface CacheServer {
 export interface ServerOptions {
   /** Where the server's own directory is made; by default in the system's directory for temporary files. */
   stateDirectory?: string | undefined;
-  /** The port to try first. */
   port?: number | undefined;
 }
 

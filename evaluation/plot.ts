@@ -8,13 +8,11 @@ const COLOURS = ['#8a8f98', '#c98a1b', '#7b5ea7', '#0b5d66', '#3aa6a0', '#a3301d
 
 interface Series {
   readonly name: string;
-  /** Value for each group. */
   readonly values: readonly number[];
 }
 
 interface About {
   readonly title: string;
-  /** What the vertical axis counts. */
   readonly unit: string;
   readonly series: readonly Series[];
   readonly logarithmic?: boolean;

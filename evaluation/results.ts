@@ -23,7 +23,6 @@ export interface Measurement {
 }
 
 export interface ResultFile extends Measurement {
-  /** The day. */
   readonly measured: string;
 }
 

@@ -13,7 +13,6 @@ import type { Opener } from './navigation.ts';
 
 export interface ReadRequest {
   readonly method: string;
-  /** Path and query. */
   readonly target: string;
   readonly opener: Opener;
   /** Tells whether a page of this site leads there, or loads it. */
@@ -27,7 +26,6 @@ export interface ReadPublication {
   readonly hasMovedOn: () => Promise<boolean>;
   /** Error of the last look; `undefined` where it found what is newest. */
   readonly failure?: unknown;
-  /** Tells whether a look takes long. */
   readonly isSlow?: boolean;
 }
 

@@ -7,7 +7,6 @@ import { type DocumentSupply, type HostAttempt, Payload, type PayloadBytes } fro
 
 /** Milliseconds for which a failure counts. */
 const COUNTS_FOR = 60_000;
-/** Origins that are remembered. */
 const MOST_ORIGINS = 1_000;
 
 /** Remembers hosts that failed lately, so that they are asked last. */

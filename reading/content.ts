@@ -20,7 +20,6 @@ export type Adapted = Omit<Representation, 'headers'> & {
 export interface ContentAnswer<Chosen extends Adapted = Representation> {
   readonly status: 200 | 206 | 304 | 404 | 412 | 416;
   readonly headers: Chosen['headers'];
-  /** Part of the content as it is carried. */
   readonly part: 'nothing' | 'whole' | ContentRanges;
   readonly chosen: Chosen;
 }

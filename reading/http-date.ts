@@ -7,7 +7,6 @@ const TIME = '(\\d\\d):(\\d\\d):(\\d\\d)';
 
 /** Day, month, year and time: the form that is sent. */
 const FIXED = new RegExp(`^${DAYS}, (\\d\\d) ${MONTH} (\\d{4}) ${TIME} GMT$`);
-/** The one of RFC 850, and that of C. */
 const LONG = new RegExp(`^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (\\d\\d)-${MONTH}-(\\d\\d) ${TIME} GMT$`);
 const ASCTIME = new RegExp(`^${DAYS} ${MONTH} ([ \\d]\\d) ${TIME} (\\d{4})$`);
 

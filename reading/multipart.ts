@@ -3,9 +3,7 @@ import type { ByteRange } from '../core/object/geometry.ts';
 
 export interface MultipartFrame {
   readonly mediaType: string;
-  /** Bytes of the whole body. */
   readonly length: number;
-  /** Bytes in front of each part. */
   readonly fronts: readonly Uint8Array[];
   readonly end: Uint8Array;
 }

@@ -46,7 +46,6 @@ export interface DocumentSupply {
   readonly asksForContent?: boolean;
   /** The copy that is kept; left out where nothing is kept. */
   find?(): Promise<StoredCopy | undefined> | StoredCopy | undefined;
-  /** Removes a copy that is damaged. */
   drop?(): unknown;
   /** Begins a copy. @param length - bytes of the whole object @returns `undefined` where it is not going to be kept */
   begin?(length: number): CopyWriter | undefined;
@@ -78,7 +77,6 @@ export class Payload implements BlockSource {
   readonly copy = new ObjectCopy();
   readonly #supply: DocumentSupply;
   #from: PayloadBytes;
-  /** End of the wanted part of the payload. */
   readonly #end: number;
   #failed: Set<string> | undefined;
 

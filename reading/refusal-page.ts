@@ -9,7 +9,6 @@ import type { Refusal, WayOn } from './refusals.ts';
 export interface RefusalLook {
   readonly name: string;
   readonly accent: Accent;
-  /** Path of its logo, as in a URL. */
   readonly logo?: string | undefined;
   /** Address where people subscribe. */
   readonly subscribe?: string | undefined;
@@ -21,9 +20,7 @@ export interface WayLink {
 }
 
 export interface RefusalPage extends Refusal {
-  /** The one way on. */
   readonly button?: WayLink | undefined;
-  /** Others, as plain links. */
   readonly links?: readonly WayLink[];
   /** Facts for the publisher, folded away: the code, and what else there is. */
   readonly facts: readonly string[];

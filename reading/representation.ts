@@ -9,7 +9,6 @@ import type { Validators } from './validators.ts';
 export interface Representation extends Validators {
   /** The signed headers, and what describes this transfer; no others. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The coding to undo on the way. */
   readonly undo: ContentCoding | undefined;
   /** Whether ranges of it can be served: only where no coding is involved. */
   readonly ranges: boolean;

@@ -31,7 +31,6 @@ export interface ServedDocument<Chosen extends Adapted> {
   /** 404: it stands for one that does not exist. */
   readonly status: 200 | 404;
   readonly memory?: DocumentMemory;
-  /** Changes the representation as the reader sends it. */
   readonly adapt: (chosen: Representation) => Chosen;
   /** Called when bytes of the document have passed their checks: from now on only silence ends it. */
   readonly opened?: () => void;

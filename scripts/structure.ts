@@ -64,7 +64,6 @@ const IMPORT =
 
 export interface ModuleFile {
   readonly path: string;
-  /** As written. */
   readonly imports: readonly string[];
 }
 

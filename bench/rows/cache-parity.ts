@@ -6,7 +6,6 @@ import { median, type Row, round } from '../measure.ts';
 
 const LENGTHS = { '1k': 1024, '64k': 65_536, '10m': 10 * 1024 * 1024 };
 const RUNS = Number(process.env.WISPR_BENCH_RUNS ?? 12);
-/** So that each connection gets something. */
 const secondsFor = ({ length }: Pair) => (length > 1_048_576 ? 4 : 1);
 const BOUND = 'the server and its client, a core each: the same bytes by the same calls';
 

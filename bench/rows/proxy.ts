@@ -15,7 +15,6 @@ const RUNS = Number(process.env.WISPR_BENCH_RUNS ?? 5);
 const SECONDS = 4;
 const MITMPROXY_SECONDS = 2;
 
-/** One length of documents, and how many of it are read for the first time. */
 const LENGTHS: Readonly<Record<string, { length: number; count: number; bound: string }>> = {
   'proxy-1k': { length: 1024, count: 10_000, bound: 'one core: HTTP on both sides, and the checks of a head' },
   'proxy-64k': { length: 65_536, count: 2_000, bound: 'one core: SHA-256 and AES-256-GCM, HTTP, copying' },

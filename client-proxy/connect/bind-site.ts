@@ -24,7 +24,6 @@ interface BindDialog {
 }
 
 export interface BindOptions extends BindRequest, StorageOptions {
-  /** As {@link BindDialog}. All, if left out. */
   readonly confirm?: BindDialog['confirm'];
 }
 

@@ -31,7 +31,6 @@ export interface ConnectionRequest {
 export interface RequestedSite {
   readonly site: string;
   readonly reading: string;
-  /** Confirmed before; it is not asked for again. */
   readonly confirmed: boolean;
   /** By what the host was shown to belong to the publisher. */
   readonly proof: HostProof;

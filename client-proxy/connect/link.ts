@@ -10,7 +10,6 @@ import { isOrigin } from '../../core/site/site.ts';
 import { ReaderError } from '../errors.ts';
 
 export interface InvitationLink {
-  /** Origin of the reading site, or of the key server. */
   readonly origin: string;
   /** Left out to look at an existing connection again. */
   readonly code: string | undefined;

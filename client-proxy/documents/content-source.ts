@@ -31,7 +31,6 @@ function attemptAt(upstream: Upstream, origin: string, how: How) {
 export interface ContentSourceOptions {
   readonly upstream: Upstream;
   readonly health: HostHealth;
-  /** In the publisher's order. */
   readonly origins: readonly string[];
   /** Whether the object lies at a URL whose content changes: then another object there is not the host's fault. */
   readonly inPage: boolean;
@@ -61,7 +60,6 @@ export class ContentSource {
     for (const attempt of this.#attempts) attempt.end();
   }
 
-  /** Whether any content host was asked; otherwise the cache had all of it. */
   get wasAsked(): boolean {
     return this.#attempts.length > 0;
   }

@@ -9,12 +9,10 @@ import { startingWith } from '../../reading/starting-with.ts';
 import type { HeaderFields } from '../network/answer-fields.ts';
 import { type ChangedDeliveries, cutOff } from './changed-deliveries.ts';
 
-/** Changes to content on its way: at least one of the two. */
 export interface Changes {
   readonly undo: ContentCoding | undefined;
   /** Changes the content, when no coding is on it any more. */
   readonly change: Transform | undefined;
-  /** All of them that are under way. */
   readonly deliveries: ChangedDeliveries;
 }
 

@@ -84,7 +84,6 @@ export class ReaderSupply implements DocumentSupply {
 
 class ReaderPayload extends Payload {
   readonly #opener: BlockOpener;
-  /** Made for large documents only. */
   #threaded: ThreadedBlocks | undefined;
 
   constructor(

@@ -49,7 +49,6 @@ export interface DocumentRequest extends SiteHttpExchange {
   readonly recordStart?: ((start: Uint8Array, coding: ContentCoding | undefined) => void) | undefined;
 }
 
-/** Bytes of a document's start that are noted. */
 const START = 16_384;
 
 /** Why a request to a content host ends: said at every request, so made once. */

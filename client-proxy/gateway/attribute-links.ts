@@ -8,12 +8,10 @@ interface Attribute {
   readonly name: string;
   /** Read only where it matters: a picture in an attribute can be long. */
   readonly value: () => Spelled;
-  /** In the document. */
   readonly start: number;
 }
 
 export interface WrittenAttribute {
-  /** From the first character of its name. */
   readonly written: string;
   readonly start: number;
 }

@@ -12,7 +12,6 @@ export const LONGEST_TOKEN = 1_048_576;
 /** How far the tokenizer looks ahead: a token that ends before these last characters is decided. */
 const LOOK_AHEAD = 4;
 
-/** Functions whose strings are links. */
 const LINKING = new Set(['url', 'src', 'image-set', '-webkit-image-set', 'image', '-webkit-cross-fade', 'cross-fade']);
 
 /** Functions within functions that are kept apart. */
@@ -130,7 +129,6 @@ class LinkContext {
     return edit && editOfSpelling(meant, edit, start);
   }
 
-  /** Where the link in a token stands, without its quotes. */
   #consume(token: CSSToken): { start: number; end: number } | undefined {
     const [type, written, start, last] = token;
     switch (type) {

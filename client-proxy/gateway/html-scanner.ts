@@ -9,7 +9,6 @@ import { applyEdits, type Edit, type GatewayLinks } from './links.ts';
 
 type TagLocation = Span & { readonly attrs?: Readonly<Record<string, Span>> };
 
-/** A part of the document. */
 interface Span {
   readonly startOffset: number;
   readonly endOffset: number;

@@ -14,7 +14,6 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = { http: 80, https: 443 }
 // biome-ignore lint/suspicious/noControlCharactersInRegex: browsers ignore control characters in front of a URL
 const WITH_AUTHORITY = /^([\x00-\x20]*)(?:(https?):)?[/\\]{2,}([^/\\?#]*)/i;
 
-/** Replacement of the text from `start` to `end`. */
 export interface Edit {
   readonly start: number;
   readonly end: number;

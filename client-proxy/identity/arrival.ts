@@ -30,7 +30,6 @@ export interface ArrivingSite {
   readonly keyServer: string;
   /** By what it was proved just now; left out where it was not, and cannot be connected. */
   readonly proof?: HostProof;
-  /** Why it was not. */
   readonly problem?: string;
 }
 
@@ -44,7 +43,6 @@ export interface ArrivalReport {
   /** Seconds since 1970. */
   readonly written: number;
   readonly age: Age;
-  /** Sites that can be read now and could not before. */
   readonly added: readonly string[];
   /** Sites of the file that stay as they are, because another publisher or key server has them here. */
   readonly taken: readonly string[];
@@ -73,7 +71,6 @@ export async function openArrival(file: Uint8Array, words: string): Promise<Roam
 }
 
 export interface ArrivalOptions extends ProofSettings {
-  /** Instead of adding to what is there. */
   readonly replace: boolean;
   /** Take the file even if this device knows a newer one. */
   readonly acceptOlder: boolean;
@@ -145,7 +142,6 @@ function judgeAge(known: RoamingRecord | undefined, file: RoamingRecord, acceptO
   );
 }
 
-/** Changes that a binding of the file makes on this device. */
 interface Planned {
   readonly binding: RoamingBinding;
   /** The binding with the same key server and publisher that is here already. */
@@ -154,7 +150,6 @@ interface Planned {
   readonly isNewer: boolean;
   /** Connected here with this publisher, and left as they are. */
   readonly kept: readonly StoredSite[];
-  /** To be proved and confirmed. */
   readonly asked: readonly string[];
   /** Of others here. */
   readonly taken: readonly string[];

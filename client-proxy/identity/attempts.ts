@@ -5,12 +5,10 @@ import { LIMITS } from '../limits.ts';
 export class Attempts {
   /** Milliseconds, by a monotonic clock. */
   readonly #now: () => number;
-  /** One at a time. */
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   /** Wrong ones since the last right one. */
   #wrong = 0;
-  /** Until then nothing is tried. */
   #pausedUntil = 0;
 
   constructor(now = () => performance.now()) {

@@ -82,7 +82,6 @@ export async function describeStored(store: ReaderStore, keyFile: string): Promi
   };
 }
 
-/** Where the key of the database shall be. */
 export type NewProtection =
   | { readonly kind: 'keyring' | 'key-file' }
   | { readonly kind: 'passphrase'; readonly choose: () => Promise<string> };
@@ -191,7 +190,6 @@ export interface Forgotten {
   readonly publishers: readonly ConnectedPublisher[];
   /** Whether what is removed was overwritten on the disk, as far as this program reaches. */
   readonly overwritten: boolean;
-  /** Where what was read lies. */
   readonly cacheDirectory: string;
   /** Whether what was read of these publishers is gone from there. */
   readonly cacheForgotten: boolean;
@@ -242,7 +240,6 @@ export async function forgetIn(
 }
 
 interface ForgottenStore extends Forgotten {
-  /** Whether everything had been forgotten before. */
   readonly wasEmpty: boolean;
   /** `false` where the system's keyring did not remove its entry. */
   readonly keyDiscarded: boolean;

@@ -37,7 +37,6 @@ const MAGIC = 'wispr-roaming/';
 export interface ExportOptions extends StorageOptions {
   /** Where the file goes. A previous one is replaced, nothing else is. */
   readonly to: string;
-  /** In place of the previous words. */
   readonly newWords: boolean;
   /** Given new words, before the file is there: so that there is no file whose words are lost. */
   readonly showWords: (words: string) => Promise<void>;
@@ -137,11 +136,9 @@ function unwritable(path: string, cause: unknown, typed = false): ReaderError {
 }
 
 export interface RoamingImportOptions extends StorageOptions, Reach, ArrivalOptions {
-  /** URL or path. */
   readonly from: string;
   /** Asked once the file is there; as words.ts gives them. */
   readonly words: () => Promise<string>;
-  /** As {@link ArrivalDialog}. */
   readonly confirm: ArrivalDialog['confirm'];
 }
 

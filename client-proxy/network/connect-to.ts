@@ -31,7 +31,6 @@ export interface Redirected extends Endpoint {
   readonly chosen: boolean;
 }
 
-/** As it is typed. */
 export function formatConnectTo({ fromHost, fromPort, toHost, toPort }: ConnectTo): string {
   const host = (name = '') => (name.includes(':') ? `[${name}]` : name);
   return `${host(fromHost)}:${fromPort ?? ''}:${host(toHost)}:${toPort ?? ''}`;

@@ -51,7 +51,6 @@ export class Line {
 }
 
 interface Patience {
-  /** Notes bytes as they come. */
   came(bytes: number): void;
   stop(): void;
 }

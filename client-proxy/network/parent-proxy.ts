@@ -13,7 +13,6 @@ export class ParentProxy {
   /** Without the brackets of an IPv6 address. */
   readonly host: string;
   readonly port: number;
-  /** Without credentials. */
   readonly origin: string;
   readonly hasCredentials: boolean;
   /** That carry the credentials. Names and values alternate. */

@@ -50,7 +50,6 @@ export class Upstream {
   readonly limits: Limits;
   readonly line: Line;
   readonly dnsServers: readonly string[] | undefined;
-  /** What all plain HTTP goes through. */
   readonly parent: ParentProxy | undefined;
   readonly #toParent: Agent | undefined;
   /** Agent in place of {@link direct} on a slow line, where connections take bytes from one another. */

@@ -88,7 +88,6 @@ async function* joined(pieces: Uint8Array[], rest: AsyncGenerator<Uint8Array>): 
 
 interface ContentRange {
   readonly start: number;
-  /** Behind the last byte. */
   readonly last: number;
   readonly total: string;
 }

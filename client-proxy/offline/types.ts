@@ -44,7 +44,6 @@ export interface FailureReason {
   readonly message: string;
 }
 
-/** A set whose key the reader does not have. */
 export interface RefusedSet extends FailureReason {
   readonly set: KeyId;
   readonly documents: number;

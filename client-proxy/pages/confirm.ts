@@ -27,9 +27,7 @@ const GONE: PageAlert = {
 
 interface ConfirmPage extends PageContent {
   readonly sites: readonly { readonly site: string; readonly proof: string }[];
-  /** Connected before. */
   readonly also: readonly string[];
-  /** What it could show pages under, in words. */
   readonly shows: string;
   readonly keyServer: string;
   readonly form: PageForm;
@@ -128,7 +126,6 @@ function renderProposal(context: PagesContext, name: string, { request, fetched 
   });
 }
 
-/** One site needs no choice: the button is the yes. */
 function fieldOf(site: string, choice: boolean): FormField {
   return choice
     ? { kind: 'check', name: 'site', value: site, label: site, checked: true }

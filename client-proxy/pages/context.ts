@@ -23,7 +23,6 @@ export interface PagesOptions {
   readonly port: () => number | undefined;
   /** Settings that the command line has decided. */
   readonly fixed: ReadonlyMap<SettingName, string>;
-  /** Where a browser opens a site. */
   readonly urlOf: (label: string) => string;
   /** Seconds since 1970. */
   readonly now: () => number;
@@ -31,7 +30,6 @@ export interface PagesOptions {
 
 export interface PagesContext extends PagesOptions, Observations {
   readonly proposals: Proposals;
-  /** The token of the guard, for forms. */
   readonly token: string;
 }
 
@@ -39,7 +37,6 @@ export interface PageCall {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly asked: RequestHost;
-  /** Path and query. */
   readonly target: string;
   /** In absolute form: a browser that uses the Reader as its proxy for everything. */
   readonly throughProxy: boolean;
@@ -58,7 +55,6 @@ export function usesProxy({ browsers }: PagesContext, { request, throughProxy }:
 
 export type PageAnswer =
   | { readonly html: string; readonly status?: number }
-  /** For programs. */
   | { readonly text: string }
   /** After a change: the path of the page to go on with, by GET, so that a reload repeats nothing. */
   | { readonly goTo: string };

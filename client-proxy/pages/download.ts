@@ -9,9 +9,7 @@ import { PAGE_HEADERS, renderPage } from './template.ts';
 
 export interface Download {
   readonly site: string;
-  /** Path and query of the file. */
   readonly target: string;
-  /** As {@link CONFIRMED_HEADER} says it. */
   readonly confirmed: string;
 }
 

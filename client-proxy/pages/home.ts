@@ -28,11 +28,9 @@ interface HomePage extends PageContent {
   /** How this browser comes here; left out where no site is connected. */
   readonly browser: string | undefined;
   readonly pac: string;
-  /** Sites that were opened past the Reader, and when. */
   readonly tunnels: readonly { readonly site: string; readonly when: string }[];
   /** What was read, the latest first; left out where no site is connected. */
   readonly lately: readonly VerifiedView[] | undefined;
-  /** In place of an empty list. */
   readonly latelyNone: string;
   readonly clear: PageForm;
   /** Where locking protects anything: where a passphrase is asked for afterwards. */
@@ -42,7 +40,6 @@ interface HomePage extends PageContent {
 interface VerifiedView {
   readonly url: string;
   readonly text: string;
-  /** Where from. */
   readonly how: string;
   readonly time: string;
   readonly iso: string;

@@ -6,7 +6,6 @@ export interface VerifiedRead {
   readonly site: string;
   /** Of the document, without query. */
   readonly path: string;
-  /** Of the page, where it is known. */
   readonly title: string | undefined;
   /** Where it came from; `browser`: the browser's copy is still good. */
   readonly from: 'host' | 'cache' | 'browser';
@@ -16,7 +15,6 @@ export interface VerifiedRead {
 
 /** The documents that were read last; without queries, and the reader can clear it. */
 export class Activity {
-  /** By site and path. */
   readonly #entries = new LRUCache<string, VerifiedRead>({ max: LIMITS.activity });
 
   record(verified: VerifiedRead): void {

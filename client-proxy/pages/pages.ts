@@ -50,7 +50,6 @@ const ROUTES: Readonly<Record<string, Route>> = {
 
 export class Pages {
   readonly guard: Guard;
-  /** Written by the proxy and the gateway. */
   readonly noticed: Observations;
   readonly #context: PagesContext;
 

@@ -8,7 +8,6 @@ import { LIMITS } from '../limits.ts';
 /** The document that the reader wanted to open before its site was connected. */
 export interface RequestedDocument {
   readonly site: string;
-  /** As it stands in a URL; perhaps with a query. */
   readonly path: string;
 }
 

@@ -29,13 +29,10 @@ export interface PublisherView {
   readonly readable: readonly string[];
   /** The publisher has disconnected this device, as far as the Reader knows. */
   readonly isRevoked: boolean;
-  /** Whether there are keys that will be renewed. */
   readonly renews: boolean;
   readonly asks: readonly { readonly title: string; readonly look: PageForm; readonly decline: PageForm }[];
-  /** Path of the page that disconnects it. */
   readonly disconnect: string;
   readonly facts: readonly Fact[];
-  /** Forms that connect sites which were declined. */
   readonly declined: readonly PageForm[];
 }
 
@@ -43,7 +40,6 @@ interface SiteView {
   readonly site: string;
   /** Where a browser opens it; left out where nothing of it can be shown again. */
   readonly url: string | undefined;
-  /** How its publication is, in a sentence. */
   readonly state: string;
 }
 

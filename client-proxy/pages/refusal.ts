@@ -25,9 +25,7 @@ import { type RefusalText, refusalText } from './texts.ts';
 export interface RefusedAddresses {
   /** What was asked for, as the reader knows it: host and path. */
   readonly address?: string | undefined;
-  /** The signed reading site, for documents of a connected site. */
   readonly readingUrl?: (() => string) | undefined;
-  /** The public address of the document. */
   readonly publicLink?: (() => string) | undefined;
   /** Address of the first page of the site, where it was not that page that was asked for. */
   readonly firstPage?: (() => string) | undefined;
@@ -35,14 +33,12 @@ export interface RefusedAddresses {
   readonly again?: string | undefined;
   /** How the publisher wants pages in place of its own to look, by its signed settings. */
   readonly look?: (() => RefusalLook) | undefined;
-  /** Address of the Reader's own first page. */
   readonly ownPage?: string | undefined;
 }
 
 export interface RefusedRequest extends RefusedAddresses {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** When its publication was last confirmed, for the header field. */
   readonly confirmed?: string | undefined;
   /** The request was for one of the Reader's own pages, and is answered as one of them. */
   readonly own?: boolean | undefined;

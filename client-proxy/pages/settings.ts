@@ -17,7 +17,6 @@ import { doneText, type FormField, renderPage } from './template.ts';
 interface SettingText {
   readonly label: string;
   readonly hint: string;
-  /** For a value that is not valid. */
   readonly complaint?: string;
 }
 

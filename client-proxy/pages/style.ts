@@ -93,5 +93,4 @@ code { font: .9375em/1.5 ui-monospace, 'DejaVu Sans Mono', monospace }
 }
 `;
 
-/** For `style-src`. */
 export const STYLE_SOURCE = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;

@@ -16,7 +16,6 @@ export interface PageContent {
   readonly form?: PageForm | undefined;
   /** The one way on. */
   readonly action?: WayLink | undefined;
-  /** Small print: name and value. */
   readonly facts?: readonly Fact[];
   /** On the Reader's own pages: which of them this is. Elsewhere there is no way from a page to them. */
   readonly place?: NavigationEntry | undefined;
@@ -24,12 +23,10 @@ export interface PageContent {
 
 export interface PageAlert {
   readonly text: string;
-  /** What to do about it. */
   readonly hint?: string | undefined;
   readonly code?: string | undefined;
   /** The message of the error, folded away. */
   readonly detail?: string | undefined;
-  /** The page that changes it. */
   readonly way?: WayLink | undefined;
 }
 
@@ -40,9 +37,7 @@ export type NavigationEntry = 'home' | 'connect' | 'settings' | 'other';
 
 /** A form on one of the Reader's own pages: it posts to one path, with the token of the guard (guard.ts). */
 export interface PageForm {
-  /** Path that it is posted to. */
   readonly action: string;
-  /** Of the guard. */
   readonly token: string;
   readonly fields: readonly FormField[];
   readonly submit: string;
@@ -56,7 +51,6 @@ interface Labelled {
   readonly name: string;
   readonly label: string;
   readonly hint?: string | undefined;
-  /** What is wrong with what was typed. */
   readonly wrong?: string | undefined;
   /** Shown, and not to be changed here. */
   readonly fixed?: boolean | undefined;
@@ -66,7 +60,6 @@ interface TextField extends Labelled {
   readonly kind: 'text' | 'password' | 'number' | 'lines';
   readonly value?: string | undefined;
   readonly required?: boolean;
-  /** Where a reader begins. */
   readonly focus?: boolean;
   /** Characters; bounds of a number. */
   readonly maximumLength?: number;
@@ -76,7 +69,6 @@ interface TextField extends Labelled {
 
 interface CheckField extends Labelled {
   readonly kind: 'check';
-  /** What is sent if it is checked. */
   readonly value: string;
   readonly checked: boolean;
 }

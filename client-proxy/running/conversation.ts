@@ -80,7 +80,6 @@ export interface SerializedError {
   readonly message: string;
   readonly fields?: ErrorFields;
   readonly typed?: boolean;
-  /** Of a document that was refused. */
   readonly address?: string;
   readonly reason?: string;
 }

@@ -24,7 +24,6 @@ export type CommandName =
   | 'forget-everything';
 
 export interface Command {
-  /** The folder of the database. */
   readonly directory: string;
   /** In place of the defaults of limits.ts. */
   readonly limits?: Limits | undefined;

@@ -9,7 +9,6 @@ import { reasonOf } from '../../core/errors.ts';
 import { systemCode } from '../../node-support/system-error.ts';
 import { LIMITS } from '../limits.ts';
 
-/** In the folder of the database. */
 export const SOCKET_FOLDER = 'running';
 /** `sun_path` of unix(7), and of macOS, which has less. */
 const LONGEST_PATH = 103;
@@ -35,7 +34,6 @@ export async function reach(directory: string): Promise<Socket | undefined> {
 export interface CommandSocket {
   /** Why commands cannot reach this Reader, in a sentence for its reader; `undefined` where they can. Reading does not depend on it. */
   readonly problem: string | undefined;
-  /** Ends all conversations. */
   close(): Promise<void>;
 }
 

@@ -52,9 +52,7 @@ export async function siteStatuses(sites: BoundSites, port: number | undefined):
 }
 
 export interface StatusReport {
-  /** As it says of itself; `undefined` where none runs. */
   readonly reader: ReaderStatus | undefined;
-  /** As they were read last. */
   readonly sites: readonly SiteStatus[];
   /** Why nothing can be told of the sites, or of a Reader that runs and gives no answer. */
   readonly problem: ReaderError | undefined;

@@ -81,7 +81,6 @@ export interface OpenReader extends AsyncDisposable {
   readonly settings: SettingsKeeper;
   readonly lock: ReaderLock;
   readonly limits: Limits;
-  /** Lets what is under way end for a moment, and closes everything. */
   close(): Promise<void>;
 }
 

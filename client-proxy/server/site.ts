@@ -23,11 +23,9 @@ export interface SiteRequest extends SiteHttpExchange {
   readonly past: Past | undefined;
   /** Seconds since 1970. */
   readonly now: () => number;
-  /** How pages in place of the publisher's look. */
   readonly look: RefusalLook;
   /** Whether a page warns first of a publication that has not been confirmed for long. */
   readonly notices: boolean;
-  /** Where documents that were read are recorded. */
   readonly verified: Activity | undefined;
 }
 
@@ -88,7 +86,6 @@ function sendRedirect({ mode, links, freshness, response }: SiteRequest, status:
   response.writeHead(status, documentHeaders(headers, mode)).end();
 }
 
-/** Whether a page of another origin leads here. */
 function isFromElsewhere({ headers }: IncomingMessage): boolean {
   const { 'sec-fetch-mode': mode, 'sec-fetch-site': from } = headers;
   return mode === 'navigate' && (from === 'cross-site' || from === 'same-site');

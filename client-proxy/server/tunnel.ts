@@ -19,7 +19,6 @@ export interface TunnelOptions {
   readonly sites: BoundSites;
   readonly upstream: Upstream;
   readonly tunnels: BoundTunnels;
-  /** Called with sockets that have to be closed when the proxy stops. */
   readonly opened: (socket: Duplex) => void;
   readonly refused: (error: CodedError, address: string) => void;
 }

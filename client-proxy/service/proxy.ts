@@ -28,7 +28,6 @@ export interface RunningProxy extends Pick<OpenReader, 'cache' | 'health' | 'loc
   /** The usual port, where another program has it, and {@link port} was chosen and remembered in its place. */
   readonly takenPort: number | undefined;
   sites(): Promise<{ site: string; gateway: string }[]>;
-  /** `undefined` for a site that is not connected. */
   gatewayUrl(site: string): Promise<string | undefined>;
   /**
    * Looks for newer publications of all connected sites now, instead of when it is due.

@@ -25,7 +25,6 @@ interface CachedFile extends CachedValidators {
  * hosts can answer 304. They are forgotten after a while, and never written down: a host could give every reader validators of their own.
  */
 export class ChangingFile {
-  /** By content host: each has validators of its own. */
   readonly #held = new Map<string, CachedFile>();
 
   /** As {@link fetchFile}. */
@@ -55,7 +54,6 @@ export class ChangingFile {
   }
 }
 
-/** Whether 304 speaks of the version that is at hand. */
 function confirms({ headers }: BodyResponse, { etag }: CachedValidators): boolean {
   const named = headerOf(headers, 'etag');
   return named === undefined || etag === undefined || weak(named) === weak(etag);

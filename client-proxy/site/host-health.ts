@@ -13,7 +13,6 @@ export type HostFault = FailureFault | 'slow';
 export interface HostReport {
   readonly origin: string;
   readonly fault: HostFault;
-  /** Code of what went wrong. */
   readonly code: string;
   /** Milliseconds since 1970. */
   readonly since: number;

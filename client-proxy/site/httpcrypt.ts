@@ -35,7 +35,6 @@ const TOO_EARLY = 425;
 const NAME_LENGTHS = [6, 18] as const;
 
 export interface HttpcryptClientOptions {
-  /** For plain HTTP. */
   readonly dispatcher: Dispatcher;
   /** The system's if left out. */
   readonly dnsServers?: readonly string[] | undefined;
@@ -177,7 +176,6 @@ export class HttpcryptChannel {
   }
 }
 
-/** A fresh key, in the place of a ticket. */
 function beginWith(server: ServerKey): Ticket {
   return { server, exchange: beginExchange(server.publicKey) };
 }

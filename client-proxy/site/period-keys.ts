@@ -14,7 +14,6 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import type { ReaderStore } from '../store/store.ts';
 import type { StoredBinding } from '../store/types.ts';
 
-/** Period keys kept of one binding. */
 const MAXIMUM_KEPT = 64;
 
 type Envelope = ReadonlyMap<KeyId, WrappedKey>;
@@ -86,7 +85,6 @@ export class PeriodKeys {
     }
   }
 
-  /** Those that have not ended. */
   async #held(): Promise<Map<KeyId, SetKey>> {
     this.#keys ??= this.#load().catch((error: unknown) => {
       this.#keys = undefined;

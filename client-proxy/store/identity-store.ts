@@ -18,7 +18,6 @@ export interface Arrival {
   readonly seed: Uint8Array | undefined;
   readonly bindings: readonly NewBinding[];
   readonly seen: RoamingRecord;
-  /** Where this device goes on with the line. */
   readonly key: RoamingKey | undefined;
 }
 
@@ -26,7 +25,6 @@ export interface Arrival {
 export interface ConnectedPublisher {
   readonly id: number;
   readonly name: string;
-  /** Its root id. */
   readonly publisher: string;
   readonly keyServer: string;
   readonly sites: readonly string[];

@@ -54,7 +54,6 @@ export interface StorageOptions {
   readonly passphrase?: Passphrase;
   /** Asks for a passphrase where one is needed and none was given. */
   readonly askPassphrase?: Passphrase;
-  /** In place of the defaults of limits.ts. */
   readonly limits?: Limits;
 }
 

@@ -18,7 +18,6 @@ const CHECK = utf8('wispr/1 reader store');
 const CHECK_PLACE = ['storage', 'check'] as const;
 const ENTRY = /^reader [A-Za-z0-9_-]{22}$/;
 
-/** Where the storage key is. */
 export type KeyLocation =
   | { readonly kind: 'key-file' }
   | { readonly kind: 'passphrase'; readonly parameters: Argon2idParameters }

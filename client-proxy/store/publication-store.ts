@@ -88,7 +88,6 @@ export class PublicationStore implements MetadataStore {
     }
   }
 
-  /** Keeps the newest of what can be fetched again, up to the limit. */
   #evict(): void {
     this.#database
       .prepare(

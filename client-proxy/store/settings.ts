@@ -13,7 +13,6 @@ export interface Settings {
   readonly port: number | undefined;
   /** URL of an HTTP proxy through which all plain HTTP goes. */
   readonly parentProxy: string | undefined;
-  /** What may be reached on this computer and in its own network. */
   readonly allowLocal: readonly AllowLocal[];
   /** Whether key servers that take HTTPCrypt are asked by it alone. */
   readonly httpcrypt: boolean;
@@ -21,7 +20,6 @@ export interface Settings {
   readonly cacheBytes: number;
   /** Whether a page stands in front of sites that were not confirmed for long. */
   readonly notices: boolean;
-  /** Whether the first page lists what was verified lately. */
   readonly activity: boolean;
 }
 

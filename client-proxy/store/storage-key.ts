@@ -35,7 +35,6 @@ import {
 import type { Sealing } from './sealing.ts';
 import type { StorageKeyOptions } from './types.ts';
 
-/** A database that is open for reading its secrets. */
 export interface UnlockedStorage {
   readonly sealing: Sealing;
   readonly protection: Protection;

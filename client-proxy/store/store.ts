@@ -58,7 +58,6 @@ export class ReaderStore extends SealedDatabase {
     this.close();
   }
 
-  /** The device's random seed: made once, and kept. */
   async deviceSeed(): Promise<Uint8Array> {
     const select = this.database.prepare("SELECT value FROM secrets WHERE name = 'device-seed'");
     const insert = "INSERT INTO secrets VALUES ('device-seed', ?) ON CONFLICT DO NOTHING";

@@ -16,12 +16,10 @@ export interface StorageKeyOptions {
   readonly passphrase?: Passphrase | undefined;
   /** Asks the reader, where a database needs a passphrase and none was given. */
   readonly askPassphrase?: Passphrase | undefined;
-  /** In place of the defaults of limits.ts. */
   readonly limits?: Limits | undefined;
 }
 
 export interface StoreOptions extends StorageKeyOptions {
-  /** The folder of the database. */
   readonly directory: string;
   /** Begins locked where a person has to bring the key and cannot be asked, instead of failing. */
   readonly mayWait?: boolean | undefined;
@@ -30,7 +28,6 @@ export interface StoreOptions extends StorageKeyOptions {
 /** By what a host was shown to be the publisher's: it said so itself, over HTTPS; DNS alone said so; the reader did. */
 export type HostProof = 'host' | 'dns' | 'trusted-by-hand';
 
-/** A site that the reader confirmed. */
 export interface StoredSite {
   readonly site: string;
   /** Its name below `localhost`. */

@@ -11,7 +11,6 @@ import { HTTPCRYPT_PORT, KEYS_PORT, SERVER } from './setting.ts';
 const PROTOCOLS = ['TLS 1.2', 'TLS 1.2, client certificate', 'TLS 1.3'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
-/** nginx with one kind of chain, and the client's chain of the same kind. */
 export interface Servers {
   readonly chain: Chain;
   readonly client: Chain;

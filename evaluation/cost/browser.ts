@@ -43,7 +43,6 @@ async function fetchAgain([path, times]: readonly [string, number]): Promise<num
   return length;
 }
 
-/** Of all processes of Chromium that this one has started. */
 async function chromiumTime(): Promise<number> {
   return sumOf(await treeOf(process.pid), async (pid) => {
     const name = await readFile(`/proc/${pid}/comm`, 'latin1');

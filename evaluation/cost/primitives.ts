@@ -7,7 +7,6 @@ const BLOCK = '65536';
 export interface Primitives {
   /** Nanoseconds a byte, by algorithm: blocks of 64 KiB. */
   readonly bytes: ReadonlyMap<string, number>;
-  /** Nanoseconds of one, by algorithm. */
   readonly signatures: ReadonlyMap<string, { readonly sign: number; readonly verify: number }>;
 }
 

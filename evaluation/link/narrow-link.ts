@@ -9,7 +9,6 @@ import { fileURLToPath } from 'node:url';
 import { runCommand } from '../../bench/measure.ts';
 
 const EMULATOR = fileURLToPath(new URL('emulator.py', import.meta.url));
-/** Addresses of the two ends. */
 export const NEAR = '10.77.0.1';
 export const FAR = '10.77.0.2';
 const MTU = 1500;

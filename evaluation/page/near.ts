@@ -53,7 +53,6 @@ class NearSide {
     return near;
   }
 
-  /** Everything that is not part of the load. */
   async prepare(way: ReadingWay): Promise<void> {
     await this.#page?.waitForLoadState('networkidle'); // pictures of style sheets, which a second reader finds in the cache then
     await this.#context?.close();
@@ -154,7 +153,6 @@ function isLoaded(): boolean {
   );
 }
 
-/** TLS for the cache. */
 async function startFront({ directory, chain, key }: PageSetting): Promise<void> {
   const home = join(directory, 'front');
   await mkdir(home);

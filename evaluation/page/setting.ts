@@ -23,7 +23,6 @@ export const WAYS = [
 export type ReadingWay = (typeof WAYS)[number];
 
 export interface PageSetting {
-  /** A folder of its own. */
   readonly directory: string;
   /** PEM files: the chain, its key, and the authority. */
   readonly chain: string;

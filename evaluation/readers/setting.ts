@@ -11,7 +11,6 @@ export const ROOM_READERS = 100;
 
 /** From the first reader on. */
 export interface Counts {
-  /** Bytes that all readers got. */
   readonly received: number;
   readonly originBytes: number;
 }
@@ -21,7 +20,6 @@ export type Series = readonly Counts[];
 
 export interface SiteFacts {
   readonly name: string;
-  /** For the names of plots. */
   readonly short: string;
   readonly pages: readonly Page[];
   /** Of all files of the protected site. */

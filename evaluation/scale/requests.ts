@@ -16,7 +16,6 @@ export interface RequestCost {
   /** Milliseconds of a core: of the key server, and of a database beside it. */
   readonly processor: number;
   readonly databaseProcessor: number;
-  /** Bytes that went to the disk. */
   readonly written: number;
 }
 

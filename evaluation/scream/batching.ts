@@ -6,7 +6,6 @@ import { speed } from '../openssl-speed.ts';
 const PYTHON = fileURLToPath(new URL('../../.cache/batch-rsa/bin/python3', import.meta.url));
 const PROGRAM = fileURLToPath(new URL('batch-rsa.py', import.meta.url));
 
-/** Milliseconds for each decryption. */
 export interface Batching {
   /** By the size of the batch; 1: alone. */
   readonly bySize: Readonly<Record<'1' | '2' | '4' | '8', number>>;

@@ -9,7 +9,6 @@ import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:tls';
 
-/** What the server says when it listens. */
 export interface Listening {
   readonly port: number;
   /** Milliseconds of processor time. */

@@ -37,7 +37,6 @@ export const SITES: readonly Site[] = [
 /** Ports of the far side: as the origin has it, and by way of a program that compresses. */
 export const CLEAR_PORT = 80;
 export const COMPRESSING_PORT = 81;
-/** Of the cache on the near side. */
 export const CACHE_PORT = 7020;
 
 /** Host names: each stands for a way. */
@@ -69,7 +68,6 @@ export const WAYS: readonly WayTo[] = [
 ];
 
 export interface SiteSetting {
-  /** A folder of its own. */
   readonly directory: string;
   /** SHA-256 of the certificate's public key, base64. */
   readonly pin: string;

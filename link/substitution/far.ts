@@ -8,7 +8,6 @@ import { type List, readList } from './list.ts';
 import { untilEncrypted } from './near.ts';
 import { type Flow, Passage, ProtocolViolation, type RecordAction } from './passage.ts';
 
-/** Certificates of clients. */
 export interface FarMemory {
   /** @param entry - the first 8 bytes of SHA-256 */
   find(entry: Buffer): Buffer | undefined;

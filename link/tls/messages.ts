@@ -18,7 +18,6 @@ const SUPPORTED_VERSIONS = 43;
 
 export interface Extension {
   readonly type: number;
-  /** With type and length. */
   readonly bytes: Buffer;
   readonly data: Buffer;
 }

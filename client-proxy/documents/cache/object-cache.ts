@@ -21,7 +21,6 @@ export interface CacheStatus {
   /** What the objects take on the disk; `undefined` before they were counted. */
   readonly bytes: number | undefined;
   readonly limit: number;
-  /** Why nothing is kept at the moment. */
   readonly problem: string | undefined;
 }
 
@@ -125,7 +124,6 @@ export class ObjectCache {
     return this.#writers.get(objectName(site, head));
   }
 
-  /** Drops what was not used for long, until there is room. */
   async makeRoom(bytes: number): Promise<void> {
     await this.scan().catch(() => undefined); // one may be under way that knows nothing of it
     await this.scan(bytes);
@@ -191,7 +189,6 @@ export class ObjectCache {
     return performance.now() < this.#pausedUntil ? this.#problem : undefined;
   }
 
-  /** Waits for what is being written down. */
   async close(): Promise<void> {
     for (const writer of this.#writers.values()) writer.abandon();
     await Promise.all(Array.from(this.#writers.values(), (writer) => writer.settled()));

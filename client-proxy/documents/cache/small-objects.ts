@@ -23,7 +23,6 @@ PRAGMA user_version = ${VERSION};`;
 const SETTINGS = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON';
 
 export interface SmallObject {
-  /** `<site>/<head>`, as that of a file. */
   readonly name: string;
   readonly bytes: Uint8Array;
 }

@@ -38,14 +38,12 @@ export class SmallKeeper {
     return this.#batch.done.promise;
   }
 
-  /** Writes what waits, and ends the thread. */
   async close(): Promise<void> {
     while (this.#writing ?? this.#batch) await (this.#writing ?? this.#write());
     await this.#thread?.end();
     this.#thread = undefined;
   }
 
-  /** Writes one batch at a time. Never throws. */
   #write(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -12,7 +12,6 @@ export class CachedObject {
   readonly bytes: Uint8Array | undefined;
   readonly passed: Set<number> | undefined;
   readonly #descriptor: number;
-  /** Reads under way, by this thread or another. */
   #readings = 0;
   #closed = false;
 

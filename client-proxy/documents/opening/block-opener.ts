@@ -29,7 +29,6 @@ export class BlockOpener {
     }
   }
 
-  /** Ends the threads, once what they have under way is done. */
   async close(): Promise<void> {
     await Promise.all(this.#threads.splice(0).map((thread) => thread.end()));
   }

@@ -18,7 +18,6 @@ export interface RunSupply {
   readBlock(index: number, target: Uint8Array): Promise<void>;
   /** Steps 11, 12 and 14 for the next block, here. */
   openBlock(index: number): Promise<Uint8Array>;
-  /** Whether it is told of blocks of the stream. */
   readonly isKeeping: boolean;
   /** Told of blocks of the stream that have passed, where it is keeping. @param spent - to call when they are not used any more */
   keepRun(blocks: Uint8Array, spent: () => void): Promise<void> | undefined;
@@ -45,7 +44,6 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
   readonly #supply: RunSupply;
   readonly #opener: BlockOpener;
   readonly #end: number;
-  /** The first block that was not begun yet. */
   #next: number;
   #ahead: UnderWay[] = [];
   #collecting: Promise<void> | undefined;

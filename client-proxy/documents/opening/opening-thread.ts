@@ -28,7 +28,6 @@ export interface OpeningAnswer {
   readonly passed: number;
   /** Bytes of message, from the beginning of `target`. */
   readonly length: number;
-  /** Why not all have. */
   readonly failure?: { readonly code: ObjectErrorCode; readonly message: string };
   /** What came with the job; `sealed` only where the blocks are still in it. */
   readonly target: ArrayBuffer;

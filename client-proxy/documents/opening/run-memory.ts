@@ -6,11 +6,9 @@ const LENGTHS = [LIMITS.run, LIMITS.blockOnThread];
 /** Memory for runs of blocks: so much and no more, and used again, because fresh memory costs as much as a copy and waits to be collected. */
 export class RunMemory {
   readonly #free = new Map(LENGTHS.map((length): [number, ArrayBuffer[]] => [length, []]));
-  /** Bytes that are lent. */
   #lent = 0;
   #mayKeep: () => boolean = () => true;
 
-  /** Whether `count` pieces for so many bytes each can be had. */
   has(count: number, length: number): boolean {
     return this.#lent + count * pieceFor(length) <= LIMITS.runMemory;
   }
