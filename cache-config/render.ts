@@ -50,7 +50,7 @@ export function configFileName(name: ConfigName): string {
  * @throws {CacheConfigError} `argument-invalid`
  */
 export function renderConfig<Name extends ConfigName>(name: Name, parameters: ConfigParameters[Name]): string {
-  const values: Record<string, string> = {
+  const values: Record<string, unknown> = {
     ...VALUES[name](completeParameters(name, parameters)),
     ...(isServer(name) && {
       command: serverCommand(name, parameters as never)
@@ -62,7 +62,7 @@ export function renderConfig<Name extends ConfigName>(name: Name, parameters: Co
   return template.replace(/\{\{(\w+)\}\}/g, (_, key: string) => {
     const value = values[key];
     if (value === undefined) throw new Error(`no value for {{${key}}} in ${FILES[name]}`);
-    return value;
+    return String(value);
   });
 }
 

@@ -8,25 +8,27 @@ const MEGABYTE = 1_048_576;
 const APACHE_MODULES = '/usr/lib/apache2/modules';
 const TRAFFIC_SERVER_PLUGINS = '/usr/lib/trafficserver/modules';
 
-type Values = Readonly<Record<string, string>>;
+type Values = Readonly<Record<string, unknown>>;
 
 /** Address and port as most servers write them. */
 export function authority(host: string, port: number): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  return `${bracketed(host)}:${port}`;
 }
 
-const contentHost = (p: CompleteParameters['apache']) => ({
-  listen: authority(p.address, p.port),
-  root: p.root,
-  readingOrigin: p.readingOrigin,
-  maxAgeSeconds: String(p.maxAgeSeconds),
-  stateDirectory: p.stateDirectory,
-});
+function bracketed(address: string): string {
+  return address.includes(':') ? `[${address}]` : address;
+}
 
-const reverseCache = (p: Omit<CompleteParameters['nginx-cache'], 'diskMegabytes'>) => ({
+const contentHost = (p: CompleteParameters['apache']) => ({ ...p, listen: authority(p.address, p.port) });
+
+type ReverseParameters = Omit<CompleteParameters['nginx-cache'], 'diskMegabytes'> & { largestObjectMegabytes?: number };
+const reverseCache = (p: ReverseParameters) => ({
+  ...p,
   listen: authority(p.address, p.port),
   backend: authority(p.backend.host, p.backend.port),
-  stateDirectory: p.stateDirectory,
+  backendHost: p.backend.host,
+  backendPort: p.backend.port,
+  largestObjectBytes: (p.largestObjectMegabytes ?? 0) * MEGABYTE,
 });
 
 export const VALUES: { readonly [Name in ConfigName]: (p: CompleteParameters[Name]) => Values } = {
@@ -34,7 +36,6 @@ export const VALUES: { readonly [Name in ConfigName]: (p: CompleteParameters[Nam
     ...contentHost(p),
     serverName: p.host === undefined ? '# Whatever the host name in the request.' : `server_name ${p.host};`,
     https: p.certificate === undefined ? '# No HTTPS here: a cache or CDN in front may end it.' : nginxHttps(p),
-    user: p.user,
     types: typeLines((type, suffixes) => `    ${type} ${suffixes.join(' ')};`),
   }),
   apache: (p) => ({
@@ -42,47 +43,25 @@ export const VALUES: { readonly [Name in ConfigName]: (p: CompleteParameters[Nam
     modules: APACHE_MODULES,
     types: typeLines((type, suffixes) => `AddType ${type} ${suffixes.map((suffix) => `.${suffix}`).join(' ')}`),
   }),
-  caddy: (p) => ({ ...contentHost(p), address: p.address, port: String(p.port) }),
+  caddy: contentHost,
   lighttpd: (p) => ({
     ...contentHost(p),
-    bind: p.address.includes(':') ? `[${p.address}]` : p.address,
-    port: String(p.port),
+    bind: bracketed(p.address),
     types: typeLines((type, suffixes) => suffixes.map((suffix) => `  ".${suffix}" => "${type}",`).join('\n')),
   }),
-  'nginx-cache': (p) => ({ ...reverseCache(p), diskMegabytes: String(p.diskMegabytes) }),
-  'apache-cache': (p) => ({
-    ...reverseCache(p),
-    modules: APACHE_MODULES,
-    largestObjectBytes: String(p.largestObjectMegabytes * MEGABYTE),
-  }),
-  varnish: (p) => ({
-    backendHost: p.backend.host,
-    backendPort: String(p.backend.port),
-    largestObjectBytes: String(p.largestObjectMegabytes * MEGABYTE),
-    graceSeconds: String(p.graceSeconds),
-  }),
-  'squid-reverse': (p) => ({
-    ...reverseCache(p),
-    backendHost: p.backend.host,
-    backendPort: String(p.backend.port),
-    ...squidStorage(p),
-  }),
-  haproxy: (p) => ({
-    ...reverseCache(p),
-    memoryMegabytes: String(p.memoryMegabytes),
-    largestObjectBytes: String(p.largestObjectMegabytes * MEGABYTE),
-  }),
+  'nginx-cache': reverseCache,
+  'apache-cache': (p) => ({ ...reverseCache(p), modules: APACHE_MODULES }),
+  varnish: reverseCache,
+  'squid-reverse': (p) => ({ ...reverseCache(p), ...squidStorage(p) }),
+  haproxy: reverseCache,
   trafficserver: (p) => ({
     ...reverseCache(p),
-    listen: `${p.port}:ip-in=${p.address.includes(':') ? `[${p.address}]` : p.address}`,
+    listen: `${p.port}:ip-in=${bracketed(p.address)}`,
     plugins: TRAFFIC_SERVER_PLUGINS,
-    diskMegabytes: String(p.diskMegabytes),
   }),
   squid: (p) => ({
+    ...p,
     listen: authority(p.address, p.port),
-    user: p.user,
-    visibleHostname: p.visibleHostname,
-    stateDirectory: p.stateDirectory,
     clients: p.clients.join(' '),
     webPorts: p.webPorts.join(' '),
     tunnelPorts: p.tunnelPorts.join(' '),
@@ -96,7 +75,7 @@ export const VALUES: { readonly [Name in ConfigName]: (p: CompleteParameters[Nam
   netlify: (p) => ({ ...p, ...notFound(p) }),
   'github-pages': (p) => ({ ...p, ...notFound(p) }),
   s3: (p) => ({ ...p, ...notFound(p) }),
-  cloudfront: ({ backend }) => ({ backendHost: backend.host, backendPort: String(backend.port) }),
+  cloudfront: ({ backend }) => ({ backendHost: backend.host, backendPort: backend.port }),
   fastly: () => ({}),
 };
 
@@ -125,9 +104,7 @@ type SquidStorage = Pick<
 function squidStorage(p: SquidStorage): Values {
   const inMemory = p.diskMegabytes > 0 ? 4 : Math.min(p.largestObjectMegabytes, p.memoryMegabytes);
   return {
-    largestObjectMegabytes: String(p.largestObjectMegabytes),
-    memoryMegabytes: String(p.memoryMegabytes),
-    largestInMemoryMegabytes: String(inMemory),
+    largestInMemoryMegabytes: inMemory,
     disk:
       p.diskMegabytes > 0
         ? `cache_dir aufs ${p.stateDirectory}/cache ${p.diskMegabytes} 16 64`
