@@ -5,7 +5,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { accepts, freePort, until } from '../cache-config/child.ts';
-import { type CacheServer, startNginx } from '../cache-config/servers.ts';
+import { startNginx } from '../cache-config/servers.ts';
 import { NODE, runToReady, WISPR } from './processes.ts';
 import { createWorkspace, protectArguments, type Workspace } from './workspace.ts';
 
@@ -29,83 +29,68 @@ export interface StartedProxy {
   stop(): Promise<void>;
 }
 
-/** What is measured against each other fetches from here. Ends with the list of endings that it was started with. */
-export class Stage {
-  readonly #workspace: Workspace;
-  readonly #endings: AsyncDisposableStack;
-  readonly #nginx: CacheServer;
-  readonly #plain: CacheServer;
-
-  #readers = 0;
-
-  private constructor(workspace: Workspace, endings: AsyncDisposableStack, nginx: CacheServer, plain: CacheServer) {
-    this.#workspace = workspace;
-    this.#endings = endings;
-    this.#nginx = nginx;
-    this.#plain = plain;
-  }
-
-  /** Protects the workspace's site and connects a reader with it. */
-  static async open(workspace: Workspace, endings: AsyncDisposableStack): Promise<Stage> {
-    const { directory, source, wispr } = workspace;
-    await writeFile(join(directory, 'keyserver.json'), KEY_SERVER_ON_FREE_PORTS);
-    const { line, stop } = await runToReady([NODE, WISPR, 'keyserver', '--dev', '--json'], directory);
-    endings.defer(stop);
-    const { keyserver, reading } = JSON.parse(line) as Record<string, unknown>;
-    await adaptConfiguration(directory, keyserver, reading);
-    await wispr(...protectArguments(workspace));
-    await wispr('admin', 'import', 'keys.bundle');
-    const nginx = await startNginx({ root: join(directory, 'protected'), readingOrigin: READING_SITE });
-    const plain = await startNginx({ root: source, readingOrigin: READING_SITE });
-    endings.defer(nginx.stop);
-    endings.defer(plain.stop);
-    const stage = new Stage(workspace, endings, nginx, plain);
-    const invitation = JSON.parse(await wispr('invite', 'ada', '--json')) as { link: string };
-    await wispr('bind', invitation.link, '--trust-site', SITE, '--yes', ...stage.#readerOptions('reader'));
-    return stage;
-  }
-
-  get plainUrl(): string {
-    return this.#plain.url;
-  }
-
-  #readerOptions(folder: string): string[] {
-    const data = ['--data', join(this.#workspace.directory, folder)];
-    // The key server, and what passes through.
-    return [...data, '--connect-to', `${SITE}:80:127.0.0.1:${this.#nginx.port}`, '--allow-local', '127.0.0.1'];
-  }
-
+/** What is measured against each other fetches from here. */
+export interface Stage {
+  readonly plainUrl: string;
   /** The Reader as it is without any options, which keeps what it reads. Each has a copy of the database, which has one owner. @param options - further ones of `wispr proxy` */
-  async startReader(...options: string[]): Promise<StartedProxy> {
-    const { directory } = this.#workspace;
-    const folder = `reader-${++this.#readers}`;
-    await cp(join(directory, 'reader'), join(directory, folder), { recursive: true });
-    const command = [WISPR, 'proxy', '--port', '0', '--json', '--quiet', ...this.#readerOptions(folder)];
-    const { line, pid, stop } = await runToReady([NODE, ...command, ...options], directory);
-    this.#endings.defer(stop);
-    return { url: String((JSON.parse(line) as { proxy: string }).proxy), pid, stop };
-  }
+  startReader(...options: string[]): Promise<StartedProxy>;
+  startFloor(): Promise<StartedProxy>;
+  startMitmproxy(): Promise<StartedProxy>;
+}
 
-  async startFloor(): Promise<StartedProxy> {
-    const { line, pid, stop } = await runToReady([NODE, FLOOR, this.plainUrl]);
-    this.#endings.defer(stop);
-    return { url: `http://127.0.0.1:${line.trim()}`, pid, stop };
-  }
+/** Protects the workspace's site and connects a reader with it. */
+async function openStage(workspace: Workspace, endings: AsyncDisposableStack): Promise<Stage> {
+  const { directory, source, wispr } = workspace;
+  await writeFile(join(directory, 'keyserver.json'), KEY_SERVER_ON_FREE_PORTS);
+  const { line, stop } = await runToReady([NODE, WISPR, 'keyserver', '--dev', '--json'], directory);
+  endings.defer(stop);
+  const { keyserver, reading } = JSON.parse(line) as Record<string, unknown>;
+  await adaptConfiguration(directory, keyserver, reading);
+  await wispr(...protectArguments(workspace));
+  await wispr('admin', 'import', 'keys.bundle');
+  const nginx = await startNginx({ root: join(directory, 'protected'), readingOrigin: READING_SITE });
+  const { url: plainUrl, stop: stopPlain } = await startNginx({ root: source, readingOrigin: READING_SITE });
+  endings.defer(nginx.stop);
+  endings.defer(stopPlain);
+  const optionsOf = (folder: string) => {
+    const data = ['--data', join(directory, folder)];
+    // The key server, and what passes through.
+    return [...data, '--connect-to', `${SITE}:80:127.0.0.1:${nginx.port}`, '--allow-local', '127.0.0.1'];
+  };
+  const invitation = JSON.parse(await wispr('invite', 'ada', '--json')) as { link: string };
+  await wispr('bind', invitation.link, '--trust-site', SITE, '--yes', ...optionsOf('reader'));
+  const run = async (command: readonly string[], urlOf: (line: string) => string) => {
+    const { line, pid, stop } = await runToReady([NODE, ...command], directory);
+    endings.defer(stop);
+    return { url: urlOf(line), pid, stop };
+  };
+  let readers = 0;
+  return {
+    plainUrl,
+    startReader: async (...options) => {
+      const folder = `reader-${++readers}`;
+      await cp(join(directory, 'reader'), join(directory, folder), { recursive: true });
+      const command = [WISPR, 'proxy', '--port', '0', '--json', '--quiet', ...optionsOf(folder), ...options];
+      return run(command, (text) => String((JSON.parse(text) as { proxy: string }).proxy));
+    },
+    startFloor: () => run([FLOOR, plainUrl], (port) => `http://127.0.0.1:${port.trim()}`),
+    startMitmproxy: () => startMitmproxy(directory, endings),
+  };
+}
 
-  async startMitmproxy(): Promise<StartedProxy> {
-    const port = await freePort();
-    const settings = ['connection_strategy=lazy', 'stream_large_bodies=1', `confdir=${this.#workspace.directory}/mitm`];
-    const options = [...settings.flatMap((setting) => ['--set', setting]), '-q', '--listen-port', String(port)];
-    const child = spawn(MITMPROXY, ['--listen-host', '127.0.0.1', ...options], { stdio: 'ignore' });
-    const ended = once(child, 'close');
-    const stop = async () => {
-      child.kill('SIGKILL');
-      await ended;
-    };
-    this.#endings.defer(stop);
-    await until(() => accepts(port), 60_000);
-    return { url: `http://127.0.0.1:${port}`, pid: child.pid ?? -1, stop };
-  }
+async function startMitmproxy(directory: string, endings: AsyncDisposableStack): Promise<StartedProxy> {
+  const port = await freePort();
+  const settings = ['connection_strategy=lazy', 'stream_large_bodies=1', `confdir=${directory}/mitm`];
+  const options = [...settings.flatMap((setting) => ['--set', setting]), '-q', '--listen-port', String(port)];
+  const child = spawn(MITMPROXY, ['--listen-host', '127.0.0.1', ...options], { stdio: 'ignore' });
+  const ended = once(child, 'close');
+  const stop = async () => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  endings.defer(stop);
+  await until(() => accepts(port), 60_000);
+  return { url: `http://127.0.0.1:${port}`, pid: child.pid ?? -1, stop };
 }
 
 /** Does `work` beside a site that `write` has written. @param name - for the directory's name */
@@ -118,7 +103,7 @@ export async function onStage<Result>(
   await using endings = new AsyncDisposableStack();
   endings.defer(workspace.remove);
   await write(workspace.source);
-  return await work(await Stage.open(workspace, endings), workspace);
+  return await work(await openStage(workspace, endings), workspace);
 }
 
 /** `wispr init` wrote the addresses that a public site would have. */

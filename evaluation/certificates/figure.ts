@@ -8,13 +8,13 @@ import { type Crossing, measureCrossing } from '../crossing.ts';
 import { Crossings } from '../crossings.ts';
 import { CELL, INMARSAT, IRIDIUM, LOOPBACK, MILSTAR, TCDL } from '../link/kinds.ts';
 import { type LinkKind, NarrowLink } from '../link/narrow-link.ts';
-import { NearProcess } from '../link/near-process.ts';
+import { type AskNear, startNear } from '../link/near-process.ts';
 import { checkLinks, isSlow } from '../link/ping.ts';
 import { IS_QUICK } from '../quick.ts';
 import type { Measurement, Table } from '../results.ts';
 import { startFarSide } from './far.ts';
 import { Handshakes, WAYS } from './handshakes.ts';
-import { KEY_WAYS, type KeyRequestCommand, type KeyWay } from './setting.ts';
+import { KEY_WAYS, type KeyRequestCommand, type KeyRequestSetting, type KeyWay } from './setting.ts';
 import { temporaryFolder } from '../../bench/workspace.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
@@ -24,7 +24,7 @@ const RUNS = IS_QUICK ? 1 : 3;
 /** Links on which a run takes minutes. */
 const RUNS_WHERE_SLOW = 1;
 
-type Near = NearProcess<KeyRequestCommand>;
+type Near = AskNear<KeyRequestCommand>;
 
 export async function certificatesFigure(report: (text: string) => void): Promise<Measurement> {
   await using endings = new AsyncDisposableStack();
@@ -34,11 +34,8 @@ export async function certificatesFigure(report: (text: string) => void): Promis
   endings.defer(() => link.stop());
   await mkdir(join(directory, 'near'));
   const far = await startFarSide(directory, endings);
-  const near: Near = await NearProcess.start(link, NEAR_SIDE, {
-    facts: far.facts,
-    root: far.servers.ecdsa.chain.root,
-  });
-  endings.defer(() => near.stop());
+  const setting: KeyRequestSetting = { facts: far.facts, root: far.servers.ecdsa.chain.root };
+  const near: Near = await startNear(link, NEAR_SIDE, setting, endings);
   const handshakes = new Handshakes(link, far, join(directory, 'near'));
   endings.defer(() => handshakes.stop());
   const pings = await checkLinks(link, KINDS, report);
@@ -75,9 +72,6 @@ async function measure(kind: LinkKind, { link, near, handshakes }: Rig, crossing
 }
 
 async function keyRequest(link: NarrowLink, near: Near, kind: LinkKind, way: KeyWay): Promise<Crossing> {
-  await near.ask({ do: 'prepare', way });
-  return measureCrossing(link, kind, async () => {
-    const { milliseconds = Number.NaN } = await near.ask({ do: 'ask', way });
-    return milliseconds;
-  });
+  await near({ do: 'prepare', way });
+  return measureCrossing(link, kind, () => near({ do: 'ask', way }));
 }

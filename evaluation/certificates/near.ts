@@ -75,8 +75,8 @@ function newChannel(): HttpcryptChannel {
 }
 
 await answerCommands(async ({ do: wanted, way }: KeyRequestCommand) => {
-  if (wanted === 'ask') return { milliseconds: await ask(way) };
+  if (wanted === 'ask') return ask(way);
   await prepare(way);
-  return {};
+  return undefined;
 });
 process.exit();

@@ -8,7 +8,7 @@ import type { Crossing } from '../crossing.ts';
 import { Crossings } from '../crossings.ts';
 import { CABLE, CELL, DSL, EDGE, G3, INMARSAT, LOOPBACK } from '../link/kinds.ts';
 import { type LinkKind, NarrowLink } from '../link/narrow-link.ts';
-import { NearProcess } from '../link/near-process.ts';
+import { type AskNear, startNear } from '../link/near-process.ts';
 import { checkLinks } from '../link/ping.ts';
 import { IS_QUICK } from '../quick.ts';
 import type { Measurement } from '../results.ts';
@@ -24,7 +24,7 @@ const SETTLING = 300;
 /** The front page of the newspaper, and a chapter of the Debian handbook. */
 const PAGES = { front: '/', handbook: '/handbook/apt.html' };
 
-type Near = NearProcess<PageCommand>;
+type Near = AskNear<PageCommand>;
 
 export async function pageFigure(report: (text: string) => void): Promise<Measurement> {
   await using endings = new AsyncDisposableStack();
@@ -36,8 +36,7 @@ export async function pageFigure(report: (text: string) => void): Promise<Measur
   endings.defer(() => link.stop());
   await mkdir(join(directory, 'near'));
   report('connects the readers');
-  const near: Near = await NearProcess.start(link, NEAR_SIDE, { ...far, directory: join(directory, 'near') });
-  endings.defer(() => near.stop());
+  const near: Near = await startNear(link, NEAR_SIDE, { ...far, directory: join(directory, 'near') }, endings);
   const crossings = new Crossings(await checkLinks(link, KINDS, report), report);
   for (const kind of KINDS) await measure(link, near, kind, crossings);
   const tables = Object.keys(PAGES).flatMap((page) => {
@@ -64,11 +63,11 @@ async function loadOver(
   path: string,
 ): Promise<Crossing> {
   await link.become(LOOPBACK);
-  await near.ask({ do: 'prepare', way });
+  await near({ do: 'prepare', way });
   await pause(SETTLING);
   await link.become(kind);
   const before = await link.carried();
-  const { milliseconds = Number.NaN } = await near.ask({ do: 'load', path });
+  const milliseconds = await near({ do: 'load', path });
   const bytes = (await link.carried()) - before;
   await link.become(LOOPBACK);
   return { milliseconds, bytes };

@@ -9,7 +9,7 @@ import { measureCrossing } from '../crossing.ts';
 import { Crossings } from '../crossings.ts';
 import { DSL, G3, INMARSAT } from '../link/kinds.ts';
 import { type LinkKind, NarrowLink } from '../link/narrow-link.ts';
-import { NearProcess } from '../link/near-process.ts';
+import { type AskNear, startNear } from '../link/near-process.ts';
 import { checkLinks } from '../link/ping.ts';
 import { IS_QUICK } from '../quick.ts';
 import { type Measurement, type Table, table } from '../results.ts';
@@ -32,8 +32,7 @@ export async function sitesFigure(report: (text: string) => void): Promise<Measu
   const nearDirectory = join(directory, 'near');
   await mkdir(nearDirectory);
   const setting: SiteSetting = { directory: nearDirectory, pin: chain.pin };
-  const near: NearProcess<SiteCommand> = await NearProcess.start(link, NEAR_SIDE, setting);
-  endings.defer(() => near.stop());
+  const near: AskNear<SiteCommand> = await startNear(link, NEAR_SIDE, setting, endings);
   const pings = await checkLinks(link, KINDS, report);
   const crossings = new Crossings(pings, report);
   for (const kind of KINDS) for (let run = 0; run < RUNS; run++) await loadAll(link, near, kind, crossings);
@@ -73,17 +72,14 @@ function shares(crossings: Crossings): Table {
 /** Each site by each way: a cache is warm for the way after the one that it was cold for. */
 async function loadAll(
   link: NarrowLink,
-  near: NearProcess<SiteCommand>,
+  near: AskNear<SiteCommand>,
   kind: LinkKind,
   crossings: Crossings,
 ): Promise<void> {
   for (const site of SITES) {
     for (const [way, { name }] of WAYS.entries()) {
-      await near.ask({ do: 'prepare', way });
-      const crossing = await measureCrossing(link, kind, async () => {
-        const { milliseconds = Number.NaN } = await near.ask({ do: 'load', path: site.at + site.page });
-        return milliseconds;
-      });
+      await near({ do: 'prepare', way });
+      const crossing = await measureCrossing(link, kind, () => near({ do: 'load', path: site.at + site.page }));
       crossings.add(kind, `${site.package} ${name}`, crossing);
     }
   }

@@ -18,9 +18,9 @@ let page: Page | undefined;
 let origin = '';
 
 await answerCommands(async (command: SiteCommand) => {
-  if (command.do === 'load') return { milliseconds: await load(command.path) };
+  if (command.do === 'load') return load(command.path);
   await prepare(command.way);
-  return {};
+  return undefined;
 });
 await cache?.stop();
 process.exit();
