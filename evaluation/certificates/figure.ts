@@ -7,7 +7,7 @@ import type { KeyKind } from '../../tests/support/certificates.ts';
 import { type Crossing, measureCrossing } from '../crossing.ts';
 import { Crossings } from '../crossings.ts';
 import { CELL, INMARSAT, IRIDIUM, LOOPBACK, MILSTAR, TCDL } from '../link/kinds.ts';
-import { type LinkKind, NarrowLink } from '../link/narrow-link.ts';
+import { type LinkKind, type NarrowLink, startLink } from '../link/narrow-link.ts';
 import { type AskNear, startNear } from '../link/near-process.ts';
 import { checkLinks, isSlow } from '../link/ping.ts';
 import { IS_QUICK } from '../quick.ts';
@@ -30,8 +30,7 @@ export async function certificatesFigure(report: (text: string) => void): Promis
   await using endings = new AsyncDisposableStack();
   const directory = await temporaryFolder('evaluate-certificates', endings);
   endings.defer(stopAll);
-  const link = await NarrowLink.start();
-  endings.defer(() => link.stop());
+  const link = await startLink(endings);
   await mkdir(join(directory, 'near'));
   const far = await startFarSide(directory, endings);
   const setting: KeyRequestSetting = { facts: far.facts, root: far.servers.ecdsa.chain.root };

@@ -22,67 +22,50 @@ export interface LinkKind {
   readonly delay: number;
 }
 
-export class NarrowLink {
-  readonly #holder: ChildProcess;
-  readonly #emulator: ChildProcess;
-  readonly #lines: AsyncIterator<string>;
+export type NarrowLink = Awaited<ReturnType<typeof startLink>>;
 
-  private constructor(holder: ChildProcess, emulator: ChildProcess, lines: AsyncIterator<string>) {
-    this.#holder = holder;
-    this.#emulator = emulator;
-    this.#lines = lines;
-  }
-
-  /** @throws Error where this process may not make network namespaces and TUN devices, or is not in a namespace of its own */
-  static async start(): Promise<NarrowLink> {
-    const devices = await runCommand('ip', ['-brief', 'link']);
-    if (/^(?!lo\b|narrow0\b)\S/m.test(devices))
-      throw new Error('this process is in the network of the machine: `unshare --net` first');
-    const holder = spawn('unshare', ['--net', 'cat'], { stdio: ['pipe', 'ignore', 'inherit'] });
-    await once(holder, 'spawn');
-    // `unshare` becomes `cat`, in the namespace that it has made: not before that.
-    await inOwnNamespace(holder);
-    const args = [EMULATOR, String(holder.pid), String(process.pid)];
-    const emulator = spawn('python3', args, { stdio: ['pipe', 'pipe', 'inherit'] });
-    const lines = createInterface({ input: emulator.stdout })[Symbol.asyncIterator]();
-    const first = await lines.next();
-    if (first.value !== 'ready')
-      throw new Error('the emulated link did not start: it needs root, python3 and /dev/net/tun');
-    return new NarrowLink(holder, emulator, lines);
-  }
-
+/** @throws Error where this process may not make network namespaces and TUN devices, or is not in a namespace of its own */
+export async function startLink(endings: AsyncDisposableStack) {
+  const devices = await runCommand('ip', ['-brief', 'link']);
+  if (/^(?!lo\b|narrow0\b)\S/m.test(devices))
+    throw new Error('this process is in the network of the machine: `unshare --net` first');
+  const holder = spawn('unshare', ['--net', 'cat'], { stdio: ['pipe', 'ignore', 'inherit'] });
+  endings.defer(() => ended(holder));
+  await once(holder, 'spawn');
+  // `unshare` becomes `cat`, in the namespace that it has made: not before that.
+  await inOwnNamespace(holder);
+  const args = [EMULATOR, String(holder.pid), String(process.pid)];
+  const emulator = spawn('python3', args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  endings.defer(() => ended(emulator));
+  const lines = createInterface({ input: emulator.stdout })[Symbol.asyncIterator]();
+  const first = await lines.next();
+  if (first.value !== 'ready')
+    throw new Error('the emulated link did not start: it needs root, python3 and /dev/net/tun');
+  const ask = async (command: string) => {
+    emulator.stdin.write(`${command}\n`);
+    return Number((await lines.next()).value);
+  };
   /** The same command on the near side. */
-  near(command: string, args: readonly string[]): readonly [string, readonly string[]] {
-    return ['nsenter', ['--net', `--target=${this.#holder.pid}`, command, ...args]];
-  }
+  const near = (command: string, args: readonly string[]) =>
+    ['nsenter', ['--net', `--target=${holder.pid}`, command, ...args]] as const;
+  return {
+    near,
+    spawnNear: (command: string, args: readonly string[], options: SpawnOptions = {}): ChildProcess =>
+      spawn(...near(command, args), options),
+    /** Makes it a link of this kind from now on. It is as fast as this machine carries it before. */
+    become: async (kind: LinkKind) => {
+      const { up, down, delay } = kind;
+      await ask(['set', up, down, delay, queueOf(kind)].join(' '));
+    },
+    /** Bytes of IP packets that have arrived so far, both ways. */
+    carried: () => ask('count'),
+  };
+}
 
-  spawnNear(command: string, args: readonly string[], options: SpawnOptions = {}): ChildProcess {
-    return spawn(...this.near(command, args), options);
-  }
-
-  /** Makes it a link of this kind from now on. It is as fast as this machine carries it before. */
-  async become(kind: LinkKind): Promise<void> {
-    const { up, down, delay } = kind;
-    await this.#ask(['set', up, down, delay, queueOf(kind)].join(' '));
-  }
-
-  /** Bytes of IP packets that have arrived so far, both ways. */
-  carried(): Promise<number> {
-    return this.#ask('count');
-  }
-
-  async #ask(command: string): Promise<number> {
-    this.#emulator.stdin?.write(`${command}\n`);
-    return Number((await this.#lines.next()).value);
-  }
-
-  async stop(): Promise<void> {
-    for (const child of [this.#emulator, this.#holder]) {
-      if (child.exitCode !== null) continue;
-      child.stdin?.end();
-      await once(child, 'exit');
-    }
-  }
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return;
+  child.stdin?.end();
+  await once(child, 'exit');
 }
 
 async function inOwnNamespace({ pid }: ChildProcess): Promise<void> {

@@ -7,7 +7,7 @@ import { stopAll } from '../../cache-config/child.ts';
 import type { Crossing } from '../crossing.ts';
 import { Crossings } from '../crossings.ts';
 import { CABLE, CELL, DSL, EDGE, G3, INMARSAT, LOOPBACK } from '../link/kinds.ts';
-import { type LinkKind, NarrowLink } from '../link/narrow-link.ts';
+import { type LinkKind, type NarrowLink, startLink } from '../link/narrow-link.ts';
 import { type AskNear, startNear } from '../link/near-process.ts';
 import { checkLinks } from '../link/ping.ts';
 import { IS_QUICK } from '../quick.ts';
@@ -32,8 +32,7 @@ export async function pageFigure(report: (text: string) => void): Promise<Measur
   endings.defer(stopAll);
   report('publishes the sites');
   const far = await startFar(join(directory, 'far'), endings);
-  const link = await NarrowLink.start();
-  endings.defer(() => link.stop());
+  const link = await startLink(endings);
   await mkdir(join(directory, 'near'));
   report('connects the readers');
   const near: Near = await startNear(link, NEAR_SIDE, { ...far, directory: join(directory, 'near') }, endings);

@@ -5,7 +5,7 @@ import { stopAll } from '../../cache-config/child.ts';
 import { makeChain } from '../../tests/support/certificates.ts';
 import { type Measurement, type Table, table } from '../results.ts';
 import { checkAgainstReader } from './check.ts';
-import { Connection } from './connection.ts';
+import { openConnection } from './connection.ts';
 import type { Origin } from './origin.ts';
 import { type Requests, requestsForProtected, requestsInClear } from './requests.ts';
 import { type Counts, READERS, ROOM_READERS, ROOMS, type Series, type SiteResults } from './setting.ts';
@@ -123,7 +123,7 @@ async function replay(url: string, readers: readonly Requests[], authority?: Buf
   let received = 0;
   const readOn = async () => {
     for (const requests of waiting) {
-      const connection = new Connection(url, authority);
+      const connection = openConnection(url, authority);
       for (const path of requests) {
         const status = await connection.get(path);
         // Each look for a newer root ends with one that is not there.

@@ -8,47 +8,32 @@ import { type Counter, startCounter } from '../../tests/support/link-counter.ts'
 
 const WEEK = 604_800;
 
-export class Origin {
-  readonly #plain: Counter;
-  readonly #tls: Counter;
-  readonly squid: CacheServer;
+export type Origin = Awaited<ReturnType<typeof startOrigin>>;
 
-  private constructor(plain: Counter, tls: Counter, squid: CacheServer) {
-    this.#plain = plain;
-    this.#tls = tls;
-    this.squid = squid;
-  }
-
-  static async start(root: string, chain: Chain, endings: AsyncDisposableStack): Promise<Origin> {
-    const started = <Ended extends { stop(): Promise<void> }>(server: Ended) => {
-      endings.defer(() => server.stop());
-      return server;
-    };
-    const tls = { certificate: chain.certFile, certificateKey: chain.keyFile, httpsPort: await freePort() };
-    const host = { root, readingOrigin: 'https://read.news.example', maxAgeSeconds: WEEK, ...tls };
-    const nginx = started(await startNginx(host));
-    const counters = [await startCounter(nginx.port), await startCounter(tls.httpsPort)] as const;
-    for (const { close } of counters) endings.defer(close);
-    const backend = { host: '127.0.0.1', port: counters[0].port };
-    const squid = started(await startReverse('squid-reverse', { backend, diskMegabytes: 0 }));
-    return new Origin(...counters, squid);
-  }
-
-  /** Not by way of the cache. */
-  get httpsUrl(): string {
-    return `https://127.0.0.1:${this.#tls.port}`;
-  }
-
-  /** Empties the cache, and gives it as much room as is wanted: less than its configuration lets operators choose. */
-  async emptyCache(kibibytes: number): Promise<void> {
-    const file = join(this.squid.directory, 'squid-reverse.conf');
-    const text = await readFile(file, 'utf8');
-    await writeFile(file, text.replace(/^cache_mem .*$/m, `cache_mem ${Math.ceil(kibibytes)} KB`));
-    await this.squid.restart();
-  }
-
-  /** Bytes that it has sent since the last call: heads included, and what TLS adds. */
-  takeSent(): number {
-    return this.#plain.take().down + this.#tls.take().down;
-  }
+export async function startOrigin(root: string, chain: Chain, endings: AsyncDisposableStack) {
+  const started = <Ended extends { stop(): Promise<void> }>(server: Ended) => {
+    endings.defer(() => server.stop());
+    return server;
+  };
+  const tls = { certificate: chain.certFile, certificateKey: chain.keyFile, httpsPort: await freePort() };
+  const host = { root, readingOrigin: 'https://read.news.example', maxAgeSeconds: WEEK, ...tls };
+  const nginx = started(await startNginx(host));
+  const [plain, secure] = [await startCounter(nginx.port), await startCounter(tls.httpsPort)];
+  for (const { close } of [plain, secure]) endings.defer(close);
+  const backend = { host: '127.0.0.1', port: plain.port };
+  const squid = started(await startReverse('squid-reverse', { backend, diskMegabytes: 0 }));
+  return {
+    squid,
+    /** Not by way of the cache. */
+    httpsUrl: `https://127.0.0.1:${secure.port}`,
+    /** Empties the cache, and gives it as much room as is wanted: less than its configuration lets operators choose. */
+    emptyCache: async (kibibytes: number) => {
+      const file = join(squid.directory, 'squid-reverse.conf');
+      const text = await readFile(file, 'utf8');
+      await writeFile(file, text.replace(/^cache_mem .*$/m, `cache_mem ${Math.ceil(kibibytes)} KB`));
+      await squid.restart();
+    },
+    /** Bytes that it has sent since the last call: heads included, and what TLS adds. */
+    takeSent: () => plain.take().down + secure.take().down,
+  };
 }

@@ -6,7 +6,7 @@ import { gzip } from 'node:zlib';
 import { chooseSite, type SiteSettings } from '../../serve/site.ts';
 import { type Person, World } from '../../serve/world.ts';
 import type { Chain } from '../../tests/support/certificates.ts';
-import { Origin } from './origin.ts';
+import { type Origin, startOrigin } from './origin.ts';
 import { pagesOf } from './pages.ts';
 import type { SiteFacts } from './setting.ts';
 
@@ -68,11 +68,11 @@ export async function openSite(
   endings.defer(() => world.close());
   const keyServer = await world.startKeyServer();
   await mkdir(world.out, { recursive: true });
-  const origin = await Origin.start(world.out, chain, endings);
+  const origin = await startOrigin(world.out, chain, endings);
   const { made } = await world.publish(keyServer, origin.squid.url);
   return {
     ...{ name, short, host: settings.site, pages: await pagesOf(source), bytes: await bytesOf(world.out) },
-    clear: await Origin.start(clear, chain, endings),
+    clear: await startOrigin(clear, chain, endings),
     protected: origin,
     rootId: made.publisher,
     out: world.out,

@@ -8,7 +8,7 @@ import { makeChain } from '../../tests/support/certificates.ts';
 import { measureCrossing } from '../crossing.ts';
 import { Crossings } from '../crossings.ts';
 import { DSL, G3, INMARSAT } from '../link/kinds.ts';
-import { type LinkKind, NarrowLink } from '../link/narrow-link.ts';
+import { type LinkKind, type NarrowLink, startLink } from '../link/narrow-link.ts';
 import { type AskNear, startNear } from '../link/near-process.ts';
 import { checkLinks } from '../link/ping.ts';
 import { IS_QUICK } from '../quick.ts';
@@ -27,8 +27,7 @@ export async function sitesFigure(report: (text: string) => void): Promise<Measu
   endings.defer(stopAll);
   const chain = await makeChain(directory, 'sites', 'ecdsa', [`DNS:${HOSTS.tls}`, `DNS:${HOSTS.tlsCompressed}`]);
   endings.defer(await startFar(directory, chain));
-  const link = await NarrowLink.start();
-  endings.defer(() => link.stop());
+  const link = await startLink(endings);
   const nearDirectory = join(directory, 'near');
   await mkdir(nearDirectory);
   const setting: SiteSetting = { directory: nearDirectory, pin: chain.pin };
