@@ -95,12 +95,7 @@ export function signInMessage(origin: string, person: { readonly name: string; r
   return { path: '/-/sign-in', body: new URLSearchParams(person).toString(), headers };
 }
 
-/**
- * Sends requests at even distances, whether earlier ones are answered or not.
- *
- * @param rate - a second
- * @returns milliseconds from when each was due to the end of its answer
- */
+/** Sends at even distances, answered or not. @param rate - a second @returns milliseconds from due to answered */
 export async function latenciesAt(rate: number, origin: string, requests: readonly Uint8Array[]): Promise<number[]> {
   const pool = new Pool(origin, { connections: CONNECTIONS_AT_A_RATE });
   const start = performance.now();

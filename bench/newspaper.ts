@@ -62,12 +62,7 @@ export async function startNewspaper(documents: object, endings: AsyncDisposable
   };
 }
 
-/**
- * Starts a key server behind a proxy.
- *
- * @param ports - where it listens
- * @param more - members of `keyserver.json`; `documents` are those of `reading.documents`
- */
+/** Starts a key server behind a proxy. @param more - members of `keyserver.json`, and `reading.documents` */
 export async function startKeyServer(
   directory: string,
   ports: Readonly<Record<'keys' | 'read' | 'pages', number>>,

@@ -93,10 +93,7 @@ export function startChild(
   return started;
 }
 
-/**
- * However this process ends, also by SIGKILL, the system closes its end of the pipe. Then the watchdog ends the server's process
- * group and removes what it leaves.
- */
+/** Ends the process group, and removes its files, when the pipe to this process closes: also after SIGKILL. */
 function startWatchdog(pid: number, remains: readonly string[]): ChildProcess {
   const script = 'cat; kill -KILL "-$1"; sleep 0.1; shift; rm -rf "$@"';
   const args = ['-c', script, 'sh', String(pid), ...remains];
@@ -138,10 +135,7 @@ export async function until(condition: () => boolean | Promise<boolean>, millise
   return true;
 }
 
-/**
- * Above those that `fetch` and browsers refuse (10080 is the last), and below those that systems give to outgoing connections: Linux begins
- * at 32768.
- */
+/** Above those that `fetch` refuses (10080 is the last), below those of outgoing connections (Linux: from 32768). */
 const PORTS = [10_081, 32_768] as const;
 
 /** A port of 127.0.0.1 that was free a moment ago, outside of the range of outgoing connections. */

@@ -205,11 +205,7 @@ export function needsParameter(name: ConfigName, parameter: string): boolean {
   return shape[parameter]?.safeParse(undefined).success === false;
 }
 
-/**
- * Checks the parameters of the configuration `name` and fills in the defaults.
- *
- * @throws {CacheConfigError} `argument-invalid`, naming the first parameter that is wrong
- */
+/** Checks the parameters of `name`, and fills in the defaults. @throws {CacheConfigError} `argument-invalid` */
 export function completeParameters<Name extends ConfigName>(
   name: Name,
   given: ConfigParameters[Name],

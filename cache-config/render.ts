@@ -138,10 +138,7 @@ const COMMANDS: { readonly [Name in ServerName]: Command<Name> } = {
   trafficserver: (_, directory) => ['traffic_server', `--run-root=${directory}`],
 };
 
-/**
- * Squid keeps shared memory under this name, also with one process; two of the same name take it from each other. Letters and
- * digits only.
- */
+/** Name of Squid's shared memory, of letters and digits: two of the same name take it from each other. */
 export function squidServiceName(stateDirectory: string): string {
   return `wispr${createHash('sha256').update(stateDirectory).digest('hex').slice(0, 12)}`;
 }

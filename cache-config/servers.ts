@@ -72,11 +72,7 @@ export type SquidOptions = ServerOptions &
     connectLoopback?: boolean | undefined;
   };
 
-/**
- * Starts nginx as a content host.
- *
- * @throws {CacheConfigError} `service-failed` (with the last lines of its log), `argument-invalid`
- */
+/** Starts nginx as a content host. @throws {CacheConfigError} `service-failed` with its log, `argument-invalid` */
 export function startNginx(options: NginxOptions): Promise<CacheServer> {
   // Started by root, its worker shall read what root can: a site in a private temporary directory, for example.
   return start('nginx', { ...(isRoot() && { user: 'root' }), ...options });

@@ -14,10 +14,7 @@ export function isSoundPolicy(policy: string): boolean {
   return policy.split(',').every((member) => FEATURE.test(member.trim()));
 }
 
-/**
- * A signed policy with a further one behind it: of two values for one feature the later counts. A signed one
- * that browsers could drop is left out.
- */
+/** A signed policy, unless browsers could drop it, with ours behind it: of two values the later counts. */
 export function withFeatures(signed: string | undefined, ours: string): string {
   return signed !== undefined && isSoundPolicy(signed) ? `${signed}, ${ours}` : ours;
 }

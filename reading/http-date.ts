@@ -10,11 +10,7 @@ const FIXED = new RegExp(`^${DAYS}, (\\d\\d) ${MONTH} (\\d{4}) ${TIME} GMT$`);
 const LONG = new RegExp(`^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (\\d\\d)-${MONTH}-(\\d\\d) ${TIME} GMT$`);
 const ASCTIME = new RegExp(`^${DAYS} ${MONTH} ([ \\d]\\d) ${TIME} (\\d{4})$`);
 
-/**
- * The time that a field names; `undefined` where there is none or it is no date, and the field is to be ignored.
- *
- * @returns milliseconds since 1970
- */
+/** Milliseconds since 1970; `undefined` where there is no date, and the field is to be ignored. */
 export function parseHttpDate(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const fixed = FIXED.exec(text);

@@ -20,11 +20,7 @@ export interface HostAnswer {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/**
- * Asks the content host for the whole of one URL path, in the spelling of `urlPathOf`. Follows no redirect.
- *
- * @throws ReadingError `content-host-unreachable`
- */
+/** Asks for a whole URL path, as `urlPathOf` spells it; no redirect. @throws ReadingError `content-host-unreachable` */
 export type FetchContent = (urlPath: string) => Promise<HostAnswer>;
 
 /** The same for a range of it; a host may give the whole all the same. */

@@ -192,11 +192,7 @@ class ObjectCopy {
   }
 }
 
-/**
- * The payload of a document that was opened before, from a content host: whole blocks from the beginning of `range`.
- *
- * @throws as `payloadAt`
- */
+/** The payload of a document opened before: whole blocks from the beginning of `range`. @throws as `payloadAt` */
 export function fetchPayload(
   supply: DocumentSupply,
   reader: DocumentReader,

@@ -37,13 +37,7 @@ const LEFT_OUT = '**/{*.{map,ts,mts,cts,html,sh},.*}';
 const SCRIPTS = ['postinst', 'prerm', 'postrm'];
 const EXECUTABLE = ['usr/bin/wispr', 'usr/lib/wispr/node'];
 
-/**
- * Builds the package.
- *
- * @param out - the folder that it is put into
- * @returns its file
- * @throws Error of npm or dpkg-deb, which say on standard error why
- */
+/** @param out - the folder that it is put into @returns its file @throws Error of npm or dpkg-deb */
 export async function buildDeb(architecture: Architecture, out: string): Promise<string> {
   const time = Number(process.env.SOURCE_DATE_EPOCH ?? run('git', ['log', '-1', '--format=%ct'], ROOT));
   const work = mkdtempSync(join(tmpdir(), 'wispr-deb-'));

@@ -77,12 +77,7 @@ const withoutWords: Plugin = {
   },
 };
 
-/**
- * Writes all bundles, and the licences of what is in them; each file is whole at every moment.
- *
- * @param folder - where to; it is made
- * @returns the folders of the packages in them
- */
+/** Writes all bundles and their licences, each file whole at every moment. @returns the folders of the packages */
 export async function writeWebReader(folder = FOLDER): Promise<string[]> {
   const { bundles, packages } = await bundleWebReader();
   mkdirSync(folder, { recursive: true });

@@ -10,12 +10,7 @@ export function packagesIn(inputs: readonly string[]): string[] {
   return [...new Set(folders)].sort();
 }
 
-/**
- * wispr's own licence, then those of packages.
- *
- * @param folders - of packages, from the root of the clone
- * @throws Error where a package has no text of its licence
- */
+/** wispr's own licence, then those of packages, by folders from the root. @throws Error where one has no text */
 export function licencesOf(folders: readonly string[]): string {
   return ['.', ...folders].map(licenceOf).join(`\n${'-'.repeat(80)}\n\n`);
 }

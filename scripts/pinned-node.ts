@@ -25,11 +25,7 @@ export function lockedNode(target: NodePlatform): { name: string; version: strin
   return { name, version, integrity };
 }
 
-/**
- * The folder of the package, which npm has installed or which is fetched into `.cache`, where it stays.
- *
- * @throws Error where what the registry gives is not what the lock file names
- */
+/** The folder of the package, installed or fetched into `.cache`. @throws Error where it is not the locked one */
 export function pinnedNode(target: NodePlatform): string {
   const installed = join(ROOT, 'node_modules', PACKAGES[target]);
   return existsSync(installed) ? installed : fetched(target);

@@ -10,11 +10,7 @@ import { LIMITS } from '../limits.ts';
 import type { Upstream } from '../network/upstream.ts';
 import { fetchFile, fetchFromKeyServer } from '../site/fetch-file.ts';
 
-/**
- * Asks the key server, then the content hosts.
- *
- * @throws PublicationError `root-unexpected`, `metadata-missing`, or of the root itself
- */
+/** Asks the key server, then the content hosts. @throws PublicationError `root-unexpected`, `metadata-missing` */
 export async function fetchFirstRoot(upstream: Upstream, descriptor: VerifiedDescriptor): Promise<Uint8Array> {
   const { keyServer, publisher, sites } = descriptor;
   const file = {

@@ -30,10 +30,7 @@ interface ProofTexts {
   readonly said: string;
 }
 
-/**
- * @returns by what the host was shown to be the publisher's
- * @throws KeyError `host-proof`; ReaderError `host-unreachable` where the host could not be asked
- */
+/** @throws KeyError `host-proof`; ReaderError `host-unreachable` where the host could not be asked */
 export async function checkHostProof(site: string, publisher: KeyId, options: ProofOptions): Promise<ProofTexts['by']> {
   const { by, texts, said } = await askHost(site, options);
   if (texts.some((text) => isHostProof(text, publisher))) return by;
@@ -42,11 +39,7 @@ export async function checkHostProof(site: string, publisher: KeyId, options: Pr
   });
 }
 
-/**
- * The publisher that a host names; the first one, where it names several.
- *
- * @throws KeyError `host-proof`; ReaderError `host-unreachable` where the host could not be asked
- */
+/** The first publisher that a host names. @throws KeyError `host-proof`; ReaderError `host-unreachable` */
 export async function publisherOfHost(site: string, options: ProofOptions): Promise<KeyId> {
   const { texts, said } = await askHost(site, options);
   const found = texts.map(hostProofIn).find((one) => one !== undefined);
@@ -98,10 +91,7 @@ function isNoListener(cause: unknown): boolean {
   );
 }
 
-/**
- * @param before - what came of HTTPS
- * @param answered - whether the host answered there: then it has not named the publisher, also where name servers are silent
- */
+/** @param before - what came of HTTPS @param answered - there: then silent name servers change nothing */
 async function readRecords(
   site: string,
   dnsServers: readonly string[] | undefined,

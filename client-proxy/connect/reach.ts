@@ -16,11 +16,7 @@ export interface Reach {
   readonly ca?: string | undefined;
 }
 
-/**
- * Lets `work` connect as the request says.
- *
- * @param running - of the Reader that runs, whose reach counts where the request says nothing
- */
+/** Lets `work` connect as the request says, or else as the Reader that runs. @param running - of that one */
 export async function reaching<Result>(
   { store, running }: { readonly store: ReaderStore; readonly running?: Upstream | undefined },
   { connectTo = [], allowLocal: rules = [], ca }: Reach,

@@ -59,10 +59,7 @@ interface Decorated extends Omit<Representation, 'headers'> {
   readonly rewriting: Rewriting | undefined;
 }
 
-/**
- * @returns where the document came from
- * @throws whatever kept the document from being shown; if `response.headersSent`, the caller must end it visibly incomplete
- */
+/** @returns the document's source @throws why it is not shown; if `response.headersSent`, end it visibly incomplete */
 export async function sendDocument(access: DeliveryAccess, wanted: DocumentRequest): Promise<'cache' | 'host'> {
   const { bound, path, entry, request, response, description, status, past } = wanted;
   const origins = past ? [] : description.content;

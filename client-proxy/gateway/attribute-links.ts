@@ -54,11 +54,7 @@ const ATTRIBUTE =
 const REFRESH =
   /^[\t\n\f\r ]*[\d.]*(?:[\t\n\f\r ]*[;,][\t\n\f\r ]*|[\t\n\f\r ]+)(?:url[\t\n\f\r ]*=[\t\n\f\r ]*)?["']?/i;
 
-/**
- * The edits that keep the links of one element in the gateway, in the order of the document.
- *
- * @param tag - its name in lower case
- */
+/** The edits that keep an element's links in the gateway, in order. @param tag - its name in lower case */
 export function editsOfTag(tag: string, written: readonly WrittenAttribute[], page: PageState): Edit[] {
   const attributes = written.flatMap((attribute) => read(attribute) ?? []);
   const meaningOf = (name: string) => attributes.find((attribute) => attribute.name === name)?.value().text ?? '';

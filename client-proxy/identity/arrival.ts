@@ -59,12 +59,7 @@ export interface RoamingFile {
   readonly key: RoamingKey;
 }
 
-/**
- * Opens a roaming file.
- *
- * @param words - as {@link readWords} of words.ts gives them
- * @throws KeyError `roaming-malformed`, `roaming-unreadable`
- */
+/** Opens a roaming file by words as {@link readWords} gives them. @throws KeyError `roaming-malformed`, `roaming-unreadable` */
 export async function openArrival(file: Uint8Array, words: string): Promise<RoamingFile> {
   const key = await stretch(words, readRoamingSalt(file));
   return { packed: await openRoaming(file, key.stretched), digest: await sha256(file), key };

@@ -15,11 +15,7 @@ export class Attempts {
     this.#now = now;
   }
 
-  /**
-   * Makes a try when those before it are done.
-   *
-   * @throws ReaderError `too-many-requests`; nothing was tried then. Else whatever `work` throws: `passphrase-wrong` counts
-   */
+  /** Makes a try after those before it. @throws ReaderError `too-many-requests`; as `work`: `passphrase-wrong` counts */
   async make(work: () => Promise<void>): Promise<void> {
     if (this.#waiting >= LIMITS.unlocksWaiting) throw tooOften();
     this.#waiting++;

@@ -100,11 +100,7 @@ interface ProtectDialog extends PassphraseDialog {
   choose(): Promise<string>;
 }
 
-/**
- * Puts the key of the database somewhere else, or changes the passphrase.
- *
- * @throws ReaderError; nothing was changed then
- */
+/** Moves the key of the database, or changes the passphrase. @throws ReaderError; nothing was changed then */
 export async function protectIdentity(options: StorageOptions, how: NewProtection): Promise<ProtectionChange> {
   const storage = storeOptions(options);
   const { directory, keyFile, limits } = storage;
@@ -197,11 +193,7 @@ export interface Forgotten {
   readonly hasRoamed: boolean;
 }
 
-/**
- * The publisher that a reader means: by a site, by its root id, or by its key server.
- *
- * @throws ReaderError `not-connected`
- */
+/** The publisher that has this site, root id or key server. @throws ReaderError `not-connected` */
 export async function findPublisher(options: StorageOptions, named: string): Promise<ConnectedPublisher> {
   const { publishers } = await describeIdentity(options);
   const wanted = named.toLowerCase().replace(/\/$/, '');

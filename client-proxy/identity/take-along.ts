@@ -53,11 +53,7 @@ interface ExportDialog extends PassphraseDialog {
   put(packed: { readonly file: string; readonly words?: string | undefined }): Promise<void>;
 }
 
-/**
- * Writes the next roaming file, whole or not at all.
- *
- * @throws ReaderError `not-connected`, `output-failed`, and of the store
- */
+/** Writes the next roaming file, whole or not at all. @throws ReaderError `not-connected`, `output-failed` */
 export async function exportIdentity({ to, newWords, showWords, ...options }: ExportOptions): Promise<ExportReport> {
   const storage = storeOptions(options);
   const { directory } = storage;

@@ -38,12 +38,7 @@ export function measure(document: WantedDocument, context: SyncContext): Promise
   );
 }
 
-/**
- * Fetches a document into the cache, every block verified.
- *
- * @returns bytes of its object
- * @throws ReaderError `output-failed` where it could not be kept; otherwise as `openAt`
- */
+/** Fetches a document into the cache. @returns bytes of its object @throws ReaderError `output-failed`; as `openAt` */
 export function fetchWhole(document: WantedDocument, context: SyncContext): Promise<number> {
   const { access, bound, now } = context;
   return withSource(document, context, async (source) => {

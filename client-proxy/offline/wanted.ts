@@ -71,10 +71,7 @@ async function askForKeys(
   return { refused, withoutKey, keysUntil };
 }
 
-/**
- * The length of an object that is in the cache, whole and undamaged; `undefined` if it is not. What is damaged is dropped: better now than on
- * the train.
- */
+/** Length of an object that the cache has whole. A damaged one is dropped: better now than on the train. */
 export async function lengthIfKept(cache: ObjectCache, document: WantedDocument): Promise<number | undefined> {
   const { site, entry } = document;
   const stored = cache.find(site, entry.head);

@@ -36,11 +36,7 @@ export class Guard {
     return port === this.#ownPort() && OWN_HOSTS.includes(host);
   }
 
-  /**
-   * The fields of a form that changes something.
-   *
-   * @throws ReaderError `method-refused`, `host-unknown`, `cross-site`, `form-malformed`
-   */
+  /** Reads a form of this page. @throws ReaderError `method-refused`, `host-unknown`, `cross-site`, `form-malformed` */
   async readForm(request: IncomingMessage, asked: RequestHost): Promise<URLSearchParams> {
     if (request.method !== 'POST') throw new ReaderError('method-refused', 'forms are posted');
     if (!this.isOwn(asked)) throw new ReaderError('host-unknown', 'the address is not one of this program');
@@ -70,11 +66,7 @@ export class Guard {
   }
 }
 
-/**
- * For a page whose button takes something away for good: a link of another site does not lead to it.
- *
- * @throws ReaderError `cross-site`
- */
+/** Refuses links of other sites to a page that takes something away for good. @throws ReaderError `cross-site` */
 export function checkOwnLink({ headers }: IncomingMessage): void {
   if (senderOf(headers) === 'elsewhere')
     throw new ReaderError('cross-site', "only the Reader's own pages lead to this one");

@@ -7,12 +7,7 @@ const LONGEST = 120;
 /** Bytes of what the start of a page unfolds to. */
 const UNFOLDED = 1_048_576;
 
-/**
- * The title of a page.
- *
- * @param start - its first bytes, as they are carried
- * @returns `undefined` if it has none there
- */
+/** The title of a page, if it has one there. @param start - its first bytes, as they are carried */
 export function pageTitleOf(start: Uint8Array, coding: ContentCoding | undefined): string | undefined {
   const text = new TextDecoder().decode(coding === undefined ? start : unfolded(start));
   const title = titleIn(text)

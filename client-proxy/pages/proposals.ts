@@ -36,11 +36,7 @@ export class Proposals {
     return this.#pending.peek(name)?.offer;
   }
 
-  /**
-   * Accepts a proposal by `work`, and removes it; where `work` fails, it can be accepted again.
-   *
-   * @returns `false` if there is no such proposal
-   */
+  /** Accepts a proposal; again where `work` failed. @returns `false` if there is no such proposal */
   async accept(name: string, work: (offer: Offer) => Promise<unknown>): Promise<boolean> {
     const pending = this.#pending.peek(name);
     if (pending === undefined) return false;

@@ -202,10 +202,7 @@ const DONE: Readonly<Record<string, string>> = {
   unlocked: 'Unlocked.',
 };
 
-/**
- * @param word - from the address, so anything at all
- * @param usesProxy - whether this browser has been seen to use the Reader as its proxy
- */
+/** @param word - from the address: anything @param usesProxy - whether this browser was seen to use the proxy */
 export function doneText(word: string | null, usesProxy = false): string | undefined {
   const text = word !== null && Object.hasOwn(DONE, word) ? DONE[word] : undefined;
   return word === 'connected' && usesProxy ? `${text} ${KEPT_BEFORE}` : text;

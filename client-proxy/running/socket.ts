@@ -37,11 +37,7 @@ export interface CommandSocket {
   close(): Promise<void>;
 }
 
-/**
- * Listens for commands.
- *
- * @param directory - of the database, which this process has open: a socket that is there is one of a Reader that was killed
- */
+/** Listens for commands. A socket that is there is of a Reader that was killed: this process has the database. */
 export async function openSocket(directory: string, serve: (socket: Socket) => Promise<void>): Promise<CommandSocket> {
   const path = pathIn(directory);
   if (process.platform === 'win32') return unreached('this system has no sockets for it');

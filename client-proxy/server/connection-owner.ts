@@ -48,9 +48,7 @@ export class ConnectionOwners {
     return new ConnectionOwners(directory);
   }
 
-  /**
-   * The user at the other end; `undefined` where it is not on this machine. A socket that its program has closed is listed as root's.
-   */
+  /** The user at the other end, if on this machine. A socket that its program has closed is listed as root's. */
   async find(connection: Connection): Promise<Owner | undefined> {
     let closed: 'closed' | undefined;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {

@@ -8,11 +8,7 @@ import { DEFAULT_PORT } from '../gateway/label.ts';
 import type { SettingsKeeper } from '../store/settings.ts';
 import type { LoopbackServer } from './loopback-server.ts';
 
-/**
- * @param port - asked for by name; 0: any free one
- * @returns the port that another program has, where one was chosen in its place
- * @throws ReaderError `listen-failed`
- */
+/** @param port - 0: any free one @returns the port that another program has @throws ReaderError `listen-failed` */
 export async function listen(
   server: LoopbackServer,
   port: number | undefined,

@@ -27,12 +27,7 @@ const NOT_IN_TRAILERS = new Set([...HOP_BY_HOP, 'content-length', 'host', 'trail
 /** Fields for every hop, whatever `Connection` says of them. */
 const NEVER_FOR_ONE_HOP = new Set(['content-length', 'host']);
 
-/**
- * The fields that go on to the next hop, with this one in `Via`.
- *
- * @param version - of HTTP, of the message as it came
- * @param dropped - further names, in lower case
- */
+/** The fields for the next hop. @param version - of HTTP, as it came @param dropped - further names, in lower case */
 export function forwardedFields(fields: readonly string[], version: string, dropped: readonly string[]): string[] {
   const named = namedByConnection(fields);
   const kept: string[] = [];

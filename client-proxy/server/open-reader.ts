@@ -84,13 +84,7 @@ export interface OpenReader extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/**
- * Opens everything that answering requests needs, and listens nowhere.
- *
- * @param server - what requests come to
- *
- * @throws ReaderError `parent-proxy-malformed`, and those of the store
- */
+/** Opens all that answering requests needs, and listens nowhere. @throws ReaderError of parent proxy and store */
 export async function openReader(
   options: ProxyOptions = {},
   server: Server = createServer(readerServerOptions(limitsOf(options))),

@@ -29,11 +29,7 @@ export interface RunningProxy extends Pick<OpenReader, 'cache' | 'health' | 'loc
   readonly takenPort: number | undefined;
   sites(): Promise<{ site: string; gateway: string }[]>;
   gatewayUrl(site: string): Promise<string | undefined>;
-  /**
-   * Looks for newer publications of all connected sites now, instead of when it is due.
-   *
-   * @throws whatever the first one that failed met
-   */
+  /** Looks for newer publications of all connected sites now. @throws whatever the first one that failed met */
   check(): Promise<void>;
   /** Asks for what the first page of each connected site will need. Never throws. */
   lookAhead(): Promise<void>;

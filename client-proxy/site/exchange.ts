@@ -29,10 +29,7 @@ export interface ExchangeResult {
 /** Failures that the reader can tell apart: what `https:` says of a certificate. */
 const CERTIFICATE = /^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)|ERR_TLS_CERT|HOSTNAME_MISMATCH)/;
 
-/**
- * @param origin - of the server
- * @throws ReaderError `key-server-unreachable`, `key-server-certificate`, `key-server-answer`, `link-malformed`
- */
+/** @throws ReaderError `key-server-unreachable`, `key-server-certificate`, `key-server-answer`, `link-malformed` */
 export async function exchange(
   dispatcher: Dispatcher,
   origin: string,
@@ -55,11 +52,7 @@ export interface HttpExchange extends ExchangeOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/**
- * Messages to a key server that has too much to do are sent again when it says.
- *
- * @throws ReaderError `key-server-unreachable`, `key-server-certificate`, `key-server-answer`
- */
+/** Sends a message, again when a busy key server says. @throws ReaderError as `exchange`, but `link-malformed` */
 export async function sendTo(dispatcher: Dispatcher, url: string, exchange: HttpExchange): Promise<ExchangeResult> {
   const send = () => sendOnce(dispatcher, url, exchange);
   return exchange.method === 'POST' ? sendPatiently(send, (answer) => answer) : send();

@@ -63,12 +63,7 @@ function weak(etag: string): string {
   return etag.replace(/^W\//, '');
 }
 
-/**
- * Fetches a file from a content host.
- *
- * @returns `undefined` where the host says that it has none; no more than one byte more than `maximumLength`
- * @throws ReadingError
- */
+/** @returns `undefined` where a content host has none; `maximumLength` and one byte more at most @throws ReadingError */
 export async function fetchFile(upstream: Upstream, wanted: FileRequest): Promise<Uint8Array | undefined> {
   const { origin, path } = wanted;
   return within(upstream, wanted, async (signal, came) =>
@@ -112,12 +107,7 @@ async function readAnswer(
   throw new ReadingError('content-host-answer', `${wanted.origin} answered ${status} when asked for ${wanted.path}`);
 }
 
-/**
- * Fetches a file from a key server.
- *
- * @returns `undefined` where the key server says that it has none
- * @throws ReaderError of exchange.ts
- */
+/** @returns `undefined` where the key server says that it has none @throws ReaderError of exchange.ts */
 export async function fetchFromKeyServer(
   { keyServers, line }: Pick<Upstream, 'keyServers' | 'line'>,
   keyServer: string,

@@ -65,11 +65,7 @@ export class KeyFinder {
     return this.#isRevoked;
   }
 
-  /**
-   * The key of a set.
-   *
-   * @throws ReaderError why the reader may not have it, or of the exchange with the key server; KeyError, ObjectError of its checks
-   */
+  /** The key of a set. @throws ReaderError why there is none, or of the exchange; KeyError, ObjectError of its checks */
   readonly find = async (id: KeyId): Promise<SetKey> => {
     const known = this.#keys.get(id);
     if (known && isUsable(known)) return known;

@@ -92,11 +92,7 @@ export async function sendBindingRequest(
   throw new ReaderError('key-server-answer', `${keyServer} refused to connect this device: ${code ?? answer.status}`);
 }
 
-/**
- * Asks for another device key; the answer is for `acceptBinding`.
- *
- * @throws as the channel; ReaderError `revoked`, `clock-off`
- */
+/** Asks for another device key; the answer is for `acceptBinding`. @throws as the channel; `revoked`, `clock-off` */
 export async function sendRenewalRequest(channel: KeyServerChannel, body: Uint8Array): Promise<Uint8Array> {
   const { keyServer } = channel;
   const answer = await post(channel, RENEWAL_PATH, body, MESSAGE_LIMITS.bindingAnswer);
@@ -106,11 +102,7 @@ export async function sendRenewalRequest(channel: KeyServerChannel, body: Uint8A
   throw new ReaderError('key-server-answer', `${keyServer} answered ${answer.status} when asked for a device key`);
 }
 
-/**
- * Sends a key request; the answer is for `openKeyAnswer`.
- *
- * @throws as the channel; ReaderError `revoked`, `clock-off`
- */
+/** Asks for keys; the answer is for `openKeyAnswer`. @throws as the channel; `revoked`, `clock-off` */
 export async function sendKeyRequest(channel: KeyServerChannel, body: Uint8Array): Promise<Uint8Array> {
   const { keyServer } = channel;
   const answer = await post(channel, KEY_REQUEST_PATH, body, MESSAGE_LIMITS.keyAnswer);

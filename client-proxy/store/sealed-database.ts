@@ -122,11 +122,7 @@ export class SealedDatabase {
     await openSealing(this.database, { ...this.#keyOptions, passphrase: async () => passphrase });
   }
 
-  /**
-   * Reads or seals secrets. `work` runs again where the protection has changed meanwhile.
-   *
-   * @throws ReaderError `reader-locked`, and whatever `work` throws
-   */
+  /** Reads or seals secrets, again where the protection changed meanwhile. @throws ReaderError `reader-locked`; as `work` */
   async use<Result>(work: (sealing: Sealing) => Promise<Result>): Promise<Result> {
     for (;;) {
       const sealing = this.#opened?.sealing;

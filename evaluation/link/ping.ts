@@ -9,12 +9,7 @@ export function isSlow({ up, down }: LinkKind): boolean {
   return [up, down].some((rate) => rate > 0 && rate < SLOW);
 }
 
-/**
- * Each link as `ping` sees it.
- *
- * @returns milliseconds of a round trip of 84 bytes, the median of five
- * @throws Error where that is not what rate and delay say
- */
+/** Pings each link. @returns milliseconds, the median of five @throws Error where rate and delay say otherwise */
 export async function checkLinks(
   link: NarrowLink,
   kinds: readonly LinkKind[],

@@ -12,11 +12,7 @@ export function supervise(socket: Socket): void {
   socket.on('error', () => socket.destroy());
 }
 
-/**
- * Waits for a connection, as long as the one that it is for is there.
- *
- * @param sockets - gets it while it is open
- */
+/** Waits for a connection as long as `wanting` is there. @param sockets - gets it while it is open */
 export async function reached(socket: Socket, wanting: Socket, sockets: Set<Socket>): Promise<Socket> {
   sockets.add(socket);
   socket.once('close', () => sockets.delete(socket));

@@ -20,10 +20,7 @@ const NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
 const AUTHORITY = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]]+)):(\d{1,5})$/;
 const LONGEST_HOST = 253;
 
-/**
- * @param lowestPort - 0 where one may be chosen by the system
- * @returns what HOST:PORT or [ADDRESS]:PORT names; `undefined` for anything else
- */
+/** Reads HOST:PORT or [ADDRESS]:PORT. @param lowestPort - 0 where the system may choose one */
 export function parseDestination(text: string, lowestPort: 0 | 1 = 1): Destination | undefined {
   const [, bracketed, plain = '', digits] = AUTHORITY.exec(text) ?? [];
   const destination = { host: (bracketed ?? plain).toLowerCase().replace(/\.$/, ''), port: Number(digits) };

@@ -33,11 +33,7 @@ export class CacheWriter {
     this.#options = options;
   }
 
-  /**
-   * The next bytes. A promise where the disk has to be waited for.
-   *
-   * @param spent - called when they are not used any more
-   */
+  /** Takes the next bytes. A promise where the disk has to be waited for. @param spent - called after their last use */
   keep(bytes: Uint8Array, spent?: () => void): Promise<void> | undefined {
     if (this.#over) {
       spent?.();

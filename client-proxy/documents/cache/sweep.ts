@@ -39,12 +39,7 @@ export function spaceOf(length: number): number {
   return Math.max(1, Math.ceil(length / BLOCK)) * BLOCK;
 }
 
-/**
- * Drops what is too much, the least recently used first.
- *
- * @param limit - the most bytes that may be there
- * @param room - bytes that are wanted free besides
- */
+/** Drops the least recently used. @param limit - the most bytes @param room - bytes that are wanted free besides */
 export async function scan(layout: Layout, small: SmallObjects, limit: number, room: number): Promise<SweepResult> {
   await dropAbandoned(layout.partial);
   const found = await listObjects(layout);
