@@ -112,12 +112,7 @@ export async function latenciesAt(rate: number, origin: string, requests: readon
   return found;
 }
 
-/**
- * Has each browser ask one of the key servers for its key, at even distances, and wait as it is told.
- *
- * @param ports - of the reading sites
- * @returns milliseconds until each had its key; and how often one was asked to come again
- */
+/** Has each browser ask for its key, at even distances. @returns milliseconds of each; how often one came again */
 export async function askAsBrowsers(
   { vault, set, browsers }: BrowserServer,
   ports: readonly number[],

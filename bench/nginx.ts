@@ -40,13 +40,7 @@ export async function startNginx({ folder, length, tickets }: NginxOptions): Pro
   return { plain, https, pid: worker, stop };
 }
 
-/**
- * nginx as one process and one worker.
- *
- * @param home - a folder for it alone, which goes when it is stopped
- * @param http - what stands in the block `http`
- * @throws Error with what it said, where it does not run
- */
+/** Starts nginx with one worker. @param home - for it alone; goes at its end @param http - of the block `http` */
 export async function runNginx(home: string, http: string): Promise<Child> {
   const file = join(home, 'nginx.conf');
   await writeFile(

@@ -28,12 +28,7 @@ const HITS: Partial<Record<ServerName, RegExp>> = {
   trafficserver: /^TCP_(?:MEM_|IMS_|CF_)*HIT$/,
 };
 
-/**
- * Reads an access log in the format of this project's configurations. An unfinished last line is left out, and so is what
- * is no request.
- *
- * @throws {Error} for a line of another form: the configuration and this reader have come apart
- */
+/** Reads whole lines that are requests. @throws {Error} for another form: configuration and reader have come apart */
 export function parseAccessLog(name: ServerName, text: string): LogLine[] {
   const lines = text.split('\n').slice(0, -1);
   if (name === 'caddy') return lines.map(parseCaddy);

@@ -42,12 +42,7 @@ export async function stopAll(): Promise<void> {
   await Promise.all([...running.values()].map((child) => child.stop()));
 }
 
-/**
- * Starts a program in a process group of its own, so that Ctrl-C reaches this process alone, which then stops the servers in order.
- *
- * @param command program and arguments
- * @param directory its working directory and state; what it prints goes to `output.log` there; removed when it is stopped
- */
+/** Starts a program in a process group of its own: Ctrl-C reaches this process alone, which stops it in order. */
 export function startChild(
   command: readonly string[],
   directory: string,

@@ -42,13 +42,7 @@ export function configFileName(name: ConfigName): string {
   return FILES[name];
 }
 
-/**
- * The text of a configuration; where it has several files, each below its name.
- *
- * @param name which server, host or CDN
- * @param parameters see {@link ConfigParameters}; what has a default can be left out
- * @throws {CacheConfigError} `argument-invalid`
- */
+/** Text of a configuration; of several files, each below its name. @throws {CacheConfigError} `argument-invalid` */
 export function renderConfig<Name extends ConfigName>(name: Name, parameters: ConfigParameters[Name]): string {
   const values: Record<string, unknown> = {
     ...VALUES[name](completeParameters(name, parameters)),
@@ -82,12 +76,7 @@ function isServer(name: ConfigName): name is ServerName {
   return (SERVER_NAMES as readonly string[]).includes(name);
 }
 
-/**
- * The command that runs the server in the foreground with its rendered configuration, which is expected in its state
- * directory. Program first; the program may stand outside PATH.
- *
- * @throws {CacheConfigError} `argument-invalid`
- */
+/** Command that runs the server in the foreground, with its state directory. @throws {CacheConfigError} `argument-invalid` */
 export function serverCommand<Name extends ServerName>(name: Name, parameters: ConfigParameters[Name]): string[] {
   const complete = completeParameters(name, parameters);
   const { stateDirectory: directory } = complete;

@@ -22,12 +22,7 @@ function outdated(): (readonly [file: URL, content: string])[] {
   return [page, ...plots].filter(([file, content]) => !existsSync(file) || readFileSync(file, 'utf8') !== content);
 }
 
-/**
- * A page whose marks have what they name between them: a table of {@link TABLES}, or one value as
- * `result; table; row; column`, where `column ÷ column` is a ratio.
- *
- * @throws Error where there is no such value
- */
+/** Fills marks with a table, or a value `result; table; row; column`; `column ÷ column` is a ratio. @throws Error */
 function filled(page: string): string {
   return page.replace(MARKED, (_, begin: string, name: string, end: string) => {
     const table = TABLES[name];

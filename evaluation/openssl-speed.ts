@@ -2,12 +2,7 @@ import { runCommand } from '../bench/measure.ts';
 
 const SECONDS = '2';
 
-/**
- * By the time of the process of openssl, not that of the clock on the wall.
- *
- * @param args - of `openssl speed`, with one algorithm
- * @returns bytes a second, or signatures and verifications a second
- */
+/** Bytes, or signatures and verifications, a second: by the process's time, not that of the clock on the wall. */
 export async function speed(...args: string[]): Promise<number[]> {
   const output = await runCommand('openssl', ['speed', '-mr', '-seconds', SECONDS, ...args]);
   // They stand last in the line of results.

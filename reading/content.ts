@@ -30,12 +30,7 @@ export interface ContentRanges {
   readonly frame: MultipartFrame | undefined;
 }
 
-/**
- * Decides what of a document answers a request.
- *
- * @param status - 404: it stands for one that does not exist, and is sent whole, without a tag that would name it
- * @param adapt - changes the representation as the adapter sends it
- */
+/** Decides what answers a request. @param status - 404: a stand-in, sent whole, without a tag that would name it */
 export async function answerContent<Chosen extends Adapted = Representation>(
   reader: DocumentReader,
   request: ContentRequest,

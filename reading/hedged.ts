@@ -16,12 +16,7 @@ export interface HedgeOptions {
   readonly isEnough?: () => boolean;
 }
 
-/**
- * Yields results as they arrive. Starts the next candidate if none has answered within `hedgeAfter`. Callers may stop iterating early; pending
- * requests keep running.
- *
- * @param start - asks one of them; what it throws synchronously ends the iteration
- */
+/** Yields results as they come, starting the next candidate after `hedgeAfter`; what was asked keeps running. */
 export async function* hedged<Candidate, Result>(
   candidates: readonly Candidate[],
   start: (candidate: Candidate) => Promise<Result>,

@@ -8,13 +8,7 @@ export interface MultipartFrame {
   readonly end: Uint8Array;
 }
 
-/**
- * Frames parts of a representation.
- *
- * @param total - bytes of the representation
- * @param mediaType - of the representation
- * @param tag - names it. A digest over the content cannot stand in the content, so a boundary that is made of it ends no part early
- */
+/** Frames parts. @param tag - digest over the content, which cannot stand in it: as a boundary it ends no part early */
 export function frameParts(
   ranges: readonly ByteRange[],
   total: number,
@@ -38,12 +32,7 @@ function bytesOf(text: string): Uint8Array {
   return new TextEncoder().encode(text).slice();
 }
 
-/**
- * Cuts ranges out of content, in one pass, and puts their frame around them. What lies between is verified and dropped.
- *
- * @param position - of the content's first byte
- * @param frame - left out for one range by itself
- */
+/** Cuts ranges out in one pass; what lies between is verified and dropped. @param frame - of several ranges */
 export async function* partsOf(
   content: AsyncIterable<Uint8Array>,
   position: number,

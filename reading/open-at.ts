@@ -57,12 +57,7 @@ export function expectationOf(wanted: WantedDocument): Expectation {
   return { ...wanted, pin: { sha256: head, length: headLength, set, inBin } };
 }
 
-/**
- * Fetches no more of a document than says what it is: its head, and of an encrypted one the first block, where its metadata are. For who
- * wants to know about it and nothing else.
- *
- * @throws as {@link openAt}
- */
+/** Fetches the head alone, and of an encrypted document the first block, which has its metadata. @throws as `openAt` */
 export async function describeAt(
   fetchRange: FetchContentRange,
   wanted: WantedDocument,

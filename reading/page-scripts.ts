@@ -13,14 +13,7 @@ export function takesScripts(type: string | undefined): boolean {
 const SCRIPTS = ['script-src-elem', 'script-src', 'default-src'];
 const FRAMES = ['frame-src', 'child-src', 'default-src'];
 
-/**
- * A signed policy under which the script in front runs, and no other that did not.
- *
- * @param policies - value of `Content-Security-Policy`
- * @param address - of the script
- * @param integrity - its digest
- * @param frames - source of frames that it makes, if any
- */
+/** A signed policy under which the script in front runs, by address or digest, and no other that did not. */
 export function permitScript(policies: string, address: string, integrity: string, frames?: string): string {
   const permitted = widen(policies, 'script-src-elem', SCRIPTS, (sources) =>
     // A digest takes the effect from 'unsafe-inline', and 'strict-dynamic' that from addresses.

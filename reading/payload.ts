@@ -49,12 +49,7 @@ export interface DocumentSupply {
   drop?(): unknown;
   /** Begins a copy. @param length - bytes of the whole object @returns `undefined` where it is not going to be kept */
   begin?(length: number): CopyWriter | undefined;
-  /**
-   * Does `work` with one content host after another, until it succeeds.
-   *
-   * @param passedOver - origins to leave out
-   * @throws the most telling failure; at once, where another host would not help
-   */
+  /** Does `work` with one host after another. @throws the most telling failure; at once, where no other would help */
   ask<Result>(work: (attempt: HostAttempt) => Promise<Result>, passedOver?: ReadonlySet<string>): Promise<Result>;
   /** Records that a host failed in the middle, and ends what still comes from it. @returns whether another one may help */
   failed(attempt: HostAttempt, error: unknown): boolean;

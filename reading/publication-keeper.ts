@@ -91,12 +91,7 @@ export class PublicationKeeper {
     });
   }
 
-  /**
-   * Checks for a newer publication because something is missing from this one; not again within `checkIntervalUrgent`.
-   *
-   * @returns whether there is one, which is in use then
-   * @throws as {@link current}
-   */
+  /** Checks because something is missing; not again within `checkIntervalUrgent`. @returns whether a newer one is in use */
   async hasMovedOn(): Promise<boolean> {
     const before = this.publication.state?.snapshot;
     await this.current(true);

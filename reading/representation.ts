@@ -14,12 +14,7 @@ export interface Representation extends Validators {
   readonly ranges: boolean;
 }
 
-/**
- * Chooses for one request. Content with its coding undone is another representation, so it has another entity tag, and its length is not
- * known beforehand.
- *
- * @param reader - of an opened document
- */
+/** Chooses for one request. With its coding undone, content has another entity tag, and a length not known yet. */
 export async function chooseRepresentation(reader: DocumentReader, request: RequestHeaders): Promise<Representation> {
   const { contentCoding } = reader.metadata;
   const signed = signedHeaders.get(reader) ?? (await computeHeaders(reader));

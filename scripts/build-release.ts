@@ -36,13 +36,7 @@ function readOptions(): Options {
   return { key: resolve(key), unpublished, directory: resolve(positionals[0] ?? join(ROOT, 'dist')) };
 }
 
-/**
- * Says why a release must not be published yet.
- *
- * @param facts - of release.json
- * @param manifest - package.json, which npm shows to users
- * @param changed - what is not committed, as `git status --porcelain` says it
- */
+/** Says why a release must not be published yet. @param changed - what `git status --porcelain` says */
 export function whyUnpublished(facts: Facts, manifest: object, changed: string): string | undefined {
   const empty = Object.entries(facts).flatMap(([name, fact]) => (fact === '' ? [name] : []));
   if (empty.length > 0) return `release.json lacks ${empty.join(', ')}`;
@@ -68,12 +62,7 @@ async function release({ key, unpublished, directory }: Options): Promise<string
   return out;
 }
 
-/**
- * Adds the bill of materials, the sums and their signature to a folder.
- *
- * @param key - a file of ssh-keygen, which asks for its passphrase; the public key is beside it
- * @param time - of the release, in seconds
- */
+/** Adds bill of materials, sums and signature to a folder. @param key - of ssh-keygen, with the public key beside it */
 export async function seal(folder: string, key: string, time: number): Promise<void> {
   const bill = billOfMaterials(await sumsOf(folder), time);
   writeFileSync(join(folder, `wispr-${packageJson.version}.cdx.json`), bill);

@@ -84,11 +84,7 @@ export async function propose(
   return { request: { name, publisher, keyServer, sites }, fetched, firstRoot, code };
 }
 
-/**
- * Connects this device for those sites that the reader chose, besides those confirmed before.
- *
- * @throws ReaderError, KeyError, PublicationError: whatever was refused, nothing was changed
- */
+/** Connects with the chosen sites, besides those confirmed before. @throws what was refused: nothing was changed */
 export async function connect(
   { store, upstream }: Means,
   { request, fetched, firstRoot, code }: Proposal,

@@ -26,11 +26,7 @@ export interface Proved {
   readonly proofs: ReadonlyMap<string, HostProof>;
 }
 
-/**
- * Reads what a key server says, or a reading site in its place: steps D1 to D4. Its signer is not known yet.
- *
- * @throws ReaderError of exchange.ts, `key-server-answer`, `descriptor-foreign`; KeyError `descriptor-malformed`, `descriptor-expired`
- */
+/** Steps D1 to D4: the signer is not known yet. @throws ReaderError of exchange.ts, `descriptor-foreign`; KeyError */
 export async function fetchClaim(
   upstream: Upstream,
   origin: string,

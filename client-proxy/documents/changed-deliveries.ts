@@ -20,11 +20,7 @@ export class ChangedDeliveries {
     this.#limits = limits;
   }
 
-  /**
-   * Delivers as soon as there is room, unless the client has left before.
-   *
-   * @throws ReaderError `reader-busy` where no room was made in time, and after a delivery that had to make room; those of `deliver`
-   */
+  /** Delivers once there is room. @throws ReaderError `reader-busy` where none was made, or was needed; as `deliver` */
   async run(response: ServerResponse, deliver: () => Promise<void>): Promise<void> {
     try {
       if (this.#underWay.size < this.#limits.changedDeliveries) this.#underWay.add(response);

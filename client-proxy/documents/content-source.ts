@@ -77,12 +77,7 @@ export class ContentSource {
     for (const attempt of this.#attempts) attempt.end(reason);
   }
 
-  /**
-   * Does `work` with one content host after another, until it succeeds; see above.
-   *
-   * @param passedOver - hosts to leave out
-   * @throws the most informative failure; at once, where another host would not help
-   */
+  /** Does `work` with one host after another. @throws the most telling failure; at once, where no other would help */
   async ask<Result>(
     work: (attempt: UpstreamHost) => Promise<Result>,
     passedOver: ReadonlySet<string> = NONE,

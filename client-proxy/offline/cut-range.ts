@@ -36,11 +36,7 @@ export function isForAnother(ifRange: string | undefined, { headers }: Head): bo
   return !rangeApplies({ 'if-range': ifRange }, { etag, lastModified });
 }
 
-/**
- * `Content-Range` is left out where the end of the document is not known beforehand, and lies far behind.
- *
- * @throws ReaderError `condition-unmet`; what the content throws, which comes out of the range later as well
- */
+/** Leaves `Content-Range` out where the end is not known, and far. @throws ReaderError `condition-unmet`; as the content */
 export async function cutRange(whole: FetchedDocument, range: RequestedRange): Promise<FetchedDocument> {
   const length = Number(whole.headers['content-length'] ?? Number.NaN);
   const { start, end } = positionsOf(range, length);

@@ -175,12 +175,7 @@ export interface ProblemText {
   readonly hint?: string;
 }
 
-/**
- * What a form says of an error.
- *
- * @param problems - texts of this form, by code; where there is none, it says what a page of a document would say
- * @throws errors without a code, which are faults of this program
- */
+/** Words of a form, or else of a page, for an error. @throws errors without a code: faults of this program */
 export function alertFor(error: unknown, problems: Readonly<Record<string, ProblemText>>): PageAlert {
   if (!(error instanceof CodedError)) throw error;
   const { code, message } = error;

@@ -16,13 +16,7 @@ const NEVER_PASSED = 'h2c';
 /** Methods that say by themselves that no body comes; with the others, its absence is said. RFC 9110 section 8.6 */
 const USUALLY_WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE']);
 
-/**
- * Begins to send a request on, without its body.
- *
- * @param added - further fields: names and values alternate
- * @param mayReuse - whether it may go on a kept connection
- * @throws ReaderError `port-refused`
- */
+/** Begins a request, without its body. @param added - names and values alternate @throws ReaderError `port-refused` */
 export function beginRequest(
   upstream: Upstream,
   target: AbsoluteTarget,

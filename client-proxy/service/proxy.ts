@@ -42,11 +42,7 @@ export interface RunningProxy extends Pick<OpenReader, 'cache' | 'health' | 'loc
   close(): Promise<void>;
 }
 
-/**
- * Starts the proxy. From now on it alone has the database; commands reach it through its socket.
- *
- * @throws ReaderError `reader-running`, `listen-failed`, `other-user`, `parent-proxy-malformed`, and those of the store
- */
+/** Starts the proxy, which alone has the database then. @throws ReaderError `reader-running`, `listen-failed` and more */
 export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
   const { otherUsers = false, onRefusal: refused = ignore } = options;
   const { directory, limits } = storeOptions(options);

@@ -56,11 +56,7 @@ export class HttpcryptChannel {
     this.#options = options;
   }
 
-  /**
-   * Sends a message. Where the answer cannot be opened, it is sent again: with a fresh key in place of a ticket, then to another server key.
-   *
-   * @throws ChannelError; ReaderError of exchange.ts
-   */
+  /** Sends a message: with a ticket, then a fresh key, then to another server key. @throws ChannelError; as exchange.ts */
   async post(path: string, content: Uint8Array): Promise<ExchangeResult> {
     const ticket = this.#consumeTicket();
     if (ticket) {

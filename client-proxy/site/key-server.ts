@@ -17,12 +17,7 @@ export interface FetchedDescriptor {
   readonly bytes: Uint8Array;
 }
 
-/**
- * Fetches and verifies the descriptor of a key server.
- *
- * @param origin - of the key server; with `ofReadingSite`, perhaps that of a reading site which the descriptor names
- * @throws ReaderError of exchange.ts, `key-server-answer`; KeyError as `verifyDescriptor`
- */
+/** Fetches and verifies a descriptor. @throws ReaderError of exchange.ts, `key-server-answer`; KeyError */
 export async function fetchDescriptor(
   dispatcher: Dispatcher,
   origin: string,
@@ -64,12 +59,7 @@ export function channelTo(
   return { keyServer, post };
 }
 
-/**
- * Sends a binding request; the answer is for `acceptBinding`.
- *
- * @param account - address of the page on which devices are removed
- * @throws as the channel; ReaderError `code-refused`, `seats-taken`, `too-many-devices`, `clock-off`
- */
+/** @param account - where devices are removed @throws as the channel; ReaderError of what the key server refused */
 export async function sendBindingRequest(
   channel: KeyServerChannel,
   body: Uint8Array,

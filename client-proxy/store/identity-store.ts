@@ -123,11 +123,7 @@ export class IdentityStore {
     );
   }
 
-  /**
-   * Removes a binding with its sites, keys and what is kept of its publications. Possible while the Reader is locked.
-   *
-   * @returns whether what is removed was overwritten on the disk, as far as this program reaches
-   */
+  /** Removes all of a binding, also while locked. @returns whether it was overwritten, as far as this program reaches */
   forgetBinding(id: number): boolean {
     this.#sealed.write(() => this.#database.prepare('DELETE FROM bindings WHERE id = ?').run(id));
     return this.#overwrite();

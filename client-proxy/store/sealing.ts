@@ -93,12 +93,7 @@ const SEALED: readonly SealedColumn[] = [
   },
 ];
 
-/**
- * Seals every secret anew.
- *
- * @returns what writes them, to be called in a transaction while no secret has changed since
- * @throws ReaderError `store-damaged` if one of them cannot be opened
- */
+/** Seals all anew. @returns what writes it in a transaction, if nothing changed since @throws ReaderError `store-damaged` */
 export async function sealAnew(database: DatabaseSync, previous: Sealing, next: Sealing): Promise<() => void> {
   const writes: (() => void)[] = [];
   for (const { table, column, names, place } of SEALED) {

@@ -47,11 +47,7 @@ export interface NewKey {
   readonly place: KeyLocation;
 }
 
-/**
- * The sealing of an open database; a fresh one is given its protection.
- *
- * @throws ReaderError `storage-key-refused`, `keyring-unavailable`, `passphrase-needed`, `passphrase-wrong`, `argument-invalid`, `store-damaged`
- */
+/** Opens the sealing; a fresh database is given its protection. @throws ReaderError of the key, `store-damaged` */
 export async function openSealing(database: DatabaseSync, options: StorageKeyOptions): Promise<UnlockedStorage> {
   const protection = readProtection(database);
   if (protection === undefined) return protect(database, options);

@@ -1,8 +1,4 @@
-/**
- * One reader's connection to a server, kept for a visit, with the bytes that came over it.
- *
- * @param authority - for HTTPS, whose certificate counts; no session is resumed, for each reader is another one
- */
+/** One reader's connection, kept for a visit. By HTTPS no session is resumed: each reader is another one. */
 export function openConnection(origin: string, authority?: Buffer) {
   const sockets = new Set<Socket>();
   const one = { keepAlive: true, maxSockets: 1 };

@@ -71,13 +71,7 @@ function rangesOf(texts: readonly string[]): AddressRange[] {
   });
 }
 
-/**
- * Listens for connections from this machine and from `from`; closes others before a byte is read.
- *
- * @param sockets - gets every open connection
- * @param most - so many connections at once: {@link Arrivals}
- * @throws LinkError `link-listen`
- */
+/** Listens for this machine and `from`; closes others unread. @param most - at once @throws LinkError `link-listen` */
 export async function listen(
   server: Server,
   { host, port }: Destination,

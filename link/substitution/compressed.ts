@@ -49,11 +49,7 @@ function isBounded(chain: readonly Buffer[]): boolean {
   return chain.length > 0 && chain.length <= LIMITS.chain && Math.max(...lengths) < LIMITS.certificate;
 }
 
-/**
- * @param entries - of the certificates that the other side holds
- * @param held - bit i: this side holds certificate i of the other side's list
- * @returns the record that crosses the link; `undefined` if it would be too long
- */
+/** @param held - bit i: this side holds certificate i of the other's list @returns `undefined` if too long */
 export function compress(
   group: Group,
   chain: readonly Buffer[],
