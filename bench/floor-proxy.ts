@@ -1,7 +1,4 @@
-/**
- * The floor that the personal proxy is measured against: the least forward proxy that node:http allows. Absolute-form requests in, kept
- * connections out, bodies piped with back-pressure, nothing looked at. Prints its port.
- */
+/** The floor for the personal proxy: the least forward proxy that node:http allows, with kept connections. Prints its port. */
 import { Agent, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

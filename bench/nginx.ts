@@ -7,37 +7,25 @@ import { treeOf } from './proc.ts';
 
 const START = 20_000;
 
-export interface StartedNginx {
-  readonly plain: number;
-  readonly https: number;
-  /** Of the worker. */
-  readonly pid: number;
-  readonly stop: () => Promise<void>;
-}
-
-export interface NginxOptions {
-  /** Has `cert.pem` and `key.pem`. */
-  readonly folder: string;
-  /** Of what it serves at `/answer`. */
-  readonly length: number;
-  readonly tickets: 'on' | 'off';
-}
-
-/** With answers of one length, by plain HTTP and by TLS 1.3. */
-export async function startNginx({ folder, length, tickets }: NginxOptions): Promise<StartedNginx> {
+/**
+ * Serves `/answer` of this length over TLS 1.3, without resumption, as in the paper.
+ *
+ * @param folder - has `cert.pem` and `key.pem` @returns with the process id of the worker
+ */
+export async function startNginx(folder: string, length: number) {
   const home = await mkdtemp(join(tmpdir(), 'wispr-bench-nginx-'));
-  const [plain, https] = [await freePort(), await freePort()];
+  const port = await freePort();
   await writeFile(join(home, 'answer'), new Uint8Array(length).fill(65));
   const { pid, stop } = await runNginx(
     home,
     `access_log off; keepalive_requests 1000000000; default_type application/octet-stream;
   ssl_certificate ${folder}/cert.pem; ssl_certificate_key ${folder}/key.pem; ssl_protocols TLSv1.3;
-  ssl_session_cache off; ssl_session_tickets ${tickets};
-  server { listen 127.0.0.1:${plain}; listen 127.0.0.1:${https} ssl; root ${home}; }`,
+  ssl_session_cache off; ssl_session_tickets off;
+  server { listen 127.0.0.1:${port} ssl; root ${home}; }`,
   );
   await until(async () => (await treeOf(pid)).length > 1, START);
   const [, worker = Number.NaN] = await treeOf(pid);
-  return { plain, https, pid: worker, stop };
+  return { port, pid: worker, stop };
 }
 
 /** Starts nginx with one worker. @param home - for it alone; goes at its end @param http - of the block `http` */

@@ -1,7 +1,4 @@
-/**
- * Servers as child processes: started in the foreground, ended by their process group, and never
- * left behind. Signals are the caller's business: a program that is told to end calls `stopAll()`.
- */
+/** Servers as child processes in process groups of their own. A program that is told to end calls `stopAll()`. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';

@@ -1,7 +1,4 @@
-/**
- * What the configurations can be given. Every value ends up in a file of another program with a syntax of its own, so only
- * characters that mean nothing special in any of them are let through; nothing is escaped.
- */
+/** What configurations are given: only characters that mean nothing special in any of them; nothing is escaped. */
 import { isIP } from 'node:net';
 import { posix } from 'node:path';
 import { z } from 'zod';

@@ -1,7 +1,4 @@
-/**
- * Configurations for the servers, hosts and CDNs that stand between publisher and readers. The templates beside this file are
- * what operators, the tests and the demonstration use, as they are.
- */
+/** Configurations for servers, hosts and CDNs between publisher and readers, from the templates beside this file. */
 import { createHash } from 'node:crypto';
 import { readProgramFile } from '../node-support/program-files.ts';
 import {

@@ -1,7 +1,4 @@
-/**
- * Starts real servers with this folder's configurations, as they are: for the demonstration, the tests and the benchmarks.
- * Each listens on a free port of 127.0.0.1 and keeps everything it writes in a directory of its own, which goes with it.
- */
+/** Starts real servers with these configurations, on free ports, each in a directory that goes with it. */
 import { execFile } from 'node:child_process';
 import {
   chmodSync,

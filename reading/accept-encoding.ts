@@ -1,11 +1,6 @@
 /** Which content coding a client would have: RFC 9110 section 12.5.3. */
 
-/**
- * Whether content that is carried in a coding is best sent in it; otherwise the coding is undone. Without the header it is undone: programs
- * that do not ask for a coding seldom undo one. Where neither is acceptable, plain content is what every client can read.
- *
- * @param coding - in lower case
- */
+/** Whether the coding is sent; else it is undone, as where neither is acceptable. @param coding - in lower case */
 export function prefersCoding(header: string | undefined, coding: string): boolean {
   if (header === undefined) return false;
   let star: number | undefined;

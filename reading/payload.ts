@@ -1,7 +1,4 @@
-/**
- * The payload of one document on its way to whoever reads it: out of a copy that was kept, or from a content host, and where that fails in the
- * middle, from another one. Every block is verified, wherever it came from; what comes from content hosts may be kept.
- */
+/** The payload of one document, from a kept copy or from content hosts one after another. Every block is verified. */
 import { ByteReader } from '../core/encoding/byte-reader.ts';
 import type { BlockSource } from '../core/object/blocks.ts';
 import type { DocumentReader } from '../core/object/document-reader.ts';

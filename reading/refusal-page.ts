@@ -35,11 +35,7 @@ export function refusalStyle({ light, dark }: Accent): string {
   return `:root{color-scheme:light dark;--accent:${light};--on:${ON_LIGHT_ACCENT}}@media(prefers-color-scheme:dark){:root{--accent:${dark};--on:${ON_DARK_ACCENT}}}${STYLE}`;
 }
 
-/**
- * The page as HTML. A logo comes the same way as a document: where that failed, the name stands alone.
- *
- * @param head - what puts {@link refusalStyle} into it, as HTML
- */
+/** The page as HTML. @param head - what puts {@link refusalStyle} into it, as HTML */
 export function refusalPage(page: RefusalPage, look: RefusalLook, head: string): string {
   const { status = 502, button, links = [], facts } = page;
   const [title, lead, name, logo] = [page.title, page.lead, look.name, look.logo ?? ''].map(escapeHtml);
@@ -60,11 +56,7 @@ const BUTTONS = {
   none: '',
 };
 
-/**
- * The one button; where the publisher names no place to subscribe, it leads to the account.
- *
- * @param urls - where each way leads here; none where it would lead to the same refusal
- */
+/** The one button. @param urls - where each way leads; none where it would lead to the same refusal */
 export function buttonOf(
   way: WayOn = 'again',
   urls: { readonly [name in WayOn]?: string | undefined },

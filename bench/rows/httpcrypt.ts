@@ -1,4 +1,4 @@
-/** The HTTPCrypt endpoint beside HTTPS and plain HTTP, by Node.js and by nginx: answers of one length, with and without keep-alive. */
+/** The HTTPCrypt endpoint beside plain HTTP by Node.js, and HTTPS by it and by nginx: answers of one length, with and without keep-alive. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -59,7 +59,7 @@ async function startContestants(folder: string, length: number, endings: AsyncDi
   };
   const [endpoint, plain] = [await start('httpcrypt'), await start('plain')];
   const [https, resuming] = [await start('https'), await start('https-resuming')];
-  const nginx = await startNginx({ folder, length, tickets: 'off' }); // no resumption, as in the paper
+  const nginx = await startNginx(folder, length);
   endings.defer(nginx.stop);
   const get = (pid: number, url: string) => (keepAlive: boolean) =>
     measureTree(pid, url, SECONDS, keepAlive ? [] : ['-H', 'Connection: close']);
@@ -90,8 +90,7 @@ async function startContestants(folder: string, length: number, endings: AsyncDi
       name: 'HTTPS resumed, Node.js',
       run: node(resuming, get(pidOf(resuming), `https://127.0.0.1:${resuming.port}/`), true),
     },
-    { name: 'plain HTTP, nginx', run: get(nginx.pid, `http://127.0.0.1:${nginx.plain}/answer`) },
-    { name: 'HTTPS, nginx', run: get(nginx.pid, `https://127.0.0.1:${nginx.https}/answer`) },
+    { name: 'HTTPS, nginx', run: get(nginx.pid, `https://127.0.0.1:${nginx.port}/answer`) },
   ];
 }
 

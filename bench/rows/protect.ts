@@ -54,10 +54,7 @@ async function sizes(workspace: Workspace): Promise<Row[]> {
   return compare({ row: 'protect-10k-size', unit: 'bytes/doc', runs: 1, bound }, ['wispr protect', 'gzip'], figures);
 }
 
-/**
- * Every run of every contestant writes into a directory of its own, and nothing is removed in between: some file systems make files much more
- * slowly for minutes after many were removed.
- */
+/** Nothing is removed between runs: some file systems then make files much more slowly for minutes. */
 function freshDirectories(workspace: Workspace, name: string): () => string {
   let runs = 0;
   return () => join(workspace.directory, `${name}-${++runs}`);

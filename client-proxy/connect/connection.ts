@@ -1,7 +1,4 @@
-/**
- * Connecting with a publisher in two steps, so that the reader can look in between: who asks to be trusted with what, proved as far as it can be,
- * and then the connection itself, with exactly what was shown. docs/spec/keys.md, "Binding".
- */
+/** Connecting with a publisher in two steps, so that the reader can look in between (docs/spec/keys.md, "Binding"). */
 import { acceptBinding, encodeBindingRequest } from '../../core/keys/binding.ts';
 import { isServerless } from '../../core/keys/descriptor.ts';
 import { deriveDeviceKeys } from '../../core/keys/device.ts';

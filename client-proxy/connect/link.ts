@@ -20,11 +20,7 @@ export interface InvitationLink {
 /** The link as a part of a command, perhaps with what stands in front of that. */
 const COMMAND = /^(?:.*\s)?bind\s+(["']?)(?=https?:)(.*)$/is;
 
-/**
- * A link, or a command with one: invitations arrive as they were printed.
- *
- * @throws ReaderError `link-malformed`, `code-refused`; the message never holds the code
- */
+/** A link, or a command with one: invitations arrive as they were printed. No message of an error has the code. */
 export function parseInvitationLink(text: string): InvitationLink {
   const [address = '', ...rest] = linkIn(text.trim()).split('#');
   const url = URL.canParse(address) ? new URL(address) : undefined;

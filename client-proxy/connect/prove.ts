@@ -38,11 +38,7 @@ export async function fetchClaim(
   throw new ReaderError('descriptor-foreign', `${origin} serves another publisher than the one that was meant`); // D4
 }
 
-/**
- * Steps D5 and D6, for all sites that the descriptor claims.
- *
- * @throws KeyError `host-proof`; ReaderError `host-unreachable`, `descriptor-foreign`; PublicationError, ReadingError
- */
+/** Steps D5 and D6, for all sites that the descriptor claims. */
 export async function prove(upstream: Upstream, claimed: FetchedDescriptor, settings: ProofSettings): Promise<Proved> {
   const proofs = await proveHosts(claimed, upstream, settings);
   return { proofs, ...(await confirmByPublications(upstream, claimed)) };

@@ -1,7 +1,4 @@
-/**
- * The descriptor that a site's publication names. A descriptor that names a root may come from any signer; what the publication under
- * that root names is the publisher's. It is verified like every publication, and nothing of it is kept: the site is not connected yet.
- */
+/** The descriptor that a site's publication names, verified like every publication. Nothing is kept: it is not connected yet. */
 
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { reasonOf } from '../../core/errors.ts';

@@ -26,10 +26,7 @@ export interface Delivery {
   readonly spend?: (piece: Uint8Array) => void;
 }
 
-/**
- * Sends head and content. An error before the first piece is thrown before anything is sent; after a later one the caller has to end the transfer
- * visibly incomplete.
- */
+/** Throws a first error before anything is sent; after a later one the caller ends the transfer visibly incomplete. */
 export async function deliver(
   response: ServerResponse,
   { status, headers, content, length, changes, spend }: Delivery,

@@ -8,10 +8,7 @@ const CLOSED_FEATURES = 'local-network=(), local-network-access=(), loopback-net
 /** How a request for a document comes: with the site's own address through the proxy, or below `localhost`. */
 export type ProxyMode = 'gateway' | 'proxy';
 
-/**
- * Signed headers, and in both modes what keeps a decrypted page from looking around on this machine, and other sites' pages from loading
- * it. A second policy can only narrow the first.
- */
+/** Signed headers, and what keeps a decrypted page from looking around here, and pages of others from loading it. */
 export function documentHeaders(headers: HeaderFields, mode: ProxyMode): HeaderFields {
   return {
     // Unless the publisher signed how long it may be kept, browsers would guess, and show what was withdrawn or is not fresh any more.

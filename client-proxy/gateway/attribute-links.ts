@@ -93,10 +93,7 @@ function linksOfMeta(value: Spelled, pragma: string, page: PageState): Edit[] {
   return editsOfPolicy(value.text, page.links).map((edit) => editOfSpelling(value, edit));
 }
 
-/**
- * A style sheet of the site itself may be changed on the way, and would not have its hash any more; it comes out of the publication, which
- * knows every byte of it.
- */
+/** A changed style sheet would not have its hash any more; the publication knows every byte of the site's own. */
 function withoutIntegrity(value: Spelled, href: string, { links, hasBase }: PageState): Edit[] {
   const isOwn =
     links.edit(href) !== undefined || (!hasBase && !/^[\0-\x20]*(?:[a-z][a-z0-9+.-]*:|[/\\]\s*[/\\])/i.test(href));

@@ -1,7 +1,4 @@
-/**
- * Absolute links in CSS, found by a tokenizer: `url()`, `src()`, `@import`, `image-set()`. Takes a style sheet in pieces; what a piece leaves
- * undecided waits for the next, up to a bound.
- */
+/** Absolute links in CSS: `url()`, `src()`, `@import`, `image-set()`. An undecided rest waits for more, up to a bound. */
 import { type CSSToken, TokenType, tokenizer } from '@csstools/css-tokenizer';
 import { applyEdits, type Edit, type GatewayLinks } from './links.ts';
 import { editOfSpelling, readCssEscapes, withoutLineEnds } from './spelling.ts';
@@ -86,10 +83,7 @@ function* tokensOf(text: string): Generator<CSSToken> {
   }
 }
 
-/**
- * The tokenizer makes an error of every mistake in a style sheet, whether there is a listener or not: with the stack of each, a megabyte of
- * mistakes takes six times as long and more.
- */
+/** The tokenizer makes an Error of every mistake: with stacks, a megabyte of them takes six times as long. */
 function nextOf(tokens: ReturnType<typeof tokenizer>): CSSToken {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;

@@ -1,7 +1,4 @@
-/**
- * The proxy auto-configuration file: with it a browser sends to the Reader what is for connected sites, and nothing else. It names those sites, so
- * it is for the browser itself and for no page in it.
- */
+/** The PAC file: only what is for connected sites goes to the Reader. It names them: for no page in the browser. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { isSite } from '../../core/site/site.ts';
 import { ReaderError } from '../errors.ts';

@@ -7,10 +7,7 @@ import type { KeyLocation } from '../store/protection.ts';
 import type { ReaderStore } from '../store/store.ts';
 import { Attempts } from './attempts.ts';
 
-/**
- * The lock of a running Reader. Locked, it holds no key: neither the one of its database nor those of devices and sets; what is being
- * delivered is delivered to its end.
- */
+/** The lock of a running Reader. Locked, it holds no key at all; deliveries go on to their end. */
 export class ReaderLock {
   readonly #store: ReaderStore;
   readonly #sites: BoundSites;

@@ -51,10 +51,7 @@ export function isOtherProtocol(error: unknown): boolean {
   return isBrokenAnswer(error) && FIRST_LINE.test((error as Partial<Error>).message ?? '');
 }
 
-/**
- * Why another machine could not be reached, without addresses: the page that asked may read it, and must not learn about the reader's network. Of
- * several attempts, the reason of the last.
- */
+/** Without addresses: the page that asked may read it. Of several attempts, the reason of the last. */
 export function connectionReason(error: unknown): string {
   const one = error instanceof AggregateError ? error.errors.at(-1) : error;
   const isOfSystem = one instanceof Error && 'syscall' in one;

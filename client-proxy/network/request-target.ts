@@ -1,7 +1,4 @@
-/**
- * What a request asks for. One host has one spelling here: lower case, no final dot, no default port, whatever the client wrote, so that
- * a connected site cannot be reached around its checks.
- */
+/** What a request asks for. One host has one spelling here, so that checks of a connected site are not evaded. */
 import { remembering } from '../../core/encoding/remembering.ts';
 
 /** A request in absolute form, as clients send it to a proxy. */

@@ -1,7 +1,4 @@
-/**
- * Cuts a range out of a document that was sent whole, because a content coding is on it, or is undone on the way. The head is made to
- * fit what is left.
- */
+/** Cuts a range out of a document that was sent whole for its content coding, and makes the head fit. */
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { partsOf } from '../../reading/multipart.ts';

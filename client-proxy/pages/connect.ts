@@ -135,10 +135,7 @@ export async function showConnect(context: PagesContext, asked: PageRequest): Pr
   return { html };
 }
 
-/**
- * An invitation that a page of another site has brought, as the account page does: it is filled in, and the person goes on or not. Until then no
- * server that it names is asked for anything.
- */
+/** An invitation from a page of another site is filled in. Until the person goes on, no server it names is asked. */
 export function showInvitation(context: PagesContext, form: URLSearchParams): PageAnswer {
   try {
     const { origin, code, publisher } = parseInvitationLink((form.get('link') ?? '').slice(0, LINK_LENGTH));

@@ -1,7 +1,4 @@
-/**
- * The page in front of a file that another site led to. A window whose page becomes a download stays its opener's, and would tell that a site is
- * connected; this page is like those of sites that are not.
- */
+/** In front of a file another site led to: a download's window stays its opener's, and would tell what is connected. */
 import type { ServerResponse } from 'node:http';
 import { CONFIRMED_HEADER } from '../../reading/confirmation.ts';
 import { VIA } from '../network/answer-fields.ts';

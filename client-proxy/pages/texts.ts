@@ -1,7 +1,4 @@
-/**
- * Texts of pages that no other reader has: of keys and of the Reader itself. What documents have met stands in reading/refusals.ts. By error
- * code; the message of the error is folded away for the publisher.
- */
+/** Texts of errors that no other reader has; those that documents meet stand in reading/refusals.ts. */
 import { CodedError } from '../../core/errors.ts';
 import type { ChannelErrorCode } from '../../core/httpcrypt/errors.ts';
 import type { KeyErrorCode } from '../../core/keys/errors.ts';

@@ -1,7 +1,4 @@
-/**
- * The body of an answer as an iterable with back-pressure. Every document flows through one, so chunks go from undici's parser to the consumer
- * without a stream between them.
- */
+/** The body of an answer as an iterable with back-pressure, without a stream between parser and consumer. */
 import type { Dispatcher } from 'undici';
 import { releaseIfAlone, releaseWithHead } from '../../core/primitives/release-memory.ts';
 import { LIMITS } from '../limits.ts';

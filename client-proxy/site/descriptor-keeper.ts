@@ -1,7 +1,4 @@
-/**
- * Keeps the descriptor of a binding current. It comes with the publication; the key server is asked only where it has expired, and no
- * publication has brought a newer one.
- */
+/** Keeps the descriptor of a binding current: the key server is asked only for an expired one without a newer. */
 import type { Dispatcher } from 'undici';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';

@@ -1,7 +1,4 @@
-/**
- * Faults of content hosts: slow, unreachable, or unsigned bytes. A host with a fault is asked after the others for a while, but never excluded:
- * everything is verified, so the order affects time only.
- */
+/** Faults of content hosts: slow, unreachable, unsigned bytes. One with a fault is asked after the others for a while. */
 import { LRUCache } from 'lru-cache';
 import { CodedError } from '../../core/errors.ts';
 import { type FailureFault, faultOf } from '../../reading/host-faults.ts';

@@ -1,7 +1,4 @@
-/**
- * Asks for what a page needs before the page is asked for, or beside what it waits for: each round trip to a distant key server is one that
- * the reader would wait. Failures are met again where something depends on them.
- */
+/** Asks early for what a page will need. Failures are met again where something depends on them. */
 import type { BoundSite, BoundSites } from './bound-sites.ts';
 
 /** The publications of all connected sites, and the keys of their front pages. Never throws. @param now - seconds since 1970 */

@@ -1,7 +1,4 @@
-/**
- * What is kept of a site's publication, so that a new start needs no network, and nothing goes back. Not secret, and not believed: the client
- * verifies every file again when it reads it.
- */
+/** A site's publication, kept: a new start needs no network, and nothing goes back. Verified again when it is read. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { MetadataStore } from '../../core/publication/client.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';

@@ -1,7 +1,4 @@
-/**
- * The key under which the secrets of the database are sealed: in the system's keyring, derived from a passphrase, or in a file of its own.
- * A database says which, and it can be changed (SealedDatabase.changeProtection).
- */
+/** The key that seals the secrets of the database: in the keyring, from a passphrase, or in a file of its own. */
 import { readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';

@@ -1,9 +1,4 @@
-/**
- * A key server that takes a list of subscribers, and then new days' keys. It prints what that took as a line of JSON, and leaves its database in the
- * folder.
- *
- *   node filled.ts FOLDER SUBSCRIBERS
- */
+/** Imports subscribers, then new days' keys, and prints what that took as JSON: `node filled.ts FOLDER SUBSCRIBERS`. */
 import { configIn, fresh, importer, sizeOf } from '../../bench/bundles.ts';
 import { median, milliseconds } from '../../bench/measure.ts';
 import { makeEnvelope } from '../../core/keys/envelope.ts';

@@ -1,8 +1,4 @@
-/**
- * A reader of a published site, in a process of its own: it begins with nothing, and looks documents up. It prints what that took as a line of JSON.
- *
- *   node reader.ts PROTECTED_FOLDER DOCUMENTS
- */
+/** Begins with nothing and looks documents up; prints what that took: `node reader.ts PROTECTED_FOLDER DOCUMENTS`. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { median, milliseconds } from '../../bench/measure.ts';

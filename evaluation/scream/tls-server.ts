@@ -1,9 +1,4 @@
-/**
- * A TLS 1.3 server in a process of its own: what a full handshake costs it, and what the signature in it. Started by `fork`; asked anything, it says its
- * processor time.
- *
- *   node tls-server.ts KEY CHAIN
- */
+/** A TLS 1.3 server, forked as `tls-server.ts KEY CHAIN`; asked anything, it says its processor time. */
 import { createPrivateKey, sign } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';

@@ -32,10 +32,7 @@ export class ObjectCache {
   readonly #keeper: SmallKeeper;
   readonly #limit: number;
   readonly #writers = new Map<string, ObjectWriter>();
-  /**
-   * Small objects as they were read from the disk: what one page after the other needs is not looked for there, and hashed, every time. They
-   * are soon looked for again, as others may drop them, too.
-   */
+  /** Small objects that the disk gave. They are soon looked for again, as other programs may drop them, too. */
   readonly #recent = new LRUCache<string, CachedObject>({
     maxSize: LIMITS.cacheInMemory,
     sizeCalculation: ({ length }, name) => length + 2 * name.length,

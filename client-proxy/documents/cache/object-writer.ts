@@ -1,7 +1,4 @@
-/**
- * Keeps one object while it is read: head, then block after block as each has passed. It counts once it is whole and renamed; whatever goes
- * wrong before costs the reader nothing but the copy.
- */
+/** Keeps one object while it is read. It counts once it is whole and renamed; a failure before costs the copy alone. */
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeDirectory } from '../../../node-support/make-directory.ts';

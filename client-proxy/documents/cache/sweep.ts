@@ -1,7 +1,4 @@
-/**
- * Looks through the folder of what was read: how much there is, and what has to go. And takes it off the disk, without a Reader: public
- * documents lie there as they are, and heads name site and path.
- */
+/** Looks through the folder of what was read: how much there is, what has to go; and removes it without a Reader. */
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';

@@ -1,7 +1,4 @@
-/**
- * Opens runs of blocks on threads, while the main one does HTTP: hash and cipher are most of what a large document takes. The threads start
- * with the first large document, and one that ends is replaced with the next run.
- */
+/** Opens runs of blocks on threads, which start with the first large document; one that ends is replaced. */
 import { availableParallelism } from 'node:os';
 import { AnsweringThread } from '../../../node-support/answering-thread.ts';
 import { programOfThread } from '../../../node-support/program-files.ts';

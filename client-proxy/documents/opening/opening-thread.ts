@@ -1,7 +1,4 @@
-/**
- * The program of a thread that opens blocks, and what goes to it and comes back: plain data. Jobs come one by one, and are answered in their
- * order. Keys cross in messages only, and memory changes hands with them.
- */
+/** A thread that opens blocks. Jobs are answered in their order; memory changes hands with the messages. */
 import { readSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
 import { type BlockRun, openBlock } from '../../../core/object/block-run.ts';
