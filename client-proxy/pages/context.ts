@@ -55,7 +55,6 @@ export function usesProxy({ browsers }: PagesContext, { request, throughProxy }:
 
 export type PageAnswer =
   | { readonly html: string; readonly status?: number }
-  | { readonly text: string }
   /** After a change: the path of the page to go on with, by GET, so that a reload repeats nothing. */
   | { readonly goTo: string };
 

@@ -107,14 +107,11 @@ function send(response: ServerResponse, answer: PageAnswer, withBody: boolean): 
     response.writeHead(303, { ...CONTROL_HEADERS, location: answer.goTo, 'content-length': '0' }).end();
     return;
   }
-  const isText = 'text' in answer;
-  const body = isText ? `${answer.text}\n` : answer.html;
-  const status = isText ? 200 : (answer.status ?? 200);
+  const { html, status = 200 } = answer;
   response.writeHead(status, {
     ...CONTROL_HEADERS,
     ...(status === 429 && { 'retry-after': String(LIMITS.unlockPause / 1000) }),
-    ...(isText && { 'content-type': 'text/plain; charset=utf-8' }),
-    'content-length': String(Buffer.byteLength(body)),
+    'content-length': String(Buffer.byteLength(html)),
   });
-  response.end(withBody ? body : undefined);
+  response.end(withBody ? html : undefined);
 }

@@ -79,8 +79,6 @@ input[disabled], textarea[disabled] { opacity: .75; background: var(--paper) }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1rem; margin: 0; color: var(--soft); font-size: .875rem }
 dt { font-weight: 600 }
 dd { margin: 0 }
-.print .field { margin-bottom: 1.25rem }
-.print label { font-size: .9375rem }
 .sites + p { margin-top: .75rem }
 .print { margin: 2rem 0 0; padding-top: 1rem; border-top: 1px solid var(--line) }
 details { margin: 1.25rem 0 0; color: var(--soft); font-size: .9375rem }

@@ -164,18 +164,11 @@ function normalText<Name extends SettingName>(name: Name, text: string): string 
 }
 
 function readSettings(stored: ReadonlyMap<string, string>): Settings {
-  const read = <Name extends SettingName>(name: Name): Settings[Name] => {
+  const values = SETTING_NAMES.map((name) => {
     const text = stored.get(name);
-    const parsed = text === undefined ? undefined : SETTINGS[name].parse(text);
-    return parsed === undefined ? SETTINGS[name].usual : parsed.value;
-  };
-  return {
-    port: read('port'),
-    parentProxy: read('parentProxy'),
-    allowLocal: read('allowLocal'),
-    httpcrypt: read('httpcrypt'),
-    cacheBytes: read('cacheBytes'),
-    notices: read('notices'),
-    activity: read('activity'),
-  };
+    const { parse, usual } = SETTINGS[name];
+    const parsed = text === undefined ? undefined : parse(text);
+    return [name, parsed === undefined ? usual : parsed.value];
+  });
+  return Object.fromEntries(values);
 }

@@ -1,21 +1,24 @@
 /** Figures 1 and 2 of Stubblefield, Rubin and Wallach (2002): a cluster whose load balancer is broken, or random, with and without redistribution. */
 import { fileURLToPath } from 'node:url';
+import { runCommand } from '../../bench/measure.ts';
 import { processorTime } from '../../bench/proc.ts';
 import { NODE, type Ready, runToReady } from '../../bench/processes.ts';
+import { temporaryFolder } from '../../bench/workspace.ts';
 import { freePort } from '../../cache-config/child.ts';
 import { startCluster } from '../../tests/support/postgres-cluster.ts';
+import { speed } from '../openssl-speed.ts';
 import { IS_QUICK } from '../quick.ts';
 import { type Measurement, type Table, table } from '../results.ts';
-import { type Batching, measureBatching } from './batching.ts';
 import { type Costs, measureCosts } from './costs.ts';
 import { flood } from './flood.ts';
 import type { NodeOrigins, NodeSetting } from './node.ts';
-import { BALANCERS, type ClusterWay, Rates, WAYS } from './rates.ts';
+import { BALANCERS, type ClusterWay, nameOf, type Rates, rateOf, WAYS } from './rates.ts';
 import { COST, KINDS, type Kind, makeReaders, type Reader } from './readers.ts';
-import { Shares } from './shares.ts';
-import { temporaryFolder } from '../../bench/workspace.ts';
+import { openShares, type Shares } from './shares.ts';
 
 const NODE_FILE = fileURLToPath(new URL('node.ts', import.meta.url));
+const PYTHON = fileURLToPath(new URL('../../.cache/batch-rsa/bin/python3', import.meta.url));
+const BATCH_RSA = fileURLToPath(new URL('batch-rsa.py', import.meta.url));
 const SIZES = IS_QUICK ? [1, 2] : [1, 2, 4, 8];
 const SHARE = 0.1;
 const SECONDS = IS_QUICK ? 5 : 10;
@@ -26,20 +29,19 @@ const CORES = 2;
 export async function screamFigure(report: (text: string) => void): Promise<Measurement> {
   await using endings = new AsyncDisposableStack();
   const most = Math.max(...SIZES);
-  const shares = new Shares(most);
-  endings.defer(() => shares.close());
+  const shares = openShares(most, endings);
   const folder = await temporaryFolder('evaluate-scream', endings);
   const costs = await measureCosts(folder);
   report(`single operations: ${JSON.stringify(costs)}`);
-  const batching = await measureBatching();
-  report(`RSA: ${JSON.stringify(batching)}`);
+  const batches = await batchTable();
+  report(`RSA: ${JSON.stringify(batches)}`);
   const postgres = await startCluster({ durable: false });
   endings.defer(() => postgres.close());
   const database = await postgres.createDatabase('scream');
   const readers = await makeReaders({ database, folder, number: 0, dispatcher: undefined }, READERS_PER_NODE * most);
-  const rates = new Rates(report);
+  const rates: Rates = new Map();
   for (const nodes of SIZES)
-    for (const way of WAYS) await measure({ nodes, way, database, folder, readers, shares }, rates);
+    for (const way of WAYS) await measure({ nodes, way, database, folder, readers, shares, report }, rates);
   return {
     settings: {
       ...{ seconds: SECONDS, share: SHARE, readersPerNode: READERS_PER_NODE },
@@ -50,7 +52,7 @@ export async function screamFigure(report: (text: string) => void): Promise<Meas
       bindings: rateTable(rates, 'binding'),
       cores: coreTable(rates),
       operations: operationTable(costs, rates),
-      batches: batchTable(batching),
+      batches,
     },
   };
 }
@@ -59,7 +61,7 @@ function rateTable(rates: Rates, kind: Kind): Table {
   const columns = BALANCERS.flatMap((balancer) => WAYS.map((way) => ({ balancer, way })));
   const rows = SIZES.map((nodes): [string, ...number[]] => [
     String(nodes),
-    ...columns.map(({ balancer, way }) => rates.get({ nodes, kind, balancer, way }).rate),
+    ...columns.map(({ balancer, way }) => rateOf(rates, { nodes, kind, balancer, way }).rate),
   ]);
   return table(
     columns.map(({ balancer, way }) => `${balancer}, ${way}`),
@@ -70,13 +72,13 @@ function rateTable(rates: Rates, kind: Kind): Table {
 /** Of the largest cluster. */
 function coreTable(rates: Rates): Table {
   const nodes = Math.max(...SIZES);
-  const used = WAYS.map((way) => rates.get({ nodes, kind: 'sign-in', balancer: 'random', way }).cores);
+  const used = WAYS.map((way) => rateOf(rates, { nodes, kind: 'sign-in', balancer: 'random', way }).cores);
   return table([...WAYS, 'allowed'], [[String(nodes), ...used, SHARE * nodes]]);
 }
 
 /** Milliseconds of processor time. */
 function operationTable({ argon2id, encapsulation, decapsulation, exchange, tls }: Costs, rates: Rates): Table {
-  const bindings = rates.get({ nodes: 1, kind: 'binding', balancer: 'broken', way: 'alone' }).rate;
+  const bindings = rateOf(rates, { nodes: 1, kind: 'binding', balancer: 'broken', way: 'alone' }).rate;
   return table(
     ['ms'],
     [
@@ -93,7 +95,11 @@ function operationTable({ argon2id, encapsulation, decapsulation, exchange, tls 
   );
 }
 
-function batchTable({ bySize, openssl }: Batching): Table {
+/** RSA-2048: decryptions in batches beside single ones, and beside OpenSSL. */
+async function batchTable(): Promise<Table> {
+  const bySize: Record<'1' | '2' | '4' | '8', number> = JSON.parse(await runCommand(PYTHON, [BATCH_RSA]));
+  const [signatures = Number.NaN] = await speed('rsa2048');
+  const openssl = 1000 / signatures;
   const rows = Object.entries({ ...bySize, 'openssl speed': openssl });
   return table(
     ['ms for each', 'faster than alone', 'faster than OpenSSL'],
@@ -108,10 +114,11 @@ interface Run {
   readonly folder: string;
   readonly readers: readonly Reader[];
   readonly shares: Shares;
+  readonly report: (text: string) => void;
 }
 
 /** Starts a cluster while nothing bounds it, and measures it with bounds. */
-async function measure({ nodes, way, database, folder, readers, shares }: Run, rates: Rates): Promise<void> {
+async function measure({ nodes, way, database, folder, readers, shares, report }: Run, rates: Rates): Promise<void> {
   const started: Ready[] = [];
   try {
     const port = await freePort();
@@ -130,7 +137,9 @@ async function measure({ nodes, way, database, folder, readers, shares }: Run, r
         const begun = performance.now();
         const found = await flood({ kind, readers: some, pick, seconds: SECONDS });
         const cores = ((await spent(started)) - before) / ((performance.now() - begun) / 1000);
-        rates.add({ nodes, way, kind, balancer }, { ...found, cores });
+        const name = nameOf({ nodes, way, kind, balancer });
+        rates.set(name, { ...found, cores });
+        report(`${name}: ${found.rate.toFixed(2)} a second, ${found.refused} refused, ${cores.toFixed(2)} cores`);
       }
     }
   } finally {

@@ -19,27 +19,15 @@ export interface Rate extends Flooded {
   readonly cores: number;
 }
 
-export class Rates {
-  readonly #found = new Map<string, Rate>();
-  readonly #report: (text: string) => void;
+/** By {@link nameOf}. */
+export type Rates = Map<string, Rate>;
 
-  constructor(report: (text: string) => void) {
-    this.#report = report;
-  }
-
-  add(what: Case, rate: Rate): void {
-    this.#found.set(nameOf(what), rate);
-    const { refused, cores } = rate;
-    this.#report(`${nameOf(what)}: ${rate.rate.toFixed(2)} a second, ${refused} refused, ${cores.toFixed(2)} cores`);
-  }
-
-  get(what: Case): Rate {
-    const found = this.#found.get(nameOf(what));
-    if (!found) throw new Error(`${nameOf(what)} was not measured`);
-    return found;
-  }
+export function rateOf(rates: Rates, what: Case): Rate {
+  const found = rates.get(nameOf(what));
+  if (!found) throw new Error(`${nameOf(what)} was not measured`);
+  return found;
 }
 
-function nameOf({ nodes, way, kind, balancer }: Case): string {
+export function nameOf({ nodes, way, kind, balancer }: Case): string {
   return `${kind}, ${balancer} balancer, ${nodes} nodes, ${way}`;
 }

@@ -8,46 +8,43 @@ const PERIOD = 100_000;
 /** What one process has beside others: so many have so many times as much. */
 const WEIGHT = 1024;
 
-export class Shares {
-  readonly #folder: string;
-  readonly #groups: string[] = [];
-
-  /** @throws Error where the machine has no such groups */
-  constructor(members: number) {
-    try {
-      accessSync(join(MOUNTED, 'cpu.cfs_quota_us'), constants.W_OK);
-    } catch {
-      throw new Error(
-        `this figure bounds processes by ${MOUNTED}/*/cpu.cfs_quota_us (cgroup v1), which is not there for this user`,
-      );
-    }
-    this.#folder = join(MOUNTED, `wispr-evaluate-${process.pid}`);
-    mkdirSync(this.#folder);
-    writeFileSync(join(this.#folder, 'cpu.shares'), String(WEIGHT * members));
-  }
-
-  /** A further group, unbounded. @returns its folder: what writes its process id into `cgroup.procs` there belongs to it */
-  add(): string {
-    const group = join(this.#folder, `node-${this.#groups.length}`);
-    mkdirSync(group);
-    this.#groups.push(group);
-    return group;
-  }
-
+export interface Shares {
+  /** Makes a further group, unbounded. @returns its folder: what writes its process id into `cgroup.procs` there belongs to it */
+  readonly add: () => string;
   /** Bounds each group. @param share - of a core */
-  bound(share: number): void {
-    for (const group of this.#groups) writeFileSync(join(group, 'cpu.cfs_quota_us'), String(PERIOD * share));
-  }
-
+  readonly bound: (share: number) => void;
   /** Removes the groups, whose processes have ended. */
-  async clear(): Promise<void> {
-    for (const group of this.#groups.splice(0)) await remove(group);
-  }
+  readonly clear: () => Promise<void>;
+}
 
-  async close(): Promise<void> {
-    await this.clear();
-    await remove(this.#folder);
+/** @throws Error where the machine has no such groups */
+export function openShares(members: number, endings: AsyncDisposableStack): Shares {
+  try {
+    accessSync(join(MOUNTED, 'cpu.cfs_quota_us'), constants.W_OK);
+  } catch {
+    throw new Error(
+      `this figure bounds processes by ${MOUNTED}/*/cpu.cfs_quota_us (cgroup v1), which is not there for this user`,
+    );
   }
+  const folder = join(MOUNTED, `wispr-evaluate-${process.pid}`);
+  mkdirSync(folder);
+  endings.defer(() => remove(folder));
+  writeFileSync(join(folder, 'cpu.shares'), String(WEIGHT * members));
+  const groups: string[] = [];
+  return {
+    add: () => {
+      const group = join(folder, `node-${groups.length}`);
+      mkdirSync(group);
+      groups.push(group);
+      return group;
+    },
+    bound: (share) => {
+      for (const group of groups) writeFileSync(join(group, 'cpu.cfs_quota_us'), String(PERIOD * share));
+    },
+    clear: async () => {
+      for (const group of groups.splice(0)) await remove(group);
+    },
+  };
 }
 
 /** The kernel takes a moment to see that the last process has ended. */
