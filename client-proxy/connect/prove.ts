@@ -57,11 +57,7 @@ async function proveHosts(
   return new Map(await Promise.all(proofs));
 }
 
-/**
- * D6: the publication of every site names a descriptor by the same key, for the same root and key server.
- *
- * @returns of all these descriptors the one that was issued last
- */
+/** D6: every site's publication names a descriptor by the same key, root and key server. @returns the one issued last */
 async function confirmByPublications(upstream: Upstream, claimed: FetchedDescriptor): Promise<Omit<Proved, 'proofs'>> {
   const { publisher, keyServer, publisherKey, sites } = claimed.descriptor;
   const firstRoot = await fetchFirstRoot(upstream, claimed.descriptor);

@@ -1,7 +1,4 @@
-/**
- * Where one request gets its bytes: the content hosts of a site. The first is asked; if it fails, the next; if it is slow, the next in parallel, and
- * the first that has the document open wins. Everything ends when the client leaves, or when it takes too long until a document is open.
- */
+/** The content hosts of a site, for one request: if one fails, the next; if it is slow, the next in parallel. */
 import type { ByteRange } from '../../core/object/geometry.ts';
 import { ReadingError } from '../../reading/errors.ts';
 import { hedged } from '../../reading/hedged.ts';

@@ -146,12 +146,7 @@ export interface LockReport {
   readonly keysIn?: KeyLocation['kind'];
 }
 
-/**
- * Lets the Reader that runs on the database drop its keys.
- *
- * @returns `undefined` where none runs
- * @throws ReaderError `not-connected` where there is neither; `reader-unreachable`
- */
+/** Lets the Reader that runs on the database drop its keys. @returns `undefined` where none runs */
 export async function lockReader(options: StorageOptions): Promise<LockReport | undefined> {
   const { directory, limits } = storeOptions(options);
   const answered = await askReader<LockReport>({ directory, limits, name: 'lock' });
@@ -159,13 +154,7 @@ export async function lockReader(options: StorageOptions): Promise<LockReport | 
   return answered?.result;
 }
 
-/**
- * Lets the Reader that runs on the database have its keys again.
- *
- * @param passphrase - asked for where the database is protected by one
- * @returns `undefined` where none runs
- * @throws ReaderError `argument-invalid` where one was given and none protects it; `not-connected` where there is neither; those of the lock
- */
+/** Lets the Reader that runs on the database have its keys again. @returns `undefined` where none runs */
 export async function unlockReader(
   options: StorageOptions,
   passphrase: () => Promise<string>,

@@ -59,10 +59,7 @@ export class Observed {
   }
 }
 
-/**
- * Tunnels to connected sites. They pass, because their content is encrypted; but a reader who comes to a site that way sees what its host says, and
- * not what its publisher signed. The pages and `wispr proxy` can say so.
- */
+/** Tunnels to connected sites pass, encrypted; but their readers see what the host says, not what was signed. */
 export class BoundTunnels {
   readonly #counts = new Map<string, { count: number; last: number }>();
   readonly #now: () => number;

@@ -1,7 +1,4 @@
-/**
- * The period keys of one binding, and the set keys that they open: docs/spec/keys.md, "Period keys". What a key server gives is kept; what is
- * wrong with an envelope is no reason to refuse anything, for the key server can be asked.
- */
+/** The period keys of one binding, and the set keys that they open. A wrong envelope is no refusal: the server is asked. */
 
 import { type KeyId, keyIdBytes } from '../../core/crypto/key-id.ts';
 import { readU32 } from '../../core/encoding/bytes.ts';

@@ -102,13 +102,7 @@ export class SealedDatabase {
     this.#onLock();
   }
 
-  /**
-   * Gets the keys back.
-   *
-   * @param passphrase - where the database is protected by one
-   * @param asked - {@link locks} when it was asked for, where that is a while ago
-   * @throws ReaderError of storage-key.ts; `reader-locked` where it was locked since
-   */
+  /** Gets the keys back. @param asked - {@link locks} when it was asked for, where that is a while ago */
   async unlock(passphrase?: string, asked = this.#locks): Promise<void> {
     const given = passphrase === undefined ? {} : { passphrase: async () => passphrase };
     const opened = await openSealing(this.database, { ...this.#keyOptions, ...given });

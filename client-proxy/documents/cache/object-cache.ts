@@ -87,13 +87,7 @@ export class ObjectCache {
     }
   }
 
-  /**
-   * Begins to keep an object.
-   *
-   * @param length - of head and payload
-   * @param synced - whether a sync asked for it: then it may take all there is, and the reading waits for the disk
-   * @returns `undefined` where there is no room, or another request keeps it already
-   */
+  /** Begins to keep an object, where there is room. @param synced - may take all there is; the reading waits for the disk */
   begin(site: string, head: string, length: number, synced = false): ObjectWriter | undefined {
     const name = objectName(site, head);
     if (this.#limit === 0 || performance.now() < this.#pausedUntil || this.#writers.has(name)) return undefined;

@@ -80,11 +80,7 @@ export class SmallWriter {
   #isOver = false;
   #written: Promise<boolean> | undefined;
 
-  /**
-   * @param length - of the whole object
-   * @param write - called with the whole
-   * @param ended - called once: whether it is written, and what went wrong, if something did
-   */
+  /** @param ended - called once: whether it is written, and what went wrong, if something did */
   constructor(
     length: number,
     write: (bytes: Uint8Array) => Promise<void>,
