@@ -23,13 +23,7 @@ import {
   unpackIdentity,
 } from './arrival.ts';
 import { fetchRoaming } from './fetch-roaming.ts';
-import {
-  askingFor,
-  describeIdentity,
-  type OpenIdentity,
-  type PassphraseDialog,
-  requirePassphrase,
-} from './manage.ts';
+import { askingFor, describeIdentity, type OpenIdentity, type PassphraseDialog, requirePassphrase } from './manage.ts';
 import { packIdentity } from './roaming.ts';
 
 const MAGIC = 'wispr-roaming/';

@@ -2,6 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../../bench/workspace.ts';
 import { stopAll } from '../../cache-config/child.ts';
 import type { KeyKind } from '../../tests/support/certificates.ts';
 import { type Crossing, measureCrossing } from '../crossing.ts';
@@ -15,7 +16,6 @@ import type { Measurement, Table } from '../results.ts';
 import { startFarSide } from './far.ts';
 import { Handshakes, WAYS } from './handshakes.ts';
 import { KEY_WAYS, type KeyRequestCommand, type KeyRequestSetting, type KeyWay } from './setting.ts';
-import { temporaryFolder } from '../../bench/workspace.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
 const KINDS = [LOOPBACK, TCDL, CELL, INMARSAT, MILSTAR, IRIDIUM];

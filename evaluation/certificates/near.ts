@@ -26,9 +26,7 @@ async function prepare(way: KeyWay): Promise<void> {
 
 async function ask(way: KeyWay): Promise<number> {
   const start = performance.now();
-  const status = way.startsWith('HTTPS')
-    ? await askByHttps(way === 'HTTPS, resumed')
-    : await askByHttpcrypt();
+  const status = way.startsWith('HTTPS') ? await askByHttps(way === 'HTTPS, resumed') : await askByHttpcrypt();
   if (status !== 200) throw new Error(`${way}: the key server answered ${status}`);
   return performance.now() - start;
 }

@@ -4,10 +4,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { measureTree } from '../../bench/load.ts';
 import { runNginx } from '../../bench/nginx.ts';
+import { temporaryFolder } from '../../bench/workspace.ts';
 import { type Child, freePort } from '../../cache-config/child.ts';
 import { type Chain, type KeyKind, makeChain } from '../../tests/support/certificates.ts';
 import { medianOf } from './programs.ts';
-import { temporaryFolder } from '../../bench/workspace.ts';
 
 const SECONDS = 4;
 const SMALL = 1024;

@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../../bench/workspace.ts';
 import { stopAll } from '../../cache-config/child.ts';
 import type { Crossing } from '../crossing.ts';
 import { Crossings } from '../crossings.ts';
@@ -14,7 +15,6 @@ import { IS_QUICK } from '../quick.ts';
 import type { Measurement } from '../results.ts';
 import { startFar } from './far.ts';
 import { type PageCommand, type ReadingWay, WAYS } from './setting.ts';
-import { temporaryFolder } from '../../bench/workspace.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
 const KINDS = [LOOPBACK, CABLE, DSL, G3, CELL, EDGE, INMARSAT];

@@ -1,4 +1,9 @@
-/** One reader's connection, kept for a visit. By HTTPS no session is resumed: each reader is another one. */
+/** One reader's connection to a server, with the bytes that came over it. */
+import { Agent as HttpAgent, request as requestHttp } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import type { Socket } from 'node:net';
+
+/** A connection that is kept for a visit. By HTTPS no session is resumed: each reader is another one. */
 export function openConnection(origin: string, authority?: Buffer) {
   const sockets = new Set<Socket>();
   const one = { keepAlive: true, maxSockets: 1 };

@@ -1,6 +1,7 @@
 /** Many readers: how much of what they ask for reaches the origin, by HTTP, by HTTPS and by this system, with caches from small to large. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../bench/workspace.ts';
 import { stopAll } from '../../cache-config/child.ts';
 import { makeChain } from '../../tests/support/certificates.ts';
 import { type Measurement, type Table, table } from '../results.ts';
@@ -11,7 +12,6 @@ import { type Requests, requestsForProtected, requestsInClear } from './requests
 import { type Counts, READERS, ROOM_READERS, ROOMS, type Series, type SiteResults } from './setting.ts';
 import { openSite, type ReadSite, SITES } from './sites.ts';
 import { digestOf, EXPONENT, PAGES_A_VISIT, SEED, visitsOf } from './visits.ts';
-import { temporaryFolder } from '../../bench/workspace.ts';
 
 const AT_ONCE = 6;
 

@@ -2,9 +2,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../../cache-config/child.ts';
-import { type CacheServer, startNginx, startReverse } from '../../cache-config/servers.ts';
+import { startNginx, startReverse } from '../../cache-config/servers.ts';
 import type { Chain } from '../../tests/support/certificates.ts';
-import { type Counter, startCounter } from '../../tests/support/link-counter.ts';
+import { startCounter } from '../../tests/support/link-counter.ts';
 
 const WEEK = 604_800;
 

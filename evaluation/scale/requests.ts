@@ -6,8 +6,8 @@ import type { MeasuredServer } from '../../bench/key-server.ts';
 import { mediansOf } from '../../bench/measure.ts';
 import { processorTime, sumOf, treeOf, writtenBy } from '../../bench/proc.ts';
 import type { Started } from '../../bench/processes.ts';
-import { type Cluster, startCluster } from '../../tests/support/postgres-cluster.ts';
 import { temporaryFolder } from '../../bench/workspace.ts';
+import { type Cluster, startCluster } from '../../tests/support/postgres-cluster.ts';
 
 const RUNS = 5;
 

@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runCommand } from '../../bench/measure.ts';
+import { temporaryFolder } from '../../bench/workspace.ts';
 import { stopAll } from '../../cache-config/child.ts';
 import { makeChain } from '../../tests/support/certificates.ts';
 import { measureCrossing } from '../crossing.ts';
@@ -15,7 +16,6 @@ import { IS_QUICK } from '../quick.ts';
 import { type Measurement, type Table, table } from '../results.ts';
 import { startFar } from './far.ts';
 import { HOSTS, SITES, type SiteCommand, type SiteSetting, WAYS } from './setting.ts';
-import { temporaryFolder } from '../../bench/workspace.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
 const KINDS = [DSL, G3, INMARSAT];

@@ -81,10 +81,9 @@ async function connectTo(
 ): Promise<Socket> {
   if (port === MAIL) throw new Refused('port 25 is for mail between servers');
   const all = await resolve(host);
-  const addresses = all.filter(
-    ({ address }) => !isLocalAddress(address) || isAllowed(rules, { host, port }, address),
-  );
-  if (addresses.length === 0) throw new Refused('it is on this computer or its network, which --allow-local can permit');
+  const addresses = all.filter(({ address }) => !isLocalAddress(address) || isAllowed(rules, { host, port }, address));
+  if (addresses.length === 0)
+    throw new Refused('it is on this computer or its network, which --allow-local can permit');
   const lookup = lookupBy(async () => addresses);
   return reached(connect({ host, port, lookup, allowHalfOpen: true, autoSelectFamily: true }), near, sockets);
 }
