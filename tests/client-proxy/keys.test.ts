@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { DEFAULT_LIMITS } from '../../client-proxy/limits.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
+import { RENEWAL_PATH } from '../../core/keys/binding.ts';
 import type { KeyAnswer } from '../../core/keys/key-request.ts';
 import { type NamedKey, type WrappedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import { forFile } from '../support/for-file.ts';
@@ -107,8 +108,8 @@ describe('set keys', () => {
   it('are not asked for again at once by a device that the key server does not know', async () => {
     let asked = 0;
     rig.keyServer.instead = (request, response) => {
-      if (request.url !== '/v1/keys') return false;
-      asked++;
+      if (request.url === '/v1/keys') asked++;
+      else if (request.url !== RENEWAL_PATH) return false;
       request.resume();
       response.writeHead(403).end('{"error":"request-refused"}');
       return true;
