@@ -1,5 +1,6 @@
 /** The pages below `/-/`: signing in and out, and the account. */
 import type { Express, Request, RequestHandler, Response } from 'express';
+import { type SetTitle, titleOfSet } from '../../core/publication/set-titles.ts';
 import { documentTarget, localTarget } from '../../reading/local-target.ts';
 import { noStore } from '../http/app.ts';
 import { field, nameField, queryOf } from '../http/forms.ts';
@@ -12,45 +13,72 @@ import { isProven } from '../sign-in/own-account.ts';
 import { MAXIMUM_PASSKEYS, passkeysOf } from '../sign-in/passkeys.ts';
 import { MINIMUM_PASSWORD_LENGTH } from '../sign-in/passwords.ts';
 import { asReader } from '../storage/audit.ts';
-import { grantsOf, nameKey, type Subscriber } from '../subscriptions/subscribers.ts';
+import { type Grant, grantsOf, nameKey, type Subscriber } from '../subscriptions/subscribers.ts';
 import { plansOf } from '../subscriptions/subscriptions.ts';
 import {
   type AccountPages,
   beginSession,
   endSessionOf,
-  form,
   handOver,
   leave,
+  ownForm,
   subscriberOf,
   wantedBy,
 } from './account-session.ts';
 import { documentLimit, openedOnly, refuseTooMany, sendPage } from './own-pages.ts';
-import { accountPage, type SignInPage, signInPage } from './pages.ts';
-import { sameOriginOnly } from './session-cookie.ts';
+import { REFUSED_SIGN_INS, type RefusedSignIn } from './pages.ts';
 import { limitSignIns } from './sign-in-limits.ts';
+import { stateOf, useOf, wordsOf } from './words.ts';
 
 /** Adds the routes below `/-/` to the reading site. */
 export function addAccountPages(app: Express, pages: AccountPages): void {
-  const { origin, limits } = pages;
-  const ownForm = [noStore, sameOriginOnly(origin)];
+  const own = ownForm(pages);
   app.get('/-/', (_request, response) => response.redirect(303, '/-/account'));
-  app.get('/-/sign-in', noStore, async (request, response) =>
-    sendSignIn(pages, response, 200, { to: '/', name: '', failed: false, left: queryOf(request, 'left') === '1' }),
+  app.get('/-/sign-in', noStore, (request, response) =>
+    sendSignIn(pages, response, 200, { to: '/', left: queryOf(request, 'left') === '1' }),
   );
-  app.get('/-/enter', noStore, openedOnly, documentLimit(limits), async (request, response) =>
+  app.get('/-/enter', noStore, openedOnly, documentLimit(pages.limits), (request, response) =>
     sendOn(pages, request, response),
   );
-  app.get('/-/account', noStore, async (request, response) => showAccount(pages, request, response));
-  app.post('/-/sign-in', ...ownForm, form, ...limitSignIns(pages, refuseTooMany), async (request, response) =>
+  app.get('/-/account', noStore, (request, response) => showAccount(pages, request, response));
+  app.post('/-/sign-in', ...own, ...limitSignIns(pages, refuseTooMany), (request, response) =>
     acceptSignIn(pages, request, response),
   );
   app.get('/-/confirm', noStore, async (request, response) => {
     const name = (await subscriberOf(pages, request))?.name ?? '';
-    await sendSignIn(pages, response, 200, { to: '/-/account', name, failed: false, again: name !== '' });
+    await sendSignIn(pages, response, 200, { to: '/-/account', name, again: name !== '' });
   });
-  app.post('/-/remove-device', ...ownForm, form, async (request, response) => acceptRemoval(pages, request, response));
-  app.post('/-/forget', ...ownForm, (request, response) => acceptForgetting(pages, request, response));
-  app.post('/-/sign-out', ...ownForm, (request, response) => acceptSignOut(pages, request, response));
+  app.post('/-/remove-device', ...own, async (request, response) => {
+    const device = Number(field(request, 'device'));
+    if (Number.isSafeInteger(device)) await removeOwn(pages, request, device);
+    response.redirect(303, '/-/account');
+  });
+  // Nothing stays: neither the device at this server, nor keys, cookies and pages in the browser.
+  app.post('/-/forget', ...own, async (request, response) => {
+    const device = await deviceOfSession(pages.state, pages.cookie.read(request) ?? '');
+    if (device !== undefined) await removeOwn(pages, request, device);
+    await endSessionOf(pages, request);
+    pages.knownBrowser.clear(response);
+    await leave(pages, response, '"cache", "storage"');
+  });
+  app.post('/-/sign-out', ...own, async (request, response) => {
+    await endSessionOf(pages, request);
+    await leave(pages, response);
+  });
+}
+
+export interface SignInPage {
+  /** Path and query to go to afterwards. */
+  readonly to: string;
+  readonly name?: string;
+  /** Whether name and password were tried, and did not fit. */
+  readonly failed?: boolean;
+  /** True where the reader is signed in, and proves it once more. */
+  readonly again?: boolean;
+  /** Why signing in another way has failed. */
+  readonly refused?: RefusedSignIn;
+  /** Whether the reader has just signed out here. */
+  readonly left?: boolean;
 }
 
 /** Lets a person sign in, and go on to `page.to`. */
@@ -58,13 +86,13 @@ export async function sendSignIn(
   pages: AccountPages,
   response: Response,
   status: number,
-  page: Omit<SignInPage, 'byMail' | 'openid' | 'signsUp' | 'wanted'>,
+  page: SignInPage,
 ): Promise<void> {
+  const { mail, openid } = pages;
+  const refused = page.refused && REFUSED_SIGN_INS[page.refused];
+  const ways = { openid: openid?.title, byMail: mail !== undefined, signsUp: mail?.signUp !== undefined };
   const wanted = wantedBy(page.to, pages);
-  const masthead = await pages.masthead();
-  const openid = pages.openid?.title;
-  const [byMail, signsUp] = [pages.mail !== undefined, pages.mail?.signUp !== undefined];
-  sendPage(response.status(status), masthead, signInPage(masthead, { ...page, wanted, openid, byMail, signsUp }));
+  await sendPage(pages, response.status(status), 'sign-in', { name: '', ...page, ...ways, refused, wanted });
 }
 
 /**
@@ -76,7 +104,7 @@ export function provenOnly(pages: AccountPages): RequestHandler {
     const subscriber = await subscriberOf(pages, request);
     if (!subscriber) return response.redirect(303, '/-/account');
     if (await isProven(pages.state, pages.cookie.read(request) ?? '')) return next();
-    await sendSignIn(pages, response, 403, { to: '/-/account', name: subscriber.name, failed: false, again: true });
+    await sendSignIn(pages, response, 403, { to: '/-/account', name: subscriber.name, again: true });
   };
 }
 
@@ -100,35 +128,45 @@ async function sendOn(pages: AccountPages, request: Request, response: Response)
   if (await subscriberOf(pages, request)) return handOver(pages, response, pages.cookie.read(request), to);
   const again = `/-/enter?${new URLSearchParams({ to })}`;
   response.set('WWW-Authenticate', 'Wispr-Session');
-  await sendSignIn(pages, response, 401, { to: again, name: '', failed: false });
+  await sendSignIn(pages, response, 401, { to: again });
 }
 
 async function showAccount(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const subscriber = await subscriberOf(pages, request);
-  if (!subscriber) return sendSignIn(pages, response, 401, { to: '/-/account', name: '', failed: false });
+  if (!subscriber) return sendSignIn(pages, response, 401, { to: '/-/account' });
   const { state } = pages;
   const { id, name, revoked } = subscriber;
+  const token = pages.cookie.read(request) ?? '';
   await state.renewRights?.(id);
-  const page = {
+  const now = state.now();
+  const { titles } = await pages.masthead();
+  const plans = await plansOf(state.database, id);
+  const sets = (await grantsOf(state.database, id)).map((grant) => ({ ...grant, zone: null }));
+  const [devices, thisDevice] = [await devicesOf(state.database, id), await deviceOfSession(state, token)];
+  const passkeys = await passkeysOf(state.database, 'reader_passkeys', id);
+  await sendPage(pages, response, 'account', {
     name,
     revoked: revoked !== null,
-    grants: await grantsOf(state.database, id),
-    subscriptions: await plansOf(state.database, id),
-    now: state.now(),
-    devices: await devicesOf(state.database, id),
-    thisDevice: await deviceOfSession(state, pages.cookie.read(request) ?? ''),
-    passkeys: await passkeysOf(state.database, 'reader_passkeys', id),
+    grants: [
+      ...plans.map((plan) => ({ title: plan.title, state: stateOf(plan, now) })),
+      ...sets.map((set) => ({ ...set, title: titleIn(titles, set), state: stateOf(set, now) })),
+    ],
+    devices: devices.map((device) => ({ ...device, ...wordsOf(device, thisDevice) })),
+    thisDevice,
+    passkeys: passkeys.map((passkey) => ({ ...passkey, used: useOf(passkey) })),
     maximumPasskeys: MAXIMUM_PASSKEYS,
     hasPassword: (await findAccount(state.database, id)) !== undefined,
     minimumLength: MINIMUM_PASSWORD_LENGTH,
     program: await pages.program(),
     problem: queryOf(request, 'problem') === 'password',
     byMail: pages.mail !== undefined,
-    isProven: await isProven(state, pages.cookie.read(request) ?? ''),
     isMailed: pages.mail !== undefined && isMailAddress(name),
-  };
-  const masthead = await pages.masthead();
-  sendPage(response, masthead, accountPage(masthead, page));
+    isProven: await isProven(state, token),
+  });
+}
+
+function titleIn(titles: readonly SetTitle[], { pattern }: Grant): string | undefined {
+  return pattern === '*' ? 'Everything' : titleOfSet(titles, pattern);
 }
 
 async function acceptSignIn(pages: AccountPages, request: Request, response: Response): Promise<void> {
@@ -141,26 +179,7 @@ async function acceptSignIn(pages: AccountPages, request: Request, response: Res
   response.redirect(303, to);
 }
 
-async function acceptRemoval(pages: AccountPages, request: Request, response: Response): Promise<void> {
+async function removeOwn(pages: AccountPages, request: Request, device: number): Promise<void> {
   const subscriber = await subscriberOf(pages, request);
-  const device = Number(field(request, 'device'));
-  if (subscriber && Number.isSafeInteger(device))
-    await removeDevice(asReader(pages.state, subscriber.name), subscriber.id, device);
-  response.redirect(303, '/-/account');
-}
-
-/** Nothing stays: neither the device at this server, nor keys, cookies and pages in the browser. */
-async function acceptForgetting(pages: AccountPages, request: Request, response: Response): Promise<void> {
-  const [subscriber, token] = [await subscriberOf(pages, request), pages.cookie.read(request)];
-  const device = token === undefined ? undefined : await deviceOfSession(pages.state, token);
-  if (subscriber && device !== undefined)
-    await removeDevice(asReader(pages.state, subscriber.name), subscriber.id, device);
-  await endSessionOf(pages, request);
-  pages.knownBrowser.clear(response);
-  await leave(pages, response, '"cache", "storage"');
-}
-
-async function acceptSignOut(pages: AccountPages, request: Request, response: Response): Promise<void> {
-  await endSessionOf(pages, request);
-  await leave(pages, response);
+  if (subscriber) await removeDevice(asReader(pages.state, subscriber.name), subscriber.id, device);
 }

@@ -1,8 +1,9 @@
 /** The session of a browser at the reading site: who is signed in, and how that begins and ends. */
-import type { Request, Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import { LEAVE_PAGE } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
 import type { SignUpConfig } from '../config/mail.ts';
+import { noStore } from '../http/app.ts';
 import type { FailureCounts } from '../http/failure-counts.ts';
 import { formOf } from '../http/forms.ts';
 import { MAXIMUM_FORM_LENGTH } from '../http/limits.ts';
@@ -12,9 +13,8 @@ import { createEntryCode } from '../sign-in/document-sessions.ts';
 import type { OpenIdSignIn } from '../sign-in/openid-configuration.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { type OwnPages, sendPage } from './own-pages.ts';
-import { type HandOverPage, handOverPage } from './pages.ts';
 import type { ProgramVersion } from './program.ts';
-import type { FlowCookie, ReadingCookie } from './session-cookie.ts';
+import { type FlowCookie, type ReadingCookie, sameOriginOnly } from './session-cookie.ts';
 import { rememberBrowser, type SignInLimits } from './sign-in-limits.ts';
 
 /** The document that signing in leads to in the end. */
@@ -49,6 +49,11 @@ export interface AccountPages extends OwnPages, SignInLimits {
 }
 
 export const form = formOf(MAXIMUM_FORM_LENGTH, 10);
+
+/** Stands before what a form of these pages changes. */
+export function ownForm({ origin }: Pick<AccountPages, 'origin'>): RequestHandler[] {
+  return [noStore, sameOriginOnly(origin), form];
+}
 
 /** Who is signed in, by the cookie. */
 export async function subscriberOf(
@@ -103,11 +108,18 @@ export async function handOver(
   await sendForm(pages, response, { title: 'One moment', text, action, button: 'Go on', code });
 }
 
+interface HandOverPage {
+  readonly title: string;
+  readonly text: string;
+  /** Address at the documents' origin. */
+  readonly action: string;
+  readonly button: string;
+  readonly code?: string;
+}
+
 /** A form that its script sends: it has to say where it comes from. */
 async function sendForm(pages: AccountPages, response: Response, form: HandOverPage): Promise<void> {
-  const masthead = await pages.masthead();
-  response.set('Referrer-Policy', 'strict-origin');
-  sendPage(response, masthead, handOverPage(masthead, form));
+  await sendPage(pages, response.set('Referrer-Policy', 'strict-origin'), 'hand-over', form);
 }
 
 /** The token is always new; a session that the browser had ends. From now on the browser is known. */

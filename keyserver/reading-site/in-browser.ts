@@ -25,7 +25,6 @@ import { readMetadata } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { isInFrame, type PageFront, pageFront, permitFrame } from './first-page.ts';
 import { accountOnly, type OwnPages, openedOnly, refuseTooMany, sendPage } from './own-pages.ts';
-import { type StartPage, startPage } from './pages.ts';
 import { versionHere } from './program.ts';
 import type { ReadPublications } from './publications.ts';
 import { addScript, sendScript } from './scripts.ts';
@@ -168,12 +167,21 @@ export async function sendLeaving(reader: InBrowser, response: Response): Promis
   response.redirect(303, `${reader.account}/-/sign-in?left=1`);
 }
 
+interface StartOptions {
+  /** Address that the reader is on the way to, if it is not this one. */
+  readonly leadsTo?: string;
+  /** True in a frame behind a page that is on show. */
+  readonly isBehind?: boolean;
+  /** It removes what the origin keeps in the browser, and leads to the sign-in. */
+  readonly isLeaving?: boolean;
+}
+
 /** @param to - path and query of the document, for readers who read what is decrypted here */
 async function sendStart(
   { account, provider, webReader, pages }: InBrowser,
   response: Response,
   to: string,
-  more: Pick<StartPage, 'isBehind' | 'isLeaving' | 'leadsTo'> = {},
+  more: StartOptions = {},
 ): Promise<void> {
   if (webReader === undefined) throw new Error('the in-browser reader is not there');
   const known = await provider.read();
@@ -190,8 +198,7 @@ async function sendStart(
     'Content-Security-Policy': pagePolicy(webReader.start, account, content),
   });
   if (more.isBehind) permitFrame(response, "'self'");
-  const masthead = await pages.masthead();
-  sendPage(response, masthead, startPage(masthead, page));
+  await sendPage(pages, response, 'start', page);
 }
 
 async function sendSite(reader: InBrowser, response: Response): Promise<void> {

@@ -9,23 +9,21 @@ import { keepLength } from '../http/compressed.ts';
 import { field, optionalField, queryOf } from '../http/forms.ts';
 import { addressOf, limitFailures } from '../http/limits.ts';
 import { findInvitation } from '../readers/invitations.ts';
-import { joinWithCode, joinWithPassword, type NewSession } from '../sign-in/accounts.ts';
+import { joinWithCode, joinWithPassword } from '../sign-in/accounts.ts';
 import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../sign-in/passwords.ts';
-import type { KeyServerState } from '../storage/state.ts';
 import { demandSeat } from '../subscriptions/seats.ts';
 import { type AccountPages, beginSession, form, leadTo, subscriberOf } from './account-session.ts';
 import { refuseTooMany, sendPage } from './own-pages.ts';
-import { type JoinPage, joinPage } from './pages.ts';
 import { sameOriginOnly } from './session-cookie.ts';
 
 /** Adds the routes. */
 export function addJoinPages(app: Express, pages: AccountPages): void {
   const joins = { kind: 'joins', limit: pages.limits.joinsPerAddress, countedBy: 'address' } as const;
   const taken = [noStore, sameOriginOnly(pages.origin), limitFailures(pages.state, joins, refuseTooMany), form];
-  app.get(JOIN_PAGE, noStore, async (request, response) =>
-    sendJoin(pages, request, response, 200, { code: '', to: queryOf(request, 'to'), problem: undefined }),
+  app.get(JOIN_PAGE, noStore, (request, response) =>
+    sendJoin(pages, request, response, 200, { code: '', to: queryOf(request, 'to') }),
   );
-  app.post(JOIN_PAGE, ...taken, async (request, response) => acceptJoin(pages, request, response));
+  app.post(JOIN_PAGE, ...taken, (request, response) => acceptJoin(pages, request, response));
   app.post('/-/invitation', ...taken, (request, response) => nameInvited(pages, request, response));
 }
 
@@ -34,16 +32,15 @@ async function sendJoin(
   request: Request,
   response: Response,
   status: number,
-  page: Pick<JoinPage, 'code' | 'problem' | 'to'>,
+  page: { readonly code: string; readonly to: string; readonly problem?: CodeProblem['problem'] | 'password' },
 ): Promise<void> {
   const { documents } = pages;
-  const masthead = await pages.masthead();
   const to = page.to === '' ? '' : afterJoining(page.to, documents);
   const present = (await subscriberOf(pages, request))?.name;
   const mailed = queryOf(request, 'mail') === '1';
   const rest = { to, present, mailed, documents, minimumLength: MINIMUM_PASSWORD_LENGTH };
   if (present !== undefined) keepLength(response); // the address says what "to" is
-  sendPage(response.status(status), masthead, joinPage(masthead, { ...page, ...rest }));
+  await sendPage(pages, response.status(status), 'join', { ...page, ...rest });
 }
 
 /** A document, or on to its keys: what is wanted then stands behind "#", which browsers keep. */
@@ -57,35 +54,20 @@ async function acceptJoin(pages: AccountPages, request: Request, response: Respo
   if (password !== undefined && !isAcceptablePassword(password))
     return sendJoin(pages, request, response, 400, { code, to, problem: 'password' });
   const present = (await subscriberOf(pages, request))?.id;
-  const joined = await join(pages.state, code, { password, address: addressOf(request), present });
-  if ('problem' in joined)
-    return sendJoin(pages, request, response, joined.problem === 'seats' ? 409 : 403, {
-      code,
-      to,
-      problem: joined.problem,
-    });
-  const { session } = joined;
-  await beginSession(pages, request, response, session);
+  const joined = await withCode(code, (normal) =>
+    password === undefined
+      ? joinWithCode(pages.state, normal, present)
+      : joinWithPassword(pages.state, normal, { password, address: addressOf(request) }),
+  );
+  if ('problem' in joined) {
+    const { problem } = joined;
+    return sendJoin(pages, request, response, problem === 'seats' ? 409 : 403, { code, to, problem });
+  }
+  await beginSession(pages, request, response, joined);
   const next = to === '' ? '/' : afterJoining(to, pages.origin);
   if (next === KEYS_PAGE || (to === '' && password !== undefined))
     return response.redirect(303, next === KEYS_PAGE ? next : ACCOUNT_PAGE);
-  await leadTo(pages, response, session.token, next);
-}
-
-async function join(
-  state: KeyServerState,
-  text: string,
-  {
-    password,
-    address,
-    present,
-  }: { readonly password: string | undefined; readonly address: string; readonly present: number | undefined },
-): Promise<{ readonly session: NewSession } | CodeProblem> {
-  return withCode(text, async (code) => ({
-    session: await (password === undefined
-      ? joinWithCode(state, code, present)
-      : joinWithPassword(state, code, { password, address })),
-  }));
+  await leadTo(pages, response, joined.token, next);
 }
 
 /** The code in what a person typed or pasted, which may be the whole link. */

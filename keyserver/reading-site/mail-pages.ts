@@ -1,6 +1,7 @@
 /** Signing in and signing up by mail: a name or an address is typed, then the code of the mail. Whether the name is known changes no answer. */
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { localTarget } from '../../reading/local-target.ts';
+import type { SignUpConfig } from '../config/mail.ts';
 import { noStore } from '../http/app.ts';
 import { field, nameField, queryOf } from '../http/forms.ts';
 import { limitFailures } from '../http/limits.ts';
@@ -20,59 +21,56 @@ import {
 import { moveSubscriber, signUp } from '../sign-in/own-account.ts';
 import { findSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
 import { provenOnly } from './account-pages.ts';
-import { type AccountPages, beginSession, form, type ReadingMail, subscriberOf, wantedBy } from './account-session.ts';
+import {
+  type AccountPages,
+  beginSession,
+  ownForm,
+  type ReadingMail,
+  subscriberOf,
+  wantedBy,
+} from './account-session.ts';
 import { refuseTooMany, sendPage } from './own-pages.ts';
-import { mailCodePage, signUpPage } from './pages.ts';
-import { sameOriginOnly } from './session-cookie.ts';
 import { limitMails } from './sign-in-limits.ts';
 
 /** Adds the routes; without `mail`, there are none. */
 export function addMailPages(app: Express, pages: AccountPages): void {
-  const { mail, origin, limits, state } = pages;
+  const { mail, limits, state } = pages;
   if (!mail) return;
-  const ownForm = [noStore, sameOriginOnly(origin), form];
+  const own = ownForm(pages);
   // Refused before anything is counted, and before it is known whose the name is.
   const demandPlace: RequestHandler = async (_request, _response, next) => {
     await mail.mailer.demandPlace();
     next();
   };
   const mailLimits = [demandPlace, ...limitMails(pages, refuseTooMany)];
-  const codeLimit = limitFailures(
-    state,
-    { kind: 'mailed codes', limit: limits.joinsPerAddress, countedBy: 'address' },
-    refuseTooMany,
-  );
-  app.get('/-/mail', noStore, async (request, response) => sendCodePage(pages, mail, request, response, 200));
-  app.post('/-/mail', ...ownForm, ...mailLimits, async (request, response) =>
-    askForCode(pages, mail, request, response, 'sign-in'),
-  );
-  app.post('/-/mail-code', ...ownForm, codeLimit, async (request, response) =>
+  const codes = { kind: 'mailed codes', limit: limits.joinsPerAddress, countedBy: 'address' } as const;
+  const askFor =
+    (wish: MailPurpose): RequestHandler =>
+    (request, response) =>
+      askForCode(pages, mail, request, response, wish);
+  app.get('/-/mail', noStore, (request, response) => sendCodePage(pages, mail, request, response, 200));
+  app.post('/-/mail', ...own, ...mailLimits, askFor('sign-in'));
+  app.post('/-/mail-code', ...own, limitFailures(state, codes, refuseTooMany), (request, response) =>
     acceptCode(pages, mail, request, response),
   );
-  app.post('/-/move', ...ownForm, provenOnly(pages), ...mailLimits, async (request, response) =>
-    askForCode(pages, mail, request, response, 'move'),
-  );
-  if (!mail.signUp) return;
-  app.get('/-/sign-up', noStore, async (request, response) =>
-    sendSignUp(pages, mail, response, 200, queryOf(request, 'to')),
-  );
-  app.post('/-/sign-up', ...ownForm, ...mailLimits, async (request, response) => {
-    if (isMailAddress(nameField(request))) return askForCode(pages, mail, request, response, 'sign-up');
-    await sendSignUp(pages, mail, response, 400, field(request, 'to'), field(request, 'name'));
-  });
+  app.post('/-/move', ...own, provenOnly(pages), ...mailLimits, askFor('move'));
+  if (mail.signUp) addSignUp(app, pages, mail.signUp, [...own, ...mailLimits], askFor('sign-up'));
 }
 
-async function sendSignUp(
+function addSignUp(
+  app: Express,
   pages: AccountPages,
-  { signUp: offer }: ReadingMail,
-  response: Response,
-  status: number,
-  to: string,
-  refused?: string,
-): Promise<void> {
-  const page = { to: localTarget(to, pages.origin), days: offer?.days ?? 0, refused };
-  const masthead = await pages.masthead();
-  sendPage(response.status(status), masthead, signUpPage(masthead, page));
+  { days }: SignUpConfig,
+  guards: readonly RequestHandler[],
+  ask: RequestHandler,
+): void {
+  const send = (response: Response, to: string, refused?: string) =>
+    sendPage(pages, response, 'sign-up', { to: localTarget(to, pages.origin), days, refused });
+  app.get('/-/sign-up', noStore, (request, response) => send(response, queryOf(request, 'to')));
+  app.post('/-/sign-up', ...guards, (request, response, next) => {
+    if (isMailAddress(nameField(request))) return ask(request, response, next);
+    return send(response.status(400), field(request, 'to'), field(request, 'name'));
+  });
 }
 
 /** What is mailed, and to whom; `undefined`: nothing, which the browser is not told. */
@@ -106,13 +104,8 @@ async function askForCode(
   const link = signsIn ? await createMailLink(pages.state, secret, subscriber) : undefined;
   if (code === undefined && link === undefined) return;
   const { publisher, site } = await pages.masthead();
-  const address = link === undefined ? undefined : await linkFor(pages, link, target);
-  mail.mailer.sendLater(addressee.address, addressee.kind, {
-    publisher,
-    site,
-    code,
-    ...(address !== undefined && { link: address }),
-  });
+  const more = link !== undefined && { link: await linkFor(pages, link, target) };
+  mail.mailer.sendLater(addressee.address, addressee.kind, { publisher, site, code, ...more });
 }
 
 function addresseeOf(
@@ -148,8 +141,7 @@ async function sendCodePage(
 ): Promise<void> {
   const asked = await findMailCode(pages.state, cookie.read(request));
   const page = { problem: asked ? problem : 'over', name: asked?.name ?? '' } as const;
-  const masthead = await pages.masthead();
-  sendPage(response.status(status), masthead, mailCodePage(masthead, page));
+  await sendPage(pages, response.status(status), 'mail-code', page);
 }
 
 async function acceptCode(pages: AccountPages, mail: ReadingMail, request: Request, response: Response): Promise<void> {

@@ -27,18 +27,13 @@ export interface OpenIdPages extends AccountPages {
 /** Adds both routes to the reading site. */
 export function addOpenIdPages(app: Express, pages: OpenIdPages): void {
   const { origin, limits, state } = pages;
-  const failures = limitFailures(
-    state,
-    { kind: 'openid', limit: limits.signInsPerAddress, countedBy: 'address' },
-    refuseTooMany,
-  );
+  const counted = { kind: 'openid', limit: limits.signInsPerAddress, countedBy: 'address' } as const;
+  const failures = limitFailures(state, counted, refuseTooMany);
   // From a page of this origin only: no other can have a reader sign in as a person whom it chooses.
-  app.get('/-/openid', noStore, openedOnly, sameOriginOnly(origin), documentLimit(limits), async (request, response) =>
+  app.get('/-/openid', noStore, openedOnly, sameOriginOnly(origin), documentLimit(limits), (request, response) =>
     sendAway(pages, request, response),
   );
-  app.get(OPENID_BACK, noStore, openedOnly, failures, async (request, response) =>
-    acceptReturn(pages, request, response),
-  );
+  app.get(OPENID_BACK, noStore, openedOnly, failures, (request, response) => acceptReturn(pages, request, response));
 }
 
 async function sendAway(pages: OpenIdPages, request: Request, response: Response): Promise<void> {
@@ -76,18 +71,15 @@ async function acceptReturn(pages: OpenIdPages, request: Request, response: Resp
   }
 }
 
-const STATUS: Readonly<Record<string, number>> = {
-  'openid-unreachable': 502,
-  'openid-unusable': 502,
-  'openid-clock-off': 502,
-};
+/** Faults of this side or the provider's; the others are 403. */
+const FAULTS = ['openid-unreachable', 'openid-unusable', 'openid-clock-off'];
 
 /** All that can go wrong leads to the sign-in page, from where the person can try again. */
 async function refuse(pages: OpenIdPages, response: Response, to: string, error: unknown): Promise<void> {
   if (!(error instanceof KeyServerError && isRefusal(error.code))) throw error;
   const { code, message } = error;
   if (code !== 'openid-cancelled') pages.log.warn({ code, reason: message }, 'refused');
-  await sendSignIn(pages, response, STATUS[code] ?? 403, { to, name: '', failed: false, refused: code });
+  await sendSignIn(pages, response, FAULTS.includes(code) ? 502 : 403, { to, refused: code });
 }
 
 function isRefusal(code: string): code is RefusedSignIn {

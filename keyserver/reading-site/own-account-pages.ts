@@ -17,17 +17,16 @@ import {
 import { isAcceptablePassword } from '../sign-in/passwords.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { provenOnly, tellAdded } from './account-pages.ts';
-import { type AccountPages, form, leave, subscriberOf } from './account-session.ts';
+import { type AccountPages, leave, ownForm, subscriberOf } from './account-session.ts';
 import { sendPage } from './own-pages.ts';
-import { deletePage } from './pages.ts';
-import { sameOriginOnly } from './session-cookie.ts';
 import { rememberBrowser } from './sign-in-limits.ts';
 
 type Work = (request: Request, response: Response, subscriber: Subscriber) => Promise<void>;
+type WorkOf = (pages: AccountPages) => Work;
 
 /** Adds the routes. Without a session, all lead to the account page, which lets sign in. */
 export function addOwnAccountPages(app: Express, pages: AccountPages): void {
-  const { state, origin } = pages;
+  const { state } = pages;
   const signedIn =
     (work: Work): RequestHandler =>
     async (request, response) => {
@@ -35,9 +34,8 @@ export function addOwnAccountPages(app: Express, pages: AccountPages): void {
       if (subscriber) await work(request, response, subscriber);
       else response.redirect(303, '/-/account');
     };
-  const ownForm = [noStore, sameOriginOnly(origin), form];
   const proven = provenOnly(pages);
-  const post = (path: string, work: Work) => app.post(path, ...ownForm, proven, signedIn(work));
+  const post = (path: string, work: Work) => app.post(path, ...ownForm(pages), proven, signedIn(work));
   const everywhere = signedIn(async (request, response, subscriber) => {
     await endSessions(state, subscriber);
     if (field(request, 'credentials') !== '') await removeCredentials(state, subscriber);
@@ -45,12 +43,12 @@ export function addOwnAccountPages(app: Express, pages: AccountPages): void {
   });
   app.post(
     '/-/sign-out-everywhere',
-    ...ownForm,
+    ...ownForm(pages),
     (request, response, next) => (field(request, 'credentials') === '' ? next() : proven(request, response, next)),
     everywhere,
   );
-  post('/-/password', (request, response, subscriber) => acceptPassword(pages, request, response, subscriber));
-  post('/-/connect-reader', (request, response, subscriber) => connectReader(pages, request, response, subscriber));
+  post('/-/password', acceptPassword(pages));
+  post('/-/connect-reader', connectReader(pages));
   post('/-/my-data', async (_request, response, { id }) => {
     response.attachment('my-data.json').type('json');
     response.send(`${JSON.stringify(await exportSubscriber(state, id), undefined, 2)}\n`);
@@ -59,10 +57,7 @@ export function addOwnAccountPages(app: Express, pages: AccountPages): void {
     '/-/delete',
     noStore,
     proven,
-    signedIn(async (_request, response, { name }) => {
-      const masthead = await pages.masthead();
-      sendPage(response, masthead, deletePage(masthead, { name }));
-    }),
+    signedIn((_request, response, { name }) => sendPage(pages, response, 'delete', { name })),
   );
   post('/-/delete', async (_request, response, subscriber) => {
     // A new account could have rights again: the publisher deletes this one.
@@ -74,17 +69,11 @@ export function addOwnAccountPages(app: Express, pages: AccountPages): void {
 }
 
 /** Sets or, with `remove`, removes the password. Other sessions end. */
-async function acceptPassword(
-  pages: AccountPages,
-  request: Request,
-  response: Response,
-  subscriber: Subscriber,
-): Promise<void> {
+const acceptPassword: WorkOf = (pages) => async (request, response, subscriber) => {
   const { state, cookie } = pages;
   const token = cookie.read(request) ?? '';
   const [password, remove] = [field(request, 'password'), field(request, 'remove') !== ''];
-  const isRight = remove || isAcceptablePassword(password);
-  if (!isRight) return response.redirect(303, '/-/account?problem=password');
+  if (!remove && !isAcceptablePassword(password)) return response.redirect(303, '/-/account?problem=password');
   if (remove) await removePassword(state, subscriber);
   else if (!(await replacePassword(state, token, { password, address: addressOf(request) })))
     return response.redirect(303, '/-/account');
@@ -92,15 +81,10 @@ async function acceptPassword(
   if (!remove) await tellAdded(pages, subscriber, 'A password was set');
   await rememberBrowser(pages, response, subscriber);
   response.redirect(303, '/-/account');
-}
+};
 
 /** Makes a code: for the script of the account page, or for the page of invitations (docs/keyserver.md, "Invitations"), which offers it as a link. */
-async function connectReader(
-  pages: AccountPages,
-  request: Request,
-  response: Response,
-  subscriber: Subscriber,
-): Promise<void> {
+const connectReader: WorkOf = (pages) => async (request, response, subscriber) => {
   const { state, origin } = pages;
   const { id, revoked } = subscriber;
   if (revoked !== null) return response.redirect(303, '/-/account');
@@ -109,4 +93,4 @@ async function connectReader(
   await tellAdded(pages, subscriber, 'A link that connects a Reader was made');
   if (field(request, 'as') === 'json') response.json({ link: invitationLink({ code }, origin, root) });
   else response.redirect(303, invitationLink({ code }, origin, root, { reader: '1' }));
-}
+};

@@ -10,7 +10,7 @@ import { type AppOptions, createApp } from '../http/app.ts';
 import { compressAnswers, sendFile } from '../http/compressed.ts';
 import { limitRequests, type RequestLimits, retryAfter } from '../http/limits.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
-import { type Masthead, REFUSAL_STYLE_SHEET, refusalPage, styleSheet } from './pages.ts';
+import { type Masthead, REFUSAL_STYLE_SHEET, refusalPage, render, styleSheet } from './pages.ts';
 import type { ReadPublications } from './publications.ts';
 import { type CodedRefusal, INTERNAL_REFUSAL, refusalFor } from './refusals.ts';
 import { isOpened } from './targets.ts';
@@ -48,11 +48,18 @@ export function createReadingApp(options: AppOptions, pages: OwnPages, ...guards
   return app;
 }
 
-/** Sends a page in which its style sheet stands: the policy names that. */
-export function sendPage(response: Response, { accent }: Masthead, html: string): void {
+/** Sends a page in which its style sheet stands: the policy names that. @param page - data of its template */
+export async function sendPage(
+  { masthead }: Pick<OwnPages, 'masthead'>,
+  response: Response,
+  template: string,
+  page: object = {},
+): Promise<void> {
+  const head = await masthead();
+  const { integrity } = styleSheet(head.accent);
   const policy = String(response.get('Content-Security-Policy'));
-  response.set('Content-Security-Policy', policy.replace('style-src ', `style-src '${styleSheet(accent).integrity}' `));
-  response.type('html').send(html);
+  response.set('Content-Security-Policy', policy.replace('style-src ', `style-src '${integrity}' `));
+  response.type('html').send(render(template, head, page));
 }
 
 export interface MastheadSource {

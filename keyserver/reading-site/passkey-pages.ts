@@ -33,12 +33,10 @@ export function addPasskeyPages(app: Express, pages: AccountPages): void {
   app.post('/-/passkey/options', ...asked, async (_request, response) => {
     response.json(await authenticationOptions(passkeysOf(pages)));
   });
-  app.post('/-/passkey/new', ...asked, provenOnly(pages), async (request, response) =>
-    sendNew(pages, request, response),
-  );
-  app.post('/-/passkey/sign-in', ...asked, form, async (request, response) => acceptSignIn(pages, request, response));
+  app.post('/-/passkey/new', ...asked, provenOnly(pages), (request, response) => sendNew(pages, request, response));
+  app.post('/-/passkey/sign-in', ...asked, form, (request, response) => acceptSignIn(pages, request, response));
   // Its challenge was given to a session that was proven.
-  app.post('/-/passkey/add', ...asked, form, async (request, response) => acceptNew(pages, request, response));
+  app.post('/-/passkey/add', ...asked, form, (request, response) => acceptNew(pages, request, response));
   app.post('/-/passkey/remove', ...asked, form, provenOnly(pages), async (request, response) => {
     const subscriber = await subscriberOf(pages, request);
     if (subscriber) await removeOwn(pages, subscriber, field(request, 'passkey'));
@@ -81,7 +79,7 @@ async function acceptSignIn(pages: AccountPages, request: Request, response: Res
     response.redirect(303, to);
   } catch (error) {
     if (!(error instanceof KeyServerError && error.code === 'passkey-refused')) throw error;
-    await sendSignIn(pages, response, 403, { to, name: '', failed: false, refused: error.code });
+    await sendSignIn(pages, response, 403, { to, refused: error.code });
   }
 }
 

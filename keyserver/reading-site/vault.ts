@@ -8,7 +8,7 @@ import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { MAXIMUM_KEYS_PER_REQUEST } from '../../core/keys/refused-key.ts';
 import { titleOfSet } from '../../core/publication/set-titles.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
-import { addressOf, type WebReaderFiles } from '../../node-support/web-reader-files.ts';
+import { addressOf, type ScriptAddress, type WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import { body, bytesOf, refuseBusy, refuseTooMany, send, sendError } from '../api/answers.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/app.ts';
@@ -25,7 +25,6 @@ import { sendSignIn } from './account-pages.ts';
 import { type AccountPages, subscriberOf } from './account-session.ts';
 import { isInFrame, permitFrame } from './first-page.ts';
 import { openedOnly, sendPage, refuseTooMany as tooMany } from './own-pages.ts';
-import { type VaultPage, vaultPage } from './pages.ts';
 import { addScript } from './scripts.ts';
 
 /** Codes of refusals and their statuses; the rest of what has a code is 400. */
@@ -37,7 +36,8 @@ const STATUS: Readonly<Record<string, number>> = {
   'no-provider': 503,
 };
 
-type Scripts = Pick<VaultPage, 'mlKem' | 'script'>;
+/** The program of the page, and what only some browsers need. */
+type Scripts = Readonly<Record<'mlKem' | 'script', ScriptAddress>>;
 
 const SCRIPT = '/-/vault.js';
 const ML_KEM = '/-/ml-kem.js';
@@ -66,7 +66,7 @@ export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles)
     permitFrame(response, pages.documents);
     await showVault(pages, scripts, request, response);
   });
-  app.get(KEYS_PAGE, noStore, openedOnly, async (request, response) => showVault(pages, scripts, request, response));
+  app.get(KEYS_PAGE, noStore, openedOnly, (request, response) => showVault(pages, scripts, request, response));
   app.post(
     '/-/device',
     ...asked(limits.changesPerAddress, MESSAGE_LIMITS.bindingRequest),
@@ -98,27 +98,26 @@ export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles)
 async function showVault(pages: VaultPages, scripts: Scripts, request: Request, response: Response): Promise<void> {
   const subscriber = await subscriberOf(pages, request);
   if (!subscriber && queryOf(request, 'silent') === '')
-    return sendSignIn(pages, response, 401, { to: KEYS_PAGE, name: '', failed: false });
+    return sendSignIn(pages, response, 401, { to: KEYS_PAGE });
   const { state, provider, origin, documents } = pages;
   const known = await provider.read();
   const site = known && siteReadAt(known.descriptor, origin);
   if (!site) throw new KeyServerError('no-provider', 'no site is read at this origin');
   const pair = await readPublication(state.database);
-  const masthead = await pages.masthead();
+  const { titles } = await pages.masthead();
   const sets = subscriber ? await readableSets(state, subscriber, site.site, MAXIMUM_KEYS_PER_REQUEST) : [];
-  const titles = sets.map(({ id, name }) => [id, titleOfSet(masthead.titles, name)]);
   const page = {
     ...scripts,
     documents,
     publisher: known.publisher,
     isVisitor: !subscriber,
     sets: sets.map(({ id }) => id),
-    titles: JSON.stringify(Object.fromEntries(titles)),
+    titles: JSON.stringify(Object.fromEntries(sets.map(({ id, name }) => [id, titleOfSet(titles, name)]))),
     pair: pair ? `${pair.snapshotVersion},${pair.version}` : '',
     time: state.now(),
   };
   response.set('Referrer-Policy', 'strict-origin'); // the form that hands keys over has to say where it comes from
-  sendPage(response, masthead, vaultPage(masthead, page));
+  await sendPage(pages, response, 'keys', page);
 }
 
 /** Lets frames that ask in silence pass, but for those of other sites' pages, which have no session here. */
