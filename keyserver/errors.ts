@@ -196,3 +196,18 @@ export type KeyServerErrorCode = keyof typeof KEY_SERVER_ERRORS | DiskFullCode;
 
 /** The key server refuses. The message is for the operator; over the network only the code is sent. */
 export class KeyServerError extends fileErrorClass(KEY_SERVER_ERRORS) {}
+
+/** Refuses what was typed: it cannot be what it stands for. */
+export function mistyped(message: string): KeyServerError {
+  return new KeyServerError('argument-invalid', message, { typed: true });
+}
+
+/** Refuses what does not fit what there is here. */
+export function unfit(message: string, cause?: unknown): KeyServerError {
+  return new KeyServerError('argument-invalid', message, { cause });
+}
+
+/** Refuses the configuration, or a file that it names. */
+export function misconfigured(message: string, cause?: unknown): KeyServerError {
+  return new KeyServerError('configuration-invalid', message, { cause });
+}

@@ -9,7 +9,7 @@ import { createApi } from './api/app.ts';
 import type { KeyServerConfig } from './config/config.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './config/limits.ts';
 import { DEFAULT_PUBLICATION } from './config/schema.ts';
-import { KeyServerError } from './errors.ts';
+import { type KeyServerError, misconfigured } from './errors.ts';
 import { openDispatcher } from './hashing/open.ts';
 import { trustedProxies } from './http/client-address.ts';
 import { closeListeners, type Listeners, listenersOf, openListeners } from './http/listeners.ts';
@@ -328,7 +328,7 @@ function webReaderFor(
   const files = readWebReader(folder);
   if (files) return files;
   const message = 'the in-browser reader is not built: in a clone, `npm run build:web`';
-  if (inBrowser) throw new KeyServerError('configuration-invalid', message);
+  if (inBrowser) throw misconfigured(message);
   log.warn(`${message}; until then documents are decrypted here`);
   return undefined;
 }

@@ -1,7 +1,7 @@
 /** Operators: who may open the operators' pages, the links with which they register a passkey, and their sessions. Of secrets only digests are stored. */
 import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, mistyped } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -44,7 +44,7 @@ export async function inviteOperator(
   state: KeyServerState,
   name: string,
 ): Promise<{ readonly code: string; readonly expires: number }> {
-  if (!NAME.test(name)) throw invalid('a name of an operator has letters, digits, "-", "_" and "."');
+  if (!NAME.test(name)) throw mistyped('a name of an operator has letters, digits, "-", "_" and "."');
   const { database, now } = state;
   const secret = randomBytes(SECRET_LENGTH);
   const expires = now() + LINK_LIFETIME;
@@ -72,7 +72,7 @@ export async function removeOperator(state: KeyServerState, name: string): Promi
   const { database } = state;
   await database.transaction(async () => {
     if ((await database.run('DELETE FROM operators WHERE name = ?', name)) === 0)
-      throw invalid('there is no operator of this name');
+      throw mistyped('there is no operator of this name');
     await audit(state, 'operator-removed', name);
   });
 }
@@ -123,8 +123,4 @@ async function findBySecret(
 function hashOf(label: string, secret: string): Uint8Array | undefined {
   const bytes = fromBase64url(secret, SECRET_LENGTH);
   return bytes && digest(label, bytes);
-}
-
-function invalid(message: string): KeyServerError {
-  return new KeyServerError('argument-invalid', message, { typed: true });
 }

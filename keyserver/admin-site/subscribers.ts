@@ -2,7 +2,7 @@
 import { pipeline } from 'node:stream/promises';
 import type { Express, Request } from 'express';
 import { daySpan } from '../../core/keys/set-time.ts';
-import { KeyServerError } from '../errors.ts';
+import { unfit } from '../errors.ts';
 import { field } from '../http/forms.ts';
 import { readProviderRow } from '../publication/provider.ts';
 import { invitationLink, inviteSubscriber } from '../readers/invitations.ts';
@@ -64,10 +64,9 @@ export function addSubscriberPages(app: Express, pages: AdminPages): void {
       .filter(Boolean);
     const zone = (await findPlan(state.database, plan))?.zone ?? 'UTC';
     const end = until === '' ? undefined : daySpan(until, zone);
-    if (until !== '' && !end) throw new KeyServerError('argument-invalid', 'the last day is no day such as 2027-06-30');
+    if (until !== '' && !end) throw unfit('the last day is no day such as 2027-06-30');
     const wish = { name, ...(plan ? { plan } : sets.length > 0 && { sets }), ...(end && { until: end.end - 1 }) };
-    if (!plan && sets.length === 0)
-      throw new KeyServerError('argument-invalid', 'choose a plan, or name sets; “*” is all sets');
+    if (!plan && sets.length === 0) throw unfit('choose a plan, or name sets; “*” is all sets');
     await sendInvitation(pages, response, await inviteSubscriber(operatorState(response), wish));
   });
 }

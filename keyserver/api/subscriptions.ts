@@ -5,7 +5,7 @@
 import type { Express, Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, unfit } from '../errors.ts';
 import { noStore } from '../http/app.ts';
 import { limitRequests, type RequestLimits, verifyFirst } from '../http/limits.ts';
 import { mailInvitation } from '../mail/invitation.ts';
@@ -189,8 +189,7 @@ export function addSubscriptionRoutes(app: Express, options: SubscriptionOptions
 function answerWith(options: SubscriptionOptions, { request: form, run }: Operation): RequestHandler {
   return async (request: Request, response: Response) => {
     const { data, error } = form.safeParse(jsonOf(bytesOf(request.body)));
-    if (error)
-      throw new KeyServerError('argument-invalid', 'the request is not of the form that docs/openapi.json has');
+    if (error) throw unfit('the request is not of the form that docs/openapi.json has');
     response.json(await run({ ...options, state: actingState(options.state, response) }, data as never));
   };
 }

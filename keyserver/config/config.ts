@@ -7,7 +7,7 @@ import type { z } from 'zod';
 import { isLoopback } from '../../core/site/site.ts';
 import { configurationText, parseConfigurationText } from '../../node-support/configuration.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, misconfigured } from '../errors.ts';
 import type { RequestLimits } from './limits.ts';
 import type { MailConfig } from './mail.ts';
 import {
@@ -51,7 +51,7 @@ export interface KeyServerConfig
  * @throws KeyServerError `configuration-missing`, `configuration-invalid`
  */
 export function readConfig(file: string): KeyServerConfig {
-  const config = parseConfigurationText(readText(file), file, configuration, invalid, {
+  const config = parseConfigurationText(readText(file), file, configuration, misconfigured, {
     prefix: ENVIRONMENT_PREFIX,
     variables: process.env,
   });
@@ -134,9 +134,5 @@ function readText(file: string): string {
     const code = systemCode(cause) === 'ENOENT' ? 'configuration-missing' : 'configuration-invalid';
     throw new KeyServerError(code, describeUnreadable(file, cause), { cause, typed: true });
   }
-  return configurationText(bytes, file, invalid);
-}
-
-function invalid(message: string): KeyServerError {
-  return new KeyServerError('configuration-invalid', message);
+  return configurationText(bytes, file, misconfigured);
 }

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { describeUnreadable } from '../../node-support/system-error.ts';
-import { KeyServerError } from '../errors.ts';
+import { misconfigured } from '../errors.ts';
 
 /**
  * A secret that the configuration names a file of.
@@ -14,6 +14,6 @@ export function readSecretFile(file: string): string {
     if ((statSync(file).mode & 0o077) !== 0) throw new Error(`other users of this machine may read ${file}`);
     return secret;
   } catch (cause) {
-    throw new KeyServerError('configuration-invalid', describeUnreadable(file, cause), { cause });
+    throw misconfigured(describeUnreadable(file, cause), cause);
   }
 }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createFile } from '../../node-support/files/write-file.ts';
 import { systemReason } from '../../node-support/system-error.ts';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, misconfigured } from '../errors.ts';
 
 /** What a new configuration can differ in. */
 export interface NewConfig {
@@ -30,8 +30,7 @@ export function writeConfig(file: string, options: NewConfig): boolean {
   try {
     return createFile(file, configTemplate(options), 0o644);
   } catch (cause) {
-    const message = `the configuration cannot be written at ${file}: ${systemReason(cause)}`;
-    throw new KeyServerError('configuration-invalid', message, { cause });
+    throw misconfigured(`the configuration cannot be written at ${file}: ${systemReason(cause)}`, cause);
   }
 }
 

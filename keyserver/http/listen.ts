@@ -16,7 +16,7 @@ import { readAbsoluteForm, refuseFault } from '../../node-support/http-requests.
 import type { KeyServerConfig, ListenerConfig } from '../config/config.ts';
 import { listenAt } from '../config/listen-at.ts';
 import type { TlsFiles } from '../config/schema.ts';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, misconfigured } from '../errors.ts';
 import type { IsTrustedProxy } from './client-address.ts';
 import { TICKET_KEY_LIFETIME } from './ticket-keys.ts';
 import { endOf, readTls } from './tls.ts';
@@ -65,7 +65,7 @@ export function checkAdminListener(settings: ListenerConfig | undefined, config:
   const { origin, listen, tls } = settings;
   const isOwnName = origin === undefined || isEarlierAdminOrigin(origin);
   if (origin?.startsWith('http:') && !isOwnName)
-    throw invalid('"admin.origin" has to be an https origin, or left out on loopback');
+    throw misconfigured('"admin.origin" has to be an https origin, or left out on loopback');
   if (isOwnName && isLoopback(bracketed(listen.host)) && !tls) return;
   checkListener(settings, config);
 }
@@ -110,7 +110,7 @@ export async function listenFor(
     const end = endOf(read);
     // An expired certificate is refused in place of another; at the start it is served, so that the other listeners go on: clients refuse it.
     if (certificateEnd !== undefined && end * 1000 < Date.now())
-      throw invalid(`the certificate ${files.certificate} has expired`);
+      throw misconfigured(`the certificate ${files.certificate} has expired`);
     certificateEnd = end;
     return read;
   };
@@ -192,23 +192,19 @@ function checkPlainHttp({ tls, listen, origin }: ListenerConfig, dev: boolean, w
     return;
   }
   if (!tls && withoutProxy)
-    throw invalid(
+    throw misconfigured(
       `no certificate ("tls") is configured for ${host}:${port}, and no "trustedProxies": plain HTTP is refused`,
     );
   if (!origin?.startsWith('https:'))
-    throw invalid(`no https "origin" is configured for ${host}:${port}: the address that readers use`);
+    throw misconfigured(`no https "origin" is configured for ${host}:${port}: the address that readers use`);
 }
 
 function checkLoopback(host: string): void {
-  if (!isLoopback(bracketed(host))) throw invalid(`--dev listens on loopback only, not on ${host}`);
+  if (!isLoopback(bracketed(host))) throw misconfigured(`--dev listens on loopback only, not on ${host}`);
 }
 
 function isEmpty(networks: readonly string[] | undefined): boolean {
   return networks === undefined || networks.length === 0;
-}
-
-function invalid(message: string): KeyServerError {
-  return new KeyServerError('configuration-invalid', message);
 }
 
 function originOf({ origin }: ListenerConfig): string {

@@ -3,7 +3,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { TlsFiles } from '../config/schema.ts';
-import { KeyServerError } from '../errors.ts';
+import { misconfigured } from '../errors.ts';
 
 /** Post-quantum key agreement first, so that what is recorded today stays closed. */
 const GROUPS = 'X25519MLKEM768:X25519:P-256';
@@ -28,16 +28,16 @@ export function endOf({ cert }: Pick<SecureContextOptions, 'cert'>): number {
 
 function checkCertificate(certificate: X509Certificate, key: KeyObject, files: TlsFiles, host: string): void {
   if (!certificate.checkPrivateKey(key))
-    throw mismatch(`the certificate ${files.certificate} does not belong to the private key ${files.key}`);
+    throw misconfigured(`the certificate ${files.certificate} does not belong to the private key ${files.key}`);
   if (certificate.checkHost(host) === undefined)
-    throw mismatch(`the certificate ${files.certificate} is not for the host ${host}`);
+    throw misconfigured(`the certificate ${files.certificate} is not for the host ${host}`);
 }
 
 function parseCertificate(pem: Buffer, { certificate }: TlsFiles): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch (cause) {
-    throw mismatch(`${certificate} is not a certificate in PEM form`, cause);
+    throw misconfigured(`${certificate} is not a certificate in PEM form`, cause);
   }
 }
 
@@ -45,7 +45,7 @@ function parseKey(pem: Buffer, { key }: TlsFiles): KeyObject {
   try {
     return createPrivateKey(pem);
   } catch {
-    throw mismatch(`${key} is not a private key in PEM form without a passphrase`);
+    throw misconfigured(`${key} is not a private key in PEM form without a passphrase`);
   }
 }
 
@@ -53,7 +53,7 @@ function readPem(path: string, what: string): Buffer {
   try {
     return readFileSync(path);
   } catch (cause) {
-    throw new KeyServerError('configuration-invalid', `the ${what} cannot be read at ${path}`, { cause });
+    throw misconfigured(`the ${what} cannot be read at ${path}`, cause);
   }
 }
 
@@ -64,8 +64,4 @@ function supportedGroups(): string {
   } catch {
     return GROUPS_WITHOUT_ML_KEM;
   }
-}
-
-function mismatch(message: string, cause?: unknown): KeyServerError {
-  return new KeyServerError('configuration-invalid', message, { cause });
 }

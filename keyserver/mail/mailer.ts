@@ -10,7 +10,7 @@ import { readProgramFile } from '../../node-support/program-files.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { type MailConfig, smtpOptions } from '../config/mail.ts';
 import { readSecretFile } from '../config/secret-file.ts';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, misconfigured } from '../errors.ts';
 import { NEEDS_UTF8, requireMailAddress } from './address.ts';
 
 const KINDS = ['invitation', 'sign-in', 'sign-up', 'move', 'moved', 'added'] as const;
@@ -228,6 +228,6 @@ function readIfThere(file: string): string | undefined {
     return readFileSync(file, 'utf8');
   } catch (cause) {
     if (systemCode(cause) === 'ENOENT') return undefined;
-    throw new KeyServerError('configuration-invalid', describeUnreadable(file, cause), { cause });
+    throw misconfigured(describeUnreadable(file, cause), cause);
   }
 }

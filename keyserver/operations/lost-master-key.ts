@@ -5,7 +5,7 @@
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { KeyServerConfig } from '../config/config.ts';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, unfit } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import type { Database, Store } from '../storage/database.ts';
 import { createMasterKey, hasMasterKey, nameOfSource, readMasterKeys, withNewKey } from '../storage/master-key.ts';
@@ -27,11 +27,11 @@ export async function replaceLostMasterKey(config: KeyServerConfig): Promise<voi
     throw new KeyServerError('store-unusable', `there is no database at ${store.name}`);
   const isFile = typeof masterKey === 'string';
   if (isFile && hasMasterKey(masterKey))
-    throw refused(`there is a master key at ${masterKey}: if it is of another database, move it away first`);
+    throw unfit(`there is a master key at ${masterKey}: if it is of another database, move it away first`);
   const keys = isFile ? withNewKey(new Map()) : await readMasterKeys(masterKey);
   const vault = await Vault.create(async () => keys);
   if (!isFile && (await opens(store, vault)))
-    throw refused(`${nameOfSource(masterKey)} holds the master key of this database`);
+    throw unfit(`${nameOfSource(masterKey)} holds the master key of this database`);
   const publicKey = await startAgain(store, vault);
   if (isFile) createMasterKey(masterKey, keys); // after the database: until then the next run does all of it again
   writePublicKey(config.publicKey, publicKey);
@@ -73,8 +73,4 @@ async function forget(database: Database): Promise<void> {
   for (const table of ['former_recipients', 'periods', 'secrets', 'sets', 'ticket_key', 'timestamp_key'])
     await database.run(`DELETE FROM ${table}`);
   await forgetDeviceKeys(database);
-}
-
-function refused(message: string): KeyServerError {
-  return new KeyServerError('argument-invalid', message);
 }

@@ -8,7 +8,7 @@
  */
 import { u32 } from '../../core/encoding/bytes.ts';
 import type { KeyServerConfig } from '../config/config.ts';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, unfit } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import { type MasterKeys, nameOfSource, readMasterKeys, withNewKey, writeMasterKeys } from '../storage/master-key.ts';
 import { currentVersion, type KeyServerState, setCanary } from '../storage/state.ts';
@@ -64,13 +64,13 @@ export async function removeOlderKeys(state: KeyServerState, { masterKey }: KeyS
   const keys = await readMasterKeys(masterKey);
   const version = await currentVersion(state.database);
   if (newest(keys) !== version)
-    throw refused('a newer version was added and is not in use: run "wispr admin rotate master" first');
+    throw unfit('a newer version was added and is not in use: run "wispr admin rotate master" first');
   const rows = await sealAll(state, version); // of requests that had begun before the change
   const older = olderThan(keys, version);
   const kept = keys.get(version);
   if (older.length === 0 || kept === undefined) return { outcome: 'removed', version, rows, older };
   if (typeof masterKey !== 'string')
-    throw refused(
+    throw unfit(
       `no row is under version ${older.join(', ')} any more: remove that line at ${nameOfSource(masterKey)}`,
     );
   writeMasterKeys(masterKey, new Map([[version, kept]]));
@@ -81,7 +81,7 @@ export async function removeOlderKeys(state: KeyServerState, { masterKey }: KeyS
 function addVersion(keys: MasterKeys, { masterKey }: KeyServerConfig): MasterKeys {
   const more = withNewKey(keys);
   if (typeof masterKey !== 'string')
-    throw refused(`add a line with version ${newest(more)} at ${nameOfSource(masterKey)} first`);
+    throw unfit(`add a line with version ${newest(more)} at ${nameOfSource(masterKey)} first`);
   writeMasterKeys(masterKey, more);
   return more;
 }
@@ -141,8 +141,4 @@ function newest(keys: MasterKeys): number {
 
 function olderThan(keys: MasterKeys, version: number): number[] {
   return [...keys.keys()].filter((other) => other < version);
-}
-
-function refused(message: string): KeyServerError {
-  return new KeyServerError('argument-invalid', message);
 }

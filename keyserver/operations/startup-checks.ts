@@ -2,7 +2,7 @@
 import type { StripeConfig } from '../api/subscriptions.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { readSecretFile } from '../config/secret-file.ts';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, misconfigured } from '../errors.ts';
 import { checkAdminListener, checkHttpcryptListener, checkListener } from '../http/listen.ts';
 import { checkMailer } from '../mail/mailer.ts';
 import { paywallSettings } from '../subscriptions/paywall.ts';
@@ -28,7 +28,7 @@ export function checkBeforeStart(config: KeyServerConfig): void {
   const [first] = problems;
   if (first === undefined) return;
   if (problems.length === 1) throw first;
-  throw new KeyServerError('configuration-invalid', [...new Set(problems.map(({ message }) => message))].join('\n'));
+  throw misconfigured([...new Set(problems.map(({ message }) => message))].join('\n'));
 }
 
 function problemOf(check: () => unknown): KeyServerError[] {

@@ -3,7 +3,7 @@ import { matchesPattern } from '../../core/keys/set-pattern.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { localTarget } from '../../reading/local-target.ts';
 import type { KeyServerConfig } from '../config/config.ts';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, unfit } from '../errors.ts';
 import { ProviderReader } from '../publication/provider.ts';
 import { createContentHosts } from '../reading-site/content-host.ts';
 import { ReadPublications } from '../reading-site/publications.ts';
@@ -45,7 +45,7 @@ export async function whyCanRead(
 ): Promise<Why> {
   const { database, now } = state;
   const subscriber = await findSubscriber(database, name);
-  if (!subscriber) throw invalid(`there is no subscriber "${name}"`);
+  if (!subscriber) throw unfit(`there is no subscriber "${name}"`);
   const found = await findSet(config, state, what);
   const group = await groupOf(database, subscriber.id);
   const about = {
@@ -85,7 +85,7 @@ interface NamedDocument {
 async function findSet(config: KeyServerConfig, state: KeyServerState, what: string): Promise<NamedDocument> {
   if (/^https?:\/\//.test(what)) return findDocument(config, state, new URL(what));
   const row = await state.database.first<{ name: string }>('SELECT name FROM sets WHERE name = ?', what);
-  if (!row) throw invalid(`there is no set "${what}" here: name one of them, or the URL of a document`);
+  if (!row) throw unfit(`there is no set "${what}" here: name one of them, or the URL of a document`);
   return { path: undefined, set: row.name, isPublic: false };
 }
 
@@ -98,13 +98,13 @@ async function findDocument(config: KeyServerConfig, state: KeyServerState, url:
   const site =
     sites.find((each) => each.site === url.hostname || origins(each).includes(url.origin)) ??
     (config.reading.documents.origin === url.origin ? sites[0] : undefined);
-  if (!site) throw invalid(`${url.origin} belongs to no site here: ${sites.map((each) => each.site).join(', ')}`);
+  if (!site) throw unfit(`${url.origin} belongs to no site here: ${sites.map((each) => each.site).join(', ')}`);
   const hosts = createContentHosts(config.fetchFrom ?? {});
   try {
     const keeper = new ReadPublications(state, hosts).of(provider, site);
     await keeper.current();
     const resolution = await keeper.publication.resolve(localTarget(url.pathname, site.reading), state.now());
-    if (resolution.kind !== 'document') throw invalid(`the publication has no document at ${url.pathname}`);
+    if (resolution.kind !== 'document') throw unfit(`the publication has no document at ${url.pathname}`);
     const { path, entry } = resolution;
     const id = entry.set;
     const row =
@@ -113,14 +113,8 @@ async function findDocument(config: KeyServerConfig, state: KeyServerState, url:
         : await state.database.first<{ name: string }>('SELECT name FROM sets WHERE id = ?', id);
     return { path, set: row?.name, isPublic: id === undefined };
   } catch (error) {
-    if (error instanceof PublicationError)
-      throw new KeyServerError('argument-invalid', error.message, { cause: error });
-    throw error;
+    throw error instanceof PublicationError ? unfit(error.message, error) : error;
   } finally {
     await hosts.close();
   }
-}
-
-function invalid(message: string): KeyServerError {
-  return new KeyServerError('argument-invalid', message);
 }

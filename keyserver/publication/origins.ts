@@ -1,6 +1,6 @@
 /** Under which origins the key server is reached, for the commands beside it. */
 import type { KeyServerConfig } from '../config/config.ts';
-import { KeyServerError } from '../errors.ts';
+import { misconfigured } from '../errors.ts';
 import type { Database } from '../storage/database.ts';
 import type { Origins } from './import-bundle.ts';
 
@@ -26,5 +26,5 @@ export async function knownOrigins(database: Database, config: KeyServerConfig):
   const noted = await database.first<{ value: string }>('SELECT value FROM settings WHERE name = ?', SETTING);
   if (noted) return JSON.parse(noted.value);
   if (config.origin && config.reading.origin) return { keyServer: config.origin, reading: config.reading.origin };
-  throw new KeyServerError('configuration-invalid', 'the origins of key server and reading site are not configured');
+  throw misconfigured('the origins of key server and reading site are not configured');
 }

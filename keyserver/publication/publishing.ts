@@ -1,6 +1,6 @@
 /** Runs that publish: of several people with a copy of the workspace, one at a time. docs/spec/keys.md, "Handing over". */
 import { printable } from '../../node-support/printable.ts';
-import { KeyServerError } from '../errors.ts';
+import { unfit } from '../errors.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
 /** Seconds after which a run is forgotten that has not asked again. */
@@ -34,7 +34,7 @@ export function parseRun(bytes: Uint8Array): PublishingRun {
   } catch {
     // No JSON object.
   }
-  throw new KeyServerError('argument-invalid', 'a run has "run", 22 characters of base64url, and "from"');
+  throw unfit('a run has "run", 22 characters of base64url, and "from"');
 }
 
 /**

@@ -5,7 +5,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, mistyped, unfit } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -48,9 +48,9 @@ export async function createToken(
 ): Promise<CreatedToken> {
   const { database, now } = state;
   if (!NAME.test(name))
-    throw invalid(`"${name}" cannot be the name of a token: letters, digits, "-", "_", "." can be in it`);
+    throw mistyped(`"${name}" cannot be the name of a token: letters, digits, "-", "_", "." can be in it`);
   if (!Number.isInteger(days) || days < 1 || days > MAXIMUM_DAYS)
-    throw invalid(`a token is good for 1 to ${MAXIMUM_DAYS} whole days`);
+    throw mistyped(`a token is good for 1 to ${MAXIMUM_DAYS} whole days`);
   const token = `wispr-${scope}-${toBase64url(randomBytes(32))}`; // recognised where it does not belong
   const expires = now() + days * DAY;
   await database.transaction(async () => {
@@ -58,7 +58,7 @@ export async function createToken(
     const sql =
       'INSERT INTO tokens (name, token_hash, created, expires, scope) VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING';
     if ((await database.run(sql, name, digestOf(token), now(), expires, scope)) === 0)
-      throw invalid(`there is a token "${name}" already; take another --name, or --revoke it`);
+      throw mistyped(`there is a token "${name}" already; take another --name, or --revoke it`);
     await audit(state, 'token', name, { scope, expires });
   });
   return { name, expires, token };
@@ -74,7 +74,7 @@ export async function revokeToken(state: KeyServerState, name: string): Promise<
   const { database } = state;
   await database.transaction(async () => {
     if ((await database.run('DELETE FROM tokens WHERE name = ?', name)) === 0)
-      throw new KeyServerError('argument-invalid', `there is no token "${name}"`);
+      throw unfit(`there is no token "${name}"`);
     await audit(state, 'token-revoked', name);
   });
 }
@@ -107,8 +107,4 @@ export async function checkToken(
 
 function digestOf(token: string): Uint8Array {
   return digest('publishing token', token);
-}
-
-function invalid(message: string): KeyServerError {
-  return new KeyServerError('argument-invalid', message, { typed: true });
 }

@@ -1,7 +1,7 @@
 /** Takes a whole list of subscribers at once: all of it, or nothing. */
 import { createHash } from 'node:crypto';
 import { daySpan } from '../../core/keys/set-time.ts';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, mistyped, unfit } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { listPlans } from '../subscriptions/plans.ts';
@@ -99,13 +99,7 @@ export async function importSubscribers(
   const { database } = state;
   const zones = new Map((await listPlans(state)).map(({ name, zone }) => [name, zone ?? 'UTC']));
   if (options.endMissing && options.skipWrong)
-    throw new KeyServerError(
-      'argument-invalid',
-      'a list with wrong lines ends no subscription: their names are not known',
-      {
-        typed: true,
-      },
-    );
+    throw mistyped('a list with wrong lines ends no subscription: their names are not known');
   const { subscribers, problems: malformed, ignored } = parseSubscriberList(bytes, new Set(zones.keys()), options);
   if (malformed.length > 0 && !options.skipWrong) throw new ListRefused(malformed);
   try {
@@ -209,8 +203,7 @@ async function endMissing(
   const unlisted = standing.filter(({ plan, key }) => !stay.has(`${plan} ${key}`));
   const missing = unlisted.filter(({ key }) => !hasOther.has(key));
   if (most === 'most-stay' && missing.length * 2 > standing.length)
-    throw new KeyServerError(
-      'argument-invalid',
+    throw unfit(
       `the list would end ${missing.length} of ${standing.length} subscriptions: is it whole? With --yes, they end`,
     );
   for (const { id, begins } of missing) {

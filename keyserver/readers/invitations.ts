@@ -2,7 +2,7 @@
 import { randomBytes } from '#primitives';
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { JOIN_PAGE } from '../../core/site/path.ts';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, mistyped, unfit } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
@@ -84,8 +84,7 @@ export async function inviteSubscriber(state: KeyServerState, request: Invitatio
   const { database, now } = state;
   const name = parseSubscriberName(request.name);
   const patterns = request.sets?.map(parseSetPattern);
-  if (patterns && request.plan !== undefined)
-    throw new KeyServerError('argument-invalid', 'name a plan or sets, not both');
+  if (patterns && request.plan !== undefined) throw unfit('name a plan or sets, not both');
   const expires = now() + checkedDays(request.validDays) * DAY;
   checkUntil(request.until, now());
   return database.transaction(async () => {
@@ -325,12 +324,10 @@ export async function grant(
 
 function checkedDays(days: number = DEFAULT_VALID_DAYS): number {
   if (Number.isInteger(days) && days >= 1 && days <= MAXIMUM_VALID_DAYS) return days;
-  throw new KeyServerError('argument-invalid', `an invitation is valid for 1 to ${MAXIMUM_VALID_DAYS} whole days`, {
-    typed: true,
-  });
+  throw mistyped(`an invitation is valid for 1 to ${MAXIMUM_VALID_DAYS} whole days`);
 }
 
 function checkUntil(until: number | undefined, now: number): void {
   if (until === undefined || (Number.isSafeInteger(until) && until > now)) return;
-  throw new KeyServerError('argument-invalid', 'the end of the subscription is not in the future', { typed: true });
+  throw mistyped('the end of the subscription is not in the future');
 }

@@ -1,7 +1,7 @@
 /** Begins and ends subscriptions in the name of a subscriber: for the API, and for operators. */
 
 import { daySpan } from '../../core/keys/set-time.ts';
-import { KeyServerError } from '../errors.ts';
+import { mistyped } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { findPlan, noPlan } from '../subscriptions/plans.ts';
@@ -70,5 +70,5 @@ export async function endSubscription(state: KeyServerState, subscriber: string,
 function spanOf(day: string, zone: string) {
   const span = daySpan(day, zone);
   if (span) return span;
-  throw new KeyServerError('argument-invalid', 'there is no such day', { typed: true });
+  throw mistyped('there is no such day');
 }

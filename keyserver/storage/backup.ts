@@ -7,7 +7,7 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { giveNewName, temporaryBeside } from '../../node-support/files/write-file.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import type { KeyServerConfig } from '../config/config.ts';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, unfit } from '../errors.ts';
 import { audit } from './audit.ts';
 import { copyRows } from './copy-rows.ts';
 import type { Database, Store } from './database.ts';
@@ -118,12 +118,12 @@ export async function restore(config: KeyServerConfig, file: string, isMove: boo
   if (database !== undefined) return restoreToPostgres(copied, await storeOf(config));
   const path = data ?? '';
   const inTheWay = ['', ...BESIDE].map((end) => path + end).find((each) => existsSync(each));
-  if (inTheWay !== undefined) throw refused(`${inTheWay} is there: stop the key server, and move it away first`);
+  if (inTheWay !== undefined) throw unfit(`${inTheWay} is there: stop the key server, and move it away first`);
   return createBeside(path, (temporary) => openCopy(copied, temporary, async (_copy, restored) => restored));
 }
 
 async function restoreToPostgres(copied: Copied, store: Store): Promise<Restored> {
-  if ((await store.occupancy()) !== 'absent') throw refused(`${store.name} is not empty: name another database`);
+  if ((await store.occupancy()) !== 'absent') throw unfit(`${store.name} is not empty: name another database`);
   const folder = mkdtempSync(join(tmpdir(), 'wispr-restore-'));
   try {
     return await openCopy(copied, join(folder, 'copy.db'), async (copy, restored) => {
@@ -208,9 +208,9 @@ async function createBeside<Result>(file: string, write: (temporary: string) => 
     giveNewName(temporary, file);
     return result;
   } catch (error) {
-    if (systemCode(error) === 'EEXIST') throw refused(`${file} is there already, and nothing is overwritten`);
+    if (systemCode(error) === 'EEXIST') throw unfit(`${file} is there already, and nothing is overwritten`);
     if (error instanceof KeyServerError) throw error;
-    throw new KeyServerError('argument-invalid', `cannot write ${file}: ${systemReason(error)}`, { cause: error });
+    throw unfit(`cannot write ${file}: ${systemReason(error)}`, error);
   } finally {
     removeDatabase(temporary);
   }
@@ -231,9 +231,5 @@ function copyIn(file: string, temporary: string): void {
 
 function sqliteFile({ data }: KeyServerConfig): string {
   if (data !== undefined) return data;
-  throw refused('the database is at a PostgreSQL server: use its pg_dump');
-}
-
-function refused(message: string): KeyServerError {
-  return new KeyServerError('argument-invalid', message);
+  throw unfit('the database is at a PostgreSQL server: use its pg_dump');
 }

@@ -6,7 +6,7 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { makeDirectory } from '../../node-support/make-directory.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import type { KeyServerConfig } from '../config/config.ts';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, unfit } from '../errors.ts';
 import { backUp, tryRestoring } from './backup.ts';
 
 const NAME = /^wispr-\d{4}-\d{2}-\d{2}\.db$/;
@@ -32,7 +32,7 @@ export async function backUpDaily(config: KeyServerConfig, folder: string, keep:
   try {
     await makeDirectory(folder, 0o700);
   } catch (cause) {
-    throw new KeyServerError('argument-invalid', `cannot make ${folder}: ${systemReason(cause)}`, { cause });
+    throw unfit(`cannot make ${folder}: ${systemReason(cause)}`, cause);
   }
   const made = !existsSync(file);
   if (made) await backUp(config, file, (copy) => demandRestorable(config, copy, 'the copy, which was not kept,'));

@@ -3,7 +3,7 @@ import { Agent } from 'undici';
 import { reasonOf } from '../../core/errors.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { readSecretFile } from '../config/secret-file.ts';
-import { KeyServerError } from '../errors.ts';
+import { misconfigured } from '../errors.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { recordAnswer } from './paywall-note.ts';
 import { type AnsweredPlan, askPaywall, type PaywallAddress, TIME_LIMIT } from './paywall-question.ts';
@@ -56,7 +56,7 @@ function secretIn(file: string): Uint8Array {
   const [, text] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(readSecretFile(file)) ?? [];
   const secret = Buffer.from(text ?? '', 'base64');
   if (secret.length >= 24 && secret.length <= 64) return secret;
-  throw new KeyServerError('configuration-invalid', `${file} has no secret of the form whsec_… with 24 to 64 bytes`);
+  throw misconfigured(`${file} has no secret of the form whsec_… with 24 to 64 bytes`);
 }
 
 export class Paywall {

@@ -2,14 +2,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { PLAN_NAME } from '../../core/keys/set-pattern.ts';
 import { isTimeZone } from '../../core/keys/set-time.ts';
-import { printable } from '../../node-support/printable.ts';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, mistyped } from '../errors.ts';
 import { type Period, periodsFrom } from '../publication/period-keys.ts';
 import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { isSamePlan, type Plan } from './periods.ts';
-import { parseSetPattern } from './subscribers.ts';
+import { parseSetPattern, quoted } from './subscribers.ts';
 
 const TITLE = /^[^\p{C}]{1,100}$/u;
 const MAXIMUM_PATTERNS = 100;
@@ -54,15 +53,15 @@ export async function definePlan(
 ): Promise<{ readonly plan: Plan; readonly created: boolean }> {
   const { database } = state;
   if (!PLAN_NAME.test(name))
-    throw invalid(`${quoted(name)} cannot be the name of a plan: a-z, 0-9 and "-" can be in it`);
-  if (title !== undefined && !TITLE.test(title)) throw invalid(`${quoted(title)} cannot be the title of a plan`);
-  if (zone && !isTimeZone(zone)) throw invalid(`${quoted(zone)} is no time zone such as Europe/Berlin`);
+    throw mistyped(`${quoted(name)} cannot be the name of a plan: a-z, 0-9 and "-" can be in it`);
+  if (title !== undefined && !TITLE.test(title)) throw mistyped(`${quoted(title)} cannot be the title of a plan`);
+  if (zone && !isTimeZone(zone)) throw mistyped(`${quoted(zone)} is no time zone such as Europe/Berlin`);
   const patterns = sets?.map(parseSetPattern);
   if (patterns && (patterns.length === 0 || patterns.length > MAXIMUM_PATTERNS))
-    throw invalid(`a plan has 1 to ${MAXIMUM_PATTERNS} patterns of sets`);
+    throw mistyped(`a plan has 1 to ${MAXIMUM_PATTERNS} patterns of sets`);
   return database.transaction(async () => {
     const known = await findPlan(database, name);
-    if (!known && !patterns) throw invalid(`there is no plan "${name}" yet: a new one needs its sets`);
+    if (!known && !patterns) throw mistyped(`there is no plan "${name}" yet: a new one needs its sets`);
     const plan: Plan = {
       name,
       title: title ?? known?.title ?? name,
@@ -83,7 +82,7 @@ export async function removePlan(state: KeyServerState, name: string): Promise<v
   const { database } = state;
   await database.transaction(async () => {
     const row = await database.first<{ n: number }>('SELECT count(*) AS n FROM subscriptions WHERE plan = ?', name);
-    if (row && row.n > 0) throw invalid(`the plan ${quoted(name)} has subscriptions: end them, and leave the plan`);
+    if (row && row.n > 0) throw mistyped(`the plan ${quoted(name)} has subscriptions: end them, and leave the plan`);
     if ((await database.run('DELETE FROM plans WHERE name = ?', name)) === 0) throw noPlan(name);
     await audit(state, 'plan-removed', name);
   });
@@ -98,7 +97,7 @@ export async function removePlan(state: KeyServerState, name: string): Promise<v
 export async function extendPlan(state: KeyServerState, name: string, days: number): Promise<number> {
   const { database, now } = state;
   if (!Number.isInteger(days) || days < 1 || days > MOST_DAYS)
-    throw invalid(`a plan is extended by 1 to ${MOST_DAYS} days`);
+    throw mistyped(`a plan is extended by 1 to ${MOST_DAYS} days`);
   return database.transaction(async () => {
     if (!(await findPlan(database, name))) throw noPlan(name);
     const sql = `UPDATE subscriptions SET ends = ends + ? WHERE plan = ? AND ends > ? AND coalesce(source, '') = ''`;
@@ -141,12 +140,4 @@ export function noPlan(name: string): KeyServerError {
 
 function planOf({ name, title, patterns, zone }: PlanRow): Plan {
   return { name, title, patterns: patterns.split(' '), zone };
-}
-
-function invalid(message: string): KeyServerError {
-  return new KeyServerError('argument-invalid', message, { typed: true });
-}
-
-function quoted(text: string): string {
-  return `"${printable(text.slice(0, 100))}"`;
 }

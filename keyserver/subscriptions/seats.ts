@@ -3,7 +3,7 @@
  * subscribers with the rights of their group, which are looked up through it at every decision: what ends for the group ends for them.
  */
 import { randomBytes } from '#primitives';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, mistyped } from '../errors.ts';
 import { asReader, audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -50,9 +50,9 @@ export async function groupOf(database: Database, subscriber: number): Promise<s
 /** @throws KeyServerError `argument-invalid` */
 export function checkSeats(name: string, seats: number): void {
   if (!Number.isInteger(seats) || seats < 1 || seats > MAXIMUM_SEATS)
-    throw invalid(`a group has 1 to ${MAXIMUM_SEATS} seats`);
+    throw mistyped(`a group has 1 to ${MAXIMUM_SEATS} seats`);
   if (name.length > LONGEST_GROUP_NAME)
-    throw invalid(`the name of a group has ${LONGEST_GROUP_NAME} characters at most`);
+    throw mistyped(`the name of a group has ${LONGEST_GROUP_NAME} characters at most`);
 }
 
 /**
@@ -67,7 +67,7 @@ export async function setSeats(
 ): Promise<void> {
   checkSeats(name, seats);
   const changed = await database.run('UPDATE subscribers SET seats = ? WHERE id = ? AND member_of IS NULL', seats, id);
-  if (changed === 0) throw invalid('a member of a group cannot be a group');
+  if (changed === 0) throw mistyped('a member of a group cannot be a group');
 }
 
 /**
@@ -122,8 +122,4 @@ async function freeName(database: Database, { id, name }: Pick<Subscriber, 'id' 
     const free = `${name} ${number}`;
     if (!(await findSubscriber(database, free))) return free;
   }
-}
-
-function invalid(message: string): KeyServerError {
-  return new KeyServerError('argument-invalid', message, { typed: true });
 }

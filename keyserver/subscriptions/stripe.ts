@@ -4,7 +4,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, unfit } from '../errors.ts';
 import type { Telling } from './kept-elsewhere.ts';
 
 /** Bytes of the longest event. */
@@ -119,6 +119,6 @@ function jsonOf(body: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(body).toString());
   } catch {
-    throw new KeyServerError('argument-invalid', 'the event is no JSON');
+    throw unfit('the event is no JSON');
   }
 }

@@ -8,11 +8,10 @@
 import { CsvError, type InfoRecord, parse } from 'csv-parse/sync';
 import { CodedError } from '../../core/errors.ts';
 import { nearestWords } from '../../node-support/nearest-words.ts';
-import { printable } from '../../node-support/printable.ts';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, mistyped } from '../errors.ts';
 import { type DayOrder, dayIn } from './listed-day.ts';
 import { checkSeats } from './seats.ts';
-import { nameKey, parseSetPattern, parseSubscriberName } from './subscribers.ts';
+import { nameKey, parseSetPattern, parseSubscriberName, quoted } from './subscribers.ts';
 
 /** Bytes of the longest list: about a million subscribers. */
 export const MAXIMUM_LIST_LENGTH = 134_217_728;
@@ -77,9 +76,9 @@ export function parseSubscriberList(
   reading: ListReading = {},
 ): SubscriberList {
   if (reading.plan !== undefined && !plans.has(reading.plan))
-    throw new KeyServerError('no-such-plan', `there is no plan "${printable(reading.plan.slice(0, 64))}"`);
+    throw new KeyServerError('no-such-plan', `there is no plan ${quoted(reading.plan)}`);
   const [header, ...rows] = readRows(bytes);
-  if (header === undefined) throw invalid('the list is empty: its first line names the columns');
+  if (header === undefined) throw mistyped('the list is empty: its first line names the columns');
   const { columns, ignored } = columnsOf(header.record, reading);
   const subscribers: ListedSubscriber[] = [];
   const problems: ListProblem[] = [];
@@ -87,13 +86,13 @@ export function parseSubscriberList(
   for (const { record, info } of rows) {
     try {
       if (record.length > header.record.length)
-        throw invalid(`it has ${record.length} fields, and line 1 names ${header.record.length}`);
+        throw mistyped(`it has ${record.length} fields, and line 1 names ${header.record.length}`);
       const rights = rightsIn(record, columns, info.lines, plans, reading);
       for (const right of rights) {
         const key = JSON.stringify([nameKey(right.name), right.plan, right.sets]);
         const same = earlier.get(key) ?? [];
         const met = same.find((each) => doOverlap(each, right));
-        if (met !== undefined) throw invalid(`"${right.name}" has the same right in line ${met.line}`);
+        if (met !== undefined) throw mistyped(`"${right.name}" has the same right in line ${met.line}`);
         earlier.set(key, [...same, right]);
       }
       subscribers.push(...rights);
@@ -117,14 +116,14 @@ interface Row {
 }
 
 function readRows(bytes: Uint8Array): Row[] {
-  if (bytes.length > MAXIMUM_LIST_LENGTH) throw invalid(`the list is longer than ${MAXIMUM_LIST_LENGTH} bytes`);
+  if (bytes.length > MAXIMUM_LIST_LENGTH) throw mistyped(`the list is longer than ${MAXIMUM_LIST_LENGTH} bytes`);
   const text = textOf(bytes);
   const options = { bom: true, info: true, relax_column_count: true, skip_empty_lines: true, trim: true } as const;
   try {
     return parse(text, { ...options, delimiter: separatorOf(text) }) as unknown as Row[];
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    throw invalid(`line ${Number(error.lines)} is no CSV: a quotation mark is not closed, or stands inside a field`);
+    throw mistyped(`line ${Number(error.lines)} is no CSV: a quotation mark is not closed, or stands inside a field`);
   }
 }
 
@@ -134,7 +133,7 @@ function textOf(bytes: Uint8Array): string {
   try {
     return new TextDecoder(isWide ? 'utf-16le' : 'utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw invalid('the list is not in UTF-8: save it as "CSV UTF-8"');
+    throw mistyped('the list is not in UTF-8: save it as "CSV UTF-8"');
   }
 }
 
@@ -155,20 +154,20 @@ function columnsOf(
     Object.entries(map).map(([column, name]) => [name.trim().toLowerCase(), column as ListColumn]),
   );
   for (const name of mapped.keys())
-    if (!names.includes(name)) throw invalid(`line 1 names no column ${quoted(name)}; it names ${shownNames(header)}`);
+    if (!names.includes(name)) throw mistyped(`line 1 names no column ${quoted(name)}; it names ${shownNames(header)}`);
   const columns = new Map<ListColumn, number>();
   const ignored: string[] = [];
   for (const [index, name] of names.entries()) {
     const own = LIST_COLUMNS.find((column) => column === name && map[column] === undefined);
     const column = mapped.get(name) ?? own;
     if (column === undefined) ignored.push(header[index] ?? '');
-    else if (columns.has(column)) throw invalid(`line 1 names the column ${quoted(name)} twice`);
+    else if (columns.has(column)) throw mistyped(`line 1 names the column ${quoted(name)} twice`);
     else columns.set(column, index);
   }
   for (const name of mapped.size > 0 ? [] : ignored) {
     const [near] = nearestWords(name.toLowerCase(), NEEDED_COLUMNS).filter((one) => !columns.has(one as ListColumn));
     if (near !== undefined && name.length > 3)
-      throw invalid(`line 1 names a column ${quoted(name)}; did you mean "${near}"? If so: --map ${near}=${name}`);
+      throw mistyped(`line 1 names a column ${quoted(name)}; did you mean "${near}"? If so: --map ${near}=${name}`);
   }
   checkColumns(columns, names, map, plan);
   return { columns, ignored };
@@ -183,13 +182,13 @@ function checkColumns(
   const mail = MAIL_COLUMNS.find((one) => names.includes(one));
   const takeMail = `--map name=${mail ?? 'COLUMN'}`;
   if (!columns.has('name'))
-    throw invalid(`line 1 names no column "name"${mail ? `, and one "${mail}": ${takeMail} takes it` : ''}`);
+    throw mistyped(`line 1 names no column "name"${mail ? `, and one "${mail}": ${takeMail} takes it` : ''}`);
   if (mail !== undefined && map.name === undefined)
-    throw invalid(
+    throw mistyped(
       `line 1 names "name" and "${mail}": ${takeMail} takes the address as the name, --map name=name the other`,
     );
   if (!columns.has('plan') && !columns.has('sets') && plan === undefined)
-    throw invalid('line 1 names neither "plan" nor "sets": --map plan=COLUMN, or --plan NAME for all of them');
+    throw mistyped('line 1 names neither "plan" nor "sets": --map plan=COLUMN, or --plan NAME for all of them');
 }
 
 /** @throws KeyServerError `argument-invalid`, `name-refused`, `no-such-plan` */
@@ -203,13 +202,13 @@ function rightsIn(
   const field = (column: ListColumn) => record[columns.get(column) ?? -1]?.trim() || undefined;
   const name = parseSubscriberName(field('name') ?? '');
   const [from, until] = [dayOf(field('from'), dates), dayOf(field('until'), dates)];
-  if (from !== undefined && until !== undefined && until < from) throw invalid('it ends before it begins');
+  if (from !== undefined && until !== undefined && until < from) throw mistyped('it ends before it begins');
   const sets = wordsIn(field('sets')).map(parseSetPattern);
   const named = wordsIn(field('plan'));
-  if (named.length > 0 && sets.length > 0) throw invalid('it names a plan and sets: one of them, in a line each');
+  if (named.length > 0 && sets.length > 0) throw mistyped('it names a plan and sets: one of them, in a line each');
   const wanted = named.length > 0 || sets.length > 0 || standard === undefined ? named : [standard];
-  if (wanted.length === 0 && sets.length === 0) throw invalid('it names neither a plan nor sets');
-  for (const plan of wanted) if (!plans.has(plan)) throw invalid(`there is no plan ${quoted(plan)}`);
+  if (wanted.length === 0 && sets.length === 0) throw mistyped('it names neither a plan nor sets');
+  for (const plan of wanted) if (!plans.has(plan)) throw mistyped(`there is no plan ${quoted(plan)}`);
   const about = { line, name, from, until, seats: seatsIn(field('seats'), name) };
   if (sets.length > 0) return [{ ...about, plan: undefined, sets }];
   return wanted.map((plan) => ({ ...about, plan, sets: [] }));
@@ -230,19 +229,11 @@ function seatsIn(text: string | undefined, name: string): number | undefined {
 function dayOf(text: string | undefined, order: DayOrder | undefined): string | undefined {
   if (text === undefined) return undefined;
   const day = dayIn(text, order);
-  if (day === 'ambiguous') throw invalid(`${quoted(text)} may be two days: --dates dmy or --dates mdy says which`);
-  if (day === undefined) throw invalid(`${quoted(text)} is no day such as 2026-11-30`);
+  if (day === 'ambiguous') throw mistyped(`${quoted(text)} may be two days: --dates dmy or --dates mdy says which`);
+  if (day === undefined) throw mistyped(`${quoted(text)} is no day such as 2026-11-30`);
   return day;
 }
 
 function shownNames(header: readonly string[]): string {
   return header.slice(0, 12).map(quoted).join(', ');
-}
-
-function quoted(text: string): string {
-  return `"${printable(text.slice(0, 40))}"`;
-}
-
-function invalid(message: string): KeyServerError {
-  return new KeyServerError('argument-invalid', message, { typed: true });
 }

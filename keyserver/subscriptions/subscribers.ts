@@ -2,7 +2,7 @@
 import { domainToASCII } from 'node:url';
 import { SET_PATTERN } from '../../core/keys/set-pattern.ts';
 import { printable } from '../../node-support/printable.ts';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, mistyped, unfit } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -95,7 +95,7 @@ export function asciiDomain(name: string): string {
  */
 export function parseSetPattern(text: string): string {
   const pattern = text.trim();
-  if (!SET_PATTERN.test(pattern)) throw invalid(`${quoted(text)} cannot be a pattern of set names`);
+  if (!SET_PATTERN.test(pattern)) throw mistyped(`${quoted(text)} cannot be a pattern of set names`);
   return pattern;
 }
 
@@ -151,7 +151,7 @@ export async function revokeSubscriber(state: KeyServerState, name: string, { dr
   const { database, now } = state;
   return database.transaction(async () => {
     const subscriber = await findSubscriber(database, name);
-    if (!subscriber) throw new KeyServerError('argument-invalid', `there is no subscriber ${quoted(name)}`);
+    if (!subscriber) throw unfit(`there is no subscriber ${quoted(name)}`);
     const { id } = subscriber;
     const counted = await database.first<Omit<Revoked, 'name'>>(
       `SELECT (SELECT count(*) FROM subscribers WHERE member_of = ? AND revoked IS NULL) AS members,
@@ -208,9 +208,9 @@ export async function renameSubscriber(
   const wanted = parseSubscriberName(to);
   return database.transaction(async () => {
     const subscriber = await findSubscriber(database, name);
-    if (!subscriber) throw invalid(`there is no subscriber ${quoted(name)}`);
+    if (!subscriber) throw mistyped(`there is no subscriber ${quoted(name)}`);
     const other = await renameIfFree(state, subscriber, wanted);
-    if (other) throw invalid(`there is a subscriber ${quoted(other.name)} already`);
+    if (other) throw mistyped(`there is a subscriber ${quoted(other.name)} already`);
     return { from: subscriber.name, to: wanted };
   });
 }
@@ -236,10 +236,7 @@ export async function renameIfFree(
   return undefined;
 }
 
-function invalid(message: string): KeyServerError {
-  return new KeyServerError('argument-invalid', message, { typed: true });
-}
-
-function quoted(text: string): string {
+/** A text as messages show it. */
+export function quoted(text: string): string {
   return `"${printable(text.length > LONGEST_QUOTED ? `${text.slice(0, LONGEST_QUOTED)}…` : text)}"`;
 }

@@ -1,5 +1,5 @@
 /** Subscriptions: who subscribes to which plan, from when and until when. Earlier ones stay, for what dated plans gave for ever. */
-import { KeyServerError } from '../errors.ts';
+import { mistyped } from '../errors.ts';
 import type { Database } from '../storage/database.ts';
 import { noteEndedHere } from './kept-elsewhere.ts';
 import type { Right } from './periods.ts';
@@ -78,9 +78,8 @@ export async function subscribe(
   from: number,
   until: number | null,
 ): Promise<Subscribed> {
-  if (from < 0) throw new KeyServerError('argument-invalid', 'it begins before 1970', { typed: true });
-  if (until !== null && until <= from)
-    throw new KeyServerError('argument-invalid', 'it ends before it begins', { typed: true });
+  if (from < 0) throw mistyped('it begins before 1970');
+  if (until !== null && until <= from) throw mistyped('it ends before it begins');
   if (!(await findPlan(database, plan))) throw noPlan(plan);
   // One that ended the second before goes on.
   const sql = `SELECT id, begins, ends FROM subscriptions
