@@ -14,7 +14,8 @@ import { logOutput } from '../keyserver/operations/log-output.ts';
 import { importBundle } from '../keyserver/publication/import-bundle.ts';
 import { deviceRow } from '../keyserver/readers/devices.ts';
 import { inviteSubscriber } from '../keyserver/readers/invitations.ts';
-import { newSessionToken, SESSION_LIFETIME } from '../keyserver/readers/session-tokens.ts';
+import { SESSION_LIFETIME, sessionHashOf } from '../keyserver/readers/session-tokens.ts';
+import { newSecret } from '../keyserver/storage/digest.ts';
 import { startKeyServer } from '../keyserver/server.ts';
 import { findSubscriber } from '../keyserver/subscriptions/subscribers.ts';
 import { createPublisher, sealBundle, setOf } from '../tests/support/publisher-with-sets.ts';
@@ -71,8 +72,8 @@ async function addBrowser(subscriber: number) {
   const device = `INSERT INTO devices (kind, subscriber, keys_digest, key_id, sealed, created) VALUES ('browser', ?, ?, ?, ?, ?) RETURNING id`;
   const sealed = await vault.seal(deviceRow(keysDigest, id), key);
   const made = await database.first<{ id: number }>(device, subscriber, keysDigest, id, sealed, now());
-  const { token, hash } = newSessionToken();
+  const token = newSecret();
   const session = 'INSERT INTO sessions (token_hash, subscriber, expires, device) VALUES (?, ?, ?, ?)';
-  await database.run(session, hash, subscriber, now() + SESSION_LIFETIME, made?.id ?? null);
+  await database.run(session, sessionHashOf(token), subscriber, now() + SESSION_LIFETIME, made?.id ?? null);
   return { id, key: toBase64url(key), cookie: `__Host-wispr=${token}` };
 }

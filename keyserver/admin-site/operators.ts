@@ -1,16 +1,13 @@
 /** Operators: who may open the operators' pages, the links with which they register a passkey, and their sessions. Of secrets only digests are stored. */
-import { randomBytes } from '#primitives';
-import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { KeyServerError, mistyped } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
-import { digest } from '../storage/digest.ts';
+import { digest, newSecret } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
 const NAME = /^[\w.-]{1,64}$/;
 /** Seconds for which a link can be used, and for which a session lasts. */
 const LINK_LIFETIME = 86_400;
 export const OPERATOR_SESSION_LIFETIME = 12 * 3600;
-const SECRET_LENGTH = 32;
 
 export interface Operator {
   readonly id: number;
@@ -46,17 +43,16 @@ export async function inviteOperator(
 ): Promise<{ readonly code: string; readonly expires: number }> {
   if (!NAME.test(name)) throw mistyped('a name of an operator has letters, digits, "-", "_" and "."');
   const { database, now } = state;
-  const secret = randomBytes(SECRET_LENGTH);
+  const code = newSecret();
   const expires = now() + LINK_LIFETIME;
   await database.transaction(async () => {
-    await database.run('DELETE FROM operator_links WHERE expires < ?', now());
+    await database.run('DELETE FROM operator_secrets WHERE expires < ?', now());
     await database.run('INSERT INTO operators (name, created) VALUES (?, ?) ON CONFLICT DO NOTHING', name, now());
-    const sql = `INSERT INTO operator_links (code_hash, operator, expires)
-      VALUES (?, (SELECT id FROM operators WHERE name = ?), ?)`;
-    await database.run(sql, digest('operator link', secret), name, expires);
+    const sql = 'INSERT INTO operator_secrets (hash, operator, expires) SELECT ?, id, ? FROM operators WHERE name = ?';
+    await database.run(sql, digest('operator link', code), expires, name);
     await audit(state, 'operator', name, { expires });
   });
-  return { code: toBase64url(secret), expires };
+  return { code, expires };
 }
 
 export async function listOperators({ database }: KeyServerState): Promise<OperatorOverview[]> {
@@ -79,48 +75,34 @@ export async function removeOperator(state: KeyServerState, name: string): Promi
 
 /** Whose a link is, that can still be used. */
 export async function findOperatorLink(state: KeyServerState, code: string): Promise<Operator | undefined> {
-  return findBySecret(state, 'operator_links', 'code_hash', 'operator link', code);
+  return findBySecret(state, digest('operator link', code));
 }
 
 /** Uses a link up. @returns whether it was there */
 export async function useOperatorLink({ database }: KeyServerState, code: string): Promise<boolean> {
-  const hash = hashOf('operator link', code);
-  return hash !== undefined && (await database.run('DELETE FROM operator_links WHERE code_hash = ?', hash)) === 1;
+  return (await database.run('DELETE FROM operator_secrets WHERE hash = ?', digest('operator link', code))) === 1;
 }
 
 /** @returns the token of the new session */
 export async function beginOperatorSession({ database, now }: KeyServerState, operator: number): Promise<string> {
-  const secret = randomBytes(SECRET_LENGTH);
-  await database.run('DELETE FROM operator_sessions WHERE expires < ?', now());
-  const sql = 'INSERT INTO operator_sessions (token_hash, operator, expires) VALUES (?, ?, ?)';
-  await database.run(sql, digest('operator session', secret), operator, now() + OPERATOR_SESSION_LIFETIME);
-  return toBase64url(secret);
+  const token = newSecret();
+  await database.run('DELETE FROM operator_secrets WHERE expires < ?', now());
+  const sql = 'INSERT INTO operator_secrets (hash, operator, expires) VALUES (?, ?, ?)';
+  await database.run(sql, digest('operator session', token), operator, now() + OPERATOR_SESSION_LIFETIME);
+  return token;
 }
 
 /** Who a session belongs to; `undefined` where it has ended. */
 export async function findOperator(state: KeyServerState, token: string): Promise<Operator | undefined> {
-  return findBySecret(state, 'operator_sessions', 'token_hash', 'operator session', token);
+  return findBySecret(state, digest('operator session', token));
 }
 
 export async function endOperatorSession({ database }: KeyServerState, token: string): Promise<void> {
-  const hash = hashOf('operator session', token);
-  if (hash) await database.run('DELETE FROM operator_sessions WHERE token_hash = ?', hash);
+  await database.run('DELETE FROM operator_secrets WHERE hash = ?', digest('operator session', token));
 }
 
-async function findBySecret(
-  { database, now }: KeyServerState,
-  table: 'operator_links' | 'operator_sessions',
-  column: 'code_hash' | 'token_hash',
-  label: string,
-  secret: string,
-): Promise<Operator | undefined> {
-  const hash = hashOf(label, secret);
-  if (!hash) return undefined;
-  const sql = `SELECT operators.id, name, expires FROM ${table} JOIN operators ON operators.id = operator WHERE ${column} = ? AND expires >= ?`;
+async function findBySecret({ database, now }: KeyServerState, hash: Uint8Array): Promise<Operator | undefined> {
+  const sql = `SELECT operators.id, name, expires FROM operator_secrets JOIN operators ON operators.id = operator
+    WHERE hash = ? AND expires >= ?`;
   return database.first<Operator>(sql, hash, now());
-}
-
-function hashOf(label: string, secret: string): Uint8Array | undefined {
-  const bytes = fromBase64url(secret, SECRET_LENGTH);
-  return bytes && digest(label, bytes);
 }

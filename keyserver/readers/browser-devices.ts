@@ -19,13 +19,13 @@ export async function isLiveSession(
 ): Promise<boolean> {
   const sql = `SELECT 1 FROM sessions JOIN subscribers ON subscribers.id = subscriber
     WHERE token_hash = ? AND subscriber = ? AND expires >= ? AND revoked IS NULL`;
-  return (await database.first(sql, sessionHashOf(token) ?? null, subscriber.id, now())) !== undefined;
+  return (await database.first(sql, sessionHashOf(token), subscriber.id, now())) !== undefined;
 }
 
 /** The device that a session is used with. */
 export async function deviceOfSession({ database }: KeyServerState, token: string): Promise<number | undefined> {
   const sql = 'SELECT device FROM sessions WHERE token_hash = ?';
-  const row = await database.first<{ device: number | null }>(sql, sessionHashOf(token) ?? null);
+  const row = await database.first<{ device: number | null }>(sql, sessionHashOf(token));
   return row?.device ?? undefined;
 }
 
@@ -35,7 +35,7 @@ export async function recordDevice(
   { token }: BrowserSession,
   device: number,
 ): Promise<void> {
-  const hash = sessionHashOf(token) ?? null;
+  const hash = sessionHashOf(token);
   const expires = now() + SESSION_LIFETIME;
   const known = 'SELECT 1 FROM sessions WHERE token_hash = ? AND device = ? AND expires > ?';
   if (await database.first(known, hash, device, expires - RENEWAL)) return;
@@ -48,12 +48,8 @@ export async function removeSurplusBrowsers(
   { id }: Subscriber,
   most: number,
 ): Promise<void> {
-  await database.run(
-    `DELETE FROM devices WHERE subscriber = ? AND kind = 'browser' AND id NOT IN (
-       SELECT id FROM devices WHERE subscriber = ? AND kind = 'browser'
-       ORDER BY CASE WHEN last_seen > created THEN last_seen ELSE created END DESC, id DESC LIMIT ?)`,
-    id,
-    id,
-    most,
-  );
+  const sql = `DELETE FROM devices WHERE subscriber = ? AND kind = 'browser' AND id NOT IN (
+    SELECT id FROM devices WHERE subscriber = ? AND kind = 'browser'
+    ORDER BY CASE WHEN last_seen > created THEN last_seen ELSE created END DESC, id DESC LIMIT ?)`;
+  await database.run(sql, id, id, most);
 }

@@ -1,9 +1,10 @@
 /** Accounts on the reading site, and their sessions. A session's token is stored as its digest only. */
 import { KeyServerError } from '../errors.ts';
 import { findInvitation, type UsableInvitation, useInvitation } from '../readers/invitations.ts';
-import { newSessionToken, SESSION_LIFETIME, sessionHashOf } from '../readers/session-tokens.ts';
+import { SESSION_LIFETIME, sessionHashOf } from '../readers/session-tokens.ts';
 import { as, audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
+import { newSecret } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { findSubscriber, nameOfSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
 import { hashPassword, verifyPassword } from './passwords.ts';
@@ -131,19 +132,14 @@ export async function signIn(
 
 /** Who a session's token belongs to; `undefined` if there is no such session any more. */
 export async function findSession({ database, now }: KeyServerState, token: string): Promise<Subscriber | undefined> {
-  const tokenHash = sessionHashOf(token);
-  if (!tokenHash) return undefined;
-  return database.first<Subscriber>(
-    `SELECT id, name, revoked FROM sessions JOIN subscribers ON subscribers.id = subscriber WHERE token_hash = ? AND expires >= ?`,
-    tokenHash,
-    now(),
-  );
+  const sql = `SELECT id, name, revoked FROM sessions JOIN subscribers ON subscribers.id = subscriber
+    WHERE token_hash = ? AND expires >= ?`;
+  return database.first<Subscriber>(sql, sessionHashOf(token), now());
 }
 
 /** Ends a session, if there is one of this token. */
 export async function endSession({ database }: KeyServerState, token: string): Promise<void> {
-  const tokenHash = sessionHashOf(token);
-  if (tokenHash) await database.run('DELETE FROM sessions WHERE token_hash = ?', tokenHash);
+  await database.run('DELETE FROM sessions WHERE token_hash = ?', sessionHashOf(token));
 }
 
 /** The account of a subscriber, by the subscriber's id. */
@@ -161,11 +157,11 @@ export async function createSession(
   subscriber: number,
   isProven = true,
 ): Promise<NewSession> {
-  const { token, hash } = newSessionToken();
+  const token = newSecret();
   await database.run('DELETE FROM sessions WHERE expires < ?', now());
   const sql = 'INSERT INTO sessions (token_hash, subscriber, expires, proven) VALUES (?, ?, ?, ?)';
   const proven = isProven ? now() : null;
-  await database.run(sql, hash, subscriber, now() + SESSION_LIFETIME, proven);
+  await database.run(sql, sessionHashOf(token), subscriber, now() + SESSION_LIFETIME, proven);
   const found = await database.first<Subscriber>('SELECT id, name, revoked FROM subscribers WHERE id = ?', subscriber);
   if (!found) throw new Error('a session without a subscriber');
   counts.add('sign-in');

@@ -5,10 +5,9 @@
  * Whatever name is typed, the same is stored and looked up; only whether a mail is sent differs, and that is after the answer.
  */
 import { randomInt } from 'node:crypto';
-import { equalSecrets, randomBytes } from '#primitives';
-import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { equalSecrets } from '#primitives';
 import { createCode, hashOfCode } from '../readers/invitations.ts';
-import { digest } from '../storage/digest.ts';
+import { digest, newSecret } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { nameKey } from '../subscriptions/subscribers.ts';
 
@@ -18,7 +17,6 @@ const TRIES = 5;
 /** Wrong codes for one name, and the seconds after the first of them; after that, mails for it have the link alone. */
 const WRONG_CODES = 10;
 const WRONG_CODES_PERIOD = 30 * 86_400;
-const SECRET_LENGTH = 32;
 const MAXIMUM_TARGET_LENGTH = 4096;
 
 /** To sign in, to make an account, to take another address. */
@@ -52,25 +50,19 @@ export async function createMailCode(
   { purpose, name, subscriber, target }: MailCodeRequest,
 ): Promise<NewMailCode> {
   const { database, now } = state;
-  const secret = randomBytes(SECRET_LENGTH);
+  const secret = newSecret();
   const code = String(randomInt(1_000_000)).padStart(6, '0');
   const expires = now() + MAIL_CODE_LIFETIME;
   return database.transaction(async () => {
     await database.run('DELETE FROM mail_codes WHERE expires < ?', now());
     await database.run('DELETE FROM wrong_mail_codes WHERE expires < ?', now());
-    await database.run(
-      'INSERT INTO mail_codes (browser_hash, code_hash, purpose, name, subscriber, target, tries, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-      browserHash(secret),
-      codeHash(secret, code),
-      purpose,
-      name,
-      subscriber ?? null,
-      target.length > MAXIMUM_TARGET_LENGTH ? '/' : target,
-      TRIES,
-      expires,
-    );
+    const sql = `INSERT INTO mail_codes (browser_hash, code_hash, purpose, name, subscriber, target, tries, expires)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+    const to = target.length > MAXIMUM_TARGET_LENGTH ? '/' : target;
+    const hashes = [browserHash(secret), codeHash(secret, code)];
+    await database.run(sql, ...hashes, purpose, name, subscriber ?? null, to, TRIES, expires);
     const isTried = (await wrongCodes(state, name)) >= WRONG_CODES;
-    return { secret: toBase64url(secret), code: isTried ? undefined : code };
+    return { secret, code: isTried ? undefined : code };
   });
 }
 
@@ -85,8 +77,7 @@ export async function createMailLink(state: KeyServerState, secret: string, subs
   return database.transaction(async () => {
     const link = await createCode(database, subscriber, now() + MAIL_CODE_LIFETIME);
     const sql = 'UPDATE mail_codes SET invitation = ? WHERE browser_hash = ?';
-    const bytes = fromBase64url(secret, SECRET_LENGTH) ?? new Uint8Array();
-    await database.run(sql, hashOfCode(link.replaceAll('-', '')), browserHash(bytes));
+    await database.run(sql, hashOfCode(link.replaceAll('-', '')), browserHash(secret));
     return link;
   });
 }
@@ -97,8 +88,7 @@ export async function findMailCode(
   secrets: readonly string[],
 ): Promise<OpenMailCode | undefined> {
   for (const secret of secrets) {
-    const bytes = fromBase64url(secret, SECRET_LENGTH);
-    const found = bytes && (await findRow(state, bytes));
+    const found = await findRow(state, secret);
     if (found) return found;
   }
   return undefined;
@@ -121,16 +111,16 @@ export async function useMailCode<Result>(
   return database.transaction(async () => {
     const asked = await findOpen(state, secrets);
     const typed = code.replace(/\s/g, '');
-    const [right] = asked.filter(({ bytes, found }) => equalSecrets(codeHash(bytes, typed), found.code_hash));
+    const [right] = asked.filter(({ secret, found }) => equalSecrets(codeHash(secret, typed), found.code_hash));
     if (right) {
-      const { found, bytes, secret } = right;
+      const { found, secret } = right;
       const result = await use(found, secret);
-      await database.run('DELETE FROM mail_codes WHERE browser_hash = ?', browserHash(bytes));
+      await database.run('DELETE FROM mail_codes WHERE browser_hash = ?', browserHash(secret));
       if (found.invitation) await database.run('DELETE FROM invitations WHERE code_hash = ?', found.invitation);
       return result;
     }
-    for (const { bytes, found } of asked) {
-      await database.run('UPDATE mail_codes SET tries = tries - 1 WHERE browser_hash = ?', browserHash(bytes));
+    for (const { secret, found } of asked) {
+      await database.run('UPDATE mail_codes SET tries = tries - 1 WHERE browser_hash = ?', browserHash(secret));
       await countWrong(state, found.name);
     }
     return asked.some(({ found }) => found.tries > 1) ? 'wrong' : 'over';
@@ -139,11 +129,10 @@ export async function useMailCode<Result>(
 
 /** Request that a code can answer. */
 async function findOpen(state: KeyServerState, secrets: readonly string[]) {
-  const open: { readonly secret: string; readonly bytes: Uint8Array; readonly found: Row }[] = [];
+  const open: { readonly secret: string; readonly found: Row }[] = [];
   for (const secret of secrets) {
-    const bytes = fromBase64url(secret, SECRET_LENGTH);
-    const found = bytes && (await findRow(state, bytes));
-    if (found && (await wrongCodes(state, found.name)) < WRONG_CODES) open.push({ secret, bytes, found });
+    const found = await findRow(state, secret);
+    if (found && (await wrongCodes(state, found.name)) < WRONG_CODES) open.push({ secret, found });
   }
   return open;
 }
@@ -155,14 +144,11 @@ interface Row extends OpenMailCode {
 }
 
 /** Whose link was used has no use for the code. */
-async function findRow({ database, now }: KeyServerState, secret: Uint8Array): Promise<Row | undefined> {
-  return database.first<Row>(
-    `SELECT mail_codes.code_hash AS code_hash, purpose, name, mail_codes.subscriber AS subscriber, invitation, target, tries FROM mail_codes
-     LEFT JOIN invitations ON invitations.code_hash = invitation
-     WHERE browser_hash = ? AND tries > 0 AND mail_codes.expires >= ? AND used_by IS NULL`,
-    browserHash(secret),
-    now(),
-  );
+async function findRow({ database, now }: KeyServerState, secret: string): Promise<Row | undefined> {
+  const sql = `SELECT mail_codes.code_hash AS code_hash, purpose, name, mail_codes.subscriber AS subscriber, invitation, target, tries
+    FROM mail_codes LEFT JOIN invitations ON invitations.code_hash = invitation
+    WHERE browser_hash = ? AND tries > 0 AND mail_codes.expires >= ? AND used_by IS NULL`;
+  return database.first<Row>(sql, browserHash(secret), now());
 }
 
 async function wrongCodes({ database, now }: KeyServerState, name: string): Promise<number> {
@@ -181,10 +167,10 @@ export function nameHash(name: string): Uint8Array {
   return digest('mail name', nameKey(name));
 }
 
-function browserHash(secret: Uint8Array): Uint8Array {
+function browserHash(secret: string): Uint8Array {
   return digest('mail browser', secret);
 }
 
-function codeHash(secret: Uint8Array, code: string): Uint8Array {
+function codeHash(secret: string, code: string): Uint8Array {
   return digest('mail code', secret, code);
 }

@@ -23,22 +23,20 @@ const PROVEN_FOR = 900;
 
 /** Tells whether the session was begun just now, and not by a code that another session has made. */
 export async function isProven({ database, now }: KeyServerState, token: string): Promise<boolean> {
-  const hash = sessionHashOf(token);
   const sql = 'SELECT proven FROM sessions WHERE token_hash = ? AND proven >= ?';
-  return hash !== undefined && (await database.first(sql, hash, now() - PROVEN_FOR)) !== undefined;
+  return (await database.first(sql, sessionHashOf(token), now() - PROVEN_FOR)) !== undefined;
 }
 
 /** Ends all sessions, but the one of `except`, and takes back the codes that were made in one. */
 export async function endSessions(
   state: KeyServerState,
   { id, name }: Pick<Subscriber, 'id' | 'name'>,
-  except?: string,
+  except = '',
 ): Promise<void> {
   const { database } = state;
-  const kept = except === undefined ? undefined : sessionHashOf(except);
+  const kept = sessionHashOf(except);
   await database.transaction(async () => {
-    const sql = `DELETE FROM sessions WHERE subscriber = ?${kept ? ' AND token_hash <> ?' : ''}`;
-    const ended = await database.run(sql, id, ...(kept ? [kept] : []));
+    const ended = await database.run('DELETE FROM sessions WHERE subscriber = ? AND token_hash <> ?', id, kept);
     await database.run('DELETE FROM invitations WHERE subscriber = ? AND own = 1 AND used_by IS NULL', id);
     if (ended > 0) await audit(asReader(state, name), 'sessions-ended', name, { ended });
   });

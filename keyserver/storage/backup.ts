@@ -180,7 +180,7 @@ async function describe(database: Database, isMove: boolean): Promise<Restored> 
   if (!isMove) for (const what of [`invitations WHERE ${open}`, 'sessions', 'operators']) await remove(database, what);
   // People who got a link in the last day need another one.
   if (!isMove) await database.run('UPDATE mailings SET tried = NULL');
-  for (const what of ['operator_links', 'operator_sessions', 'mail_codes', 'entries', 'passkey_challenges'])
+  for (const what of ['operator_secrets', 'mail_codes', 'entries', 'passkey_challenges'])
     await remove(database, what);
   await audit({ database, now: nowInSeconds, actor: commandActor() }, 'restore', '', {
     made: made && Number(made.value),

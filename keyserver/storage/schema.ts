@@ -251,15 +251,9 @@ CREATE TABLE operators (
   created ${integer} NOT NULL
 )${strict};
 
--- With which an operator registers a passkey.
-CREATE TABLE operator_links (
-  code_hash ${blob} PRIMARY KEY,
-  operator ${integer} NOT NULL REFERENCES operators ON DELETE CASCADE,
-  expires ${integer} NOT NULL
-)${keyed};
-
-CREATE TABLE operator_sessions (
-  token_hash ${blob} PRIMARY KEY,
+-- Digests of links with which an operator registers a passkey, and of tokens of sessions.
+CREATE TABLE operator_secrets (
+  hash ${blob} PRIMARY KEY,
   operator ${integer} NOT NULL REFERENCES operators ON DELETE CASCADE,
   expires ${integer} NOT NULL
 )${keyed};
