@@ -56,11 +56,10 @@ export async function inviteOperator(
 }
 
 export async function listOperators({ database }: KeyServerState): Promise<OperatorOverview[]> {
-  return database.all(
-    `SELECT name, operators.created, count(operator_passkeys.id) AS passkeys, max(last_used) AS "lastUsed"
-     FROM operators LEFT JOIN operator_passkeys ON owner = operators.id
-     GROUP BY operators.id, name, operators.created ORDER BY name`,
-  );
+  const sql = `SELECT name, operators.created, count(operator_passkeys.id) AS passkeys, max(last_used) AS "lastUsed"
+    FROM operators LEFT JOIN operator_passkeys ON owner = operators.id
+    GROUP BY operators.id, name, operators.created ORDER BY name`;
+  return database.all(sql);
 }
 
 /** Ends sessions, passkeys and links of an operator. @throws KeyServerError `argument-invalid` */

@@ -1,5 +1,6 @@
 /** Sets, and when their keys came. */
 import type { Express } from 'express';
+import { countRows } from '../storage/database.ts';
 import { type AdminPages, query, sendPage } from './pages.ts';
 
 const PAGE_LENGTH = 100;
@@ -10,7 +11,7 @@ export function addSetsPage(app: Express, pages: AdminPages): void {
     const page = /^\d{1,6}$/.test(query(request, 'page')) ? Number(query(request, 'page')) : 0;
     const sql = 'SELECT id, name, site, imported FROM sets ORDER BY imported DESC, name DESC, id LIMIT ? OFFSET ?';
     const rows = await database.all(sql, PAGE_LENGTH + 1, page * PAGE_LENGTH);
-    const total = (await database.first<{ n: number }>('SELECT count(*) AS n FROM sets'))?.n ?? 0;
+    const total = await countRows(database, 'sets');
     const next = rows.length > PAGE_LENGTH ? `?page=${page + 1}` : '';
     const provider = await database.first('SELECT root, serial, imported FROM provider');
     const view = { title: 'Sets and keys', section: 'sets', provider, total, next };

@@ -2,6 +2,7 @@
 import { hmacSha256 } from '#primitives';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { primary } from '../processes/primary.ts';
+import { countRows } from '../storage/database.ts';
 import { readSecret } from '../storage/secrets.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
@@ -96,15 +97,10 @@ export class FailureCounts {
 
   async #write(key: string, time: number): Promise<void> {
     const { database } = this.#state;
-    await database.runUnflushed(
-      `INSERT INTO failures (counted, failed, ends) VALUES (?, 1, ?) ON CONFLICT (counted) DO UPDATE SET
-         failed = CASE WHEN failures.ends > ? THEN failures.failed + 1 ELSE 1 END,
-         ends = CASE WHEN failures.ends > ? THEN failures.ends ELSE excluded.ends END`,
-      await this.#counted(key),
-      time + this.#window,
-      time,
-      time,
-    );
+    const sql = `INSERT INTO failures (counted, failed, ends) VALUES (?, 1, ?) ON CONFLICT (counted) DO UPDATE SET
+      failed = CASE WHEN failures.ends > ? THEN failures.failed + 1 ELSE 1 END,
+      ends = CASE WHEN failures.ends > ? THEN failures.ends ELSE excluded.ends END`;
+    await database.runUnflushed(sql, await this.#counted(key), time + this.#window, time, time);
     if (this.#writes++ % PRUNE_EVERY === 0) await pruneFailures(this.#state);
   }
 
@@ -118,7 +114,7 @@ export class FailureCounts {
 /** Removes counts that have ended, and those with the fewest failures of what is too much. @param most - rows that may stay */
 export async function pruneFailures({ database, now }: KeyServerState, most = MAXIMUM_ROWS): Promise<void> {
   await database.runUnflushed('DELETE FROM failures WHERE ends <= ?', now());
-  const rows = (await database.first<{ count: number }>('SELECT count(*) AS count FROM failures'))?.count ?? 0;
+  const rows = await countRows(database, 'failures');
   if (rows <= most) return;
   const fewest = 'SELECT counted FROM failures ORDER BY failed, ends LIMIT ?';
   await database.runUnflushed(`DELETE FROM failures WHERE counted IN (${fewest})`, rows - most);

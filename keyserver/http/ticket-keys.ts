@@ -30,13 +30,9 @@ export async function currentTicketKey(state: KeyServerState): Promise<Uint8Arra
   const row = await read();
   const known = await open(row);
   if (row && known && Math.abs(now() - row.made) < TICKET_KEY_LIFETIME) return known;
-  await database.run(
-    `INSERT INTO ticket_key (id, made, sealed) VALUES (1, ?, ?)
-     ON CONFLICT (id) DO UPDATE SET made = excluded.made, sealed = excluded.sealed WHERE ticket_key.made = ?`,
-    now(),
-    await vault.seal(TICKET_KEY_ROW, randomBytes(LENGTH)),
-    row?.made ?? 0,
-  );
+  const sql = `INSERT INTO ticket_key (id, made, sealed) VALUES (1, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET made = excluded.made, sealed = excluded.sealed WHERE ticket_key.made = ?`;
+  await database.run(sql, now(), await vault.seal(TICKET_KEY_ROW, randomBytes(LENGTH)), row?.made ?? 0);
   const made = await open(await read());
   if (!made) throw new Error('the key of TLS tickets does not open');
   return made;

@@ -67,12 +67,10 @@ export async function planMailing(state: KeyServerState, wish: MailingWish, byMa
     where += ' AND EXISTS (SELECT 1 FROM subscriptions WHERE subscriber = s.id AND plan = ?)';
     values.push(wish.plan);
   }
-  const rows = await state.database.all<Row>(
-    `SELECT id, name, seats, tried, refusal, unsubscribed,
-       (SELECT plan FROM subscriptions WHERE subscriber = s.id ORDER BY begins DESC, plan LIMIT 1) AS plan
-     FROM subscribers AS s LEFT JOIN mailings ON mailings.subscriber = s.id WHERE ${where} ORDER BY id`,
-    ...values,
-  );
+  const sql = `SELECT id, name, seats, tried, refusal, unsubscribed,
+      (SELECT plan FROM subscriptions WHERE subscriber = s.id ORDER BY begins DESC, plan LIMIT 1) AS plan
+    FROM subscribers AS s LEFT JOIN mailings ON mailings.subscriber = s.id WHERE ${where} ORDER BY id`;
+  const rows = await state.database.all<Row>(sql, ...values);
   const counts = { unaddressed: 0, bounced: 0, unsubscribed: 0, recent: 0 };
   const due: Awaited[] = [];
   for (const row of rows) {

@@ -105,9 +105,8 @@ export async function describePublication({ database }: KeyServerState): Promise
   if (!known) return null;
   const { snapshotVersion, version, expires, expiries, published, who, place } = known;
   const signsHere = (await database.first('SELECT 1 FROM timestamp_key')) !== undefined;
-  const pushes = await database.all<PublicationOverview['pushes'][number]>(
-    'SELECT target, succeeded, failed FROM pushes ORDER BY target',
-  );
+  const sql = 'SELECT target, succeeded, failed FROM pushes ORDER BY target';
+  const pushes = await database.all<PublicationOverview['pushes'][number]>(sql);
   const withdrawn = isWithdrawn(known);
   const about = { withdrawn, published, who, place };
   return { version: snapshotVersion, ...about, signed: version, expires, signsHere, expiries, pushes };
@@ -115,19 +114,15 @@ export async function describePublication({ database }: KeyServerState): Promise
 
 /** All in three queries: however many there are, a database elsewhere is not asked for each. */
 async function describeSubscribers({ database, now }: KeyServerState): Promise<SubscriberOverview[]> {
-  const subscribers = await database.all<SubscriberRow>(
-    `SELECT id, name, revoked, seats,
-       ${takenSeats('subscribers.id')} AS taken,
-       (SELECT name FROM subscribers AS its WHERE its.id = subscribers.member_of) AS "group",
-       (SELECT refusal FROM mailings WHERE subscriber = subscribers.id) AS "mailRefusal",
-       (SELECT count(*) FROM accounts WHERE subscriber = subscribers.id) AS accounts,
-       (SELECT count(*) FROM sessions WHERE subscriber = subscribers.id AND expires >= ?) AS sessions,
-       (SELECT count(*) FROM invitations WHERE subscriber = subscribers.id AND used_by IS NULL AND expires >= ?) AS "openInvitations"
-     FROM subscribers ORDER BY name_key`,
-    now(),
-    now(),
-    now(),
-  );
+  const sql = `SELECT id, name, revoked, seats,
+      ${takenSeats('subscribers.id')} AS taken,
+      (SELECT name FROM subscribers AS its WHERE its.id = subscribers.member_of) AS "group",
+      (SELECT refusal FROM mailings WHERE subscriber = subscribers.id) AS "mailRefusal",
+      (SELECT count(*) FROM accounts WHERE subscriber = subscribers.id) AS accounts,
+      (SELECT count(*) FROM sessions WHERE subscriber = subscribers.id AND expires >= ?) AS sessions,
+      (SELECT count(*) FROM invitations WHERE subscriber = subscribers.id AND used_by IS NULL AND expires >= ?) AS "openInvitations"
+    FROM subscribers ORDER BY name_key`;
+  const subscribers = await database.all<SubscriberRow>(sql, now(), now(), now());
   const grants = await bySubscriber<Grant>(
     database,
     'SELECT subscriber, pattern, granted_from AS "from", granted_until AS until FROM grants ORDER BY pattern',

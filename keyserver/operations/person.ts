@@ -1,5 +1,6 @@
 /** One subscriber, as the operators' pages and `wispr admin list NAME` show them. */
 import { devicesOf, type ListedDevice } from '../readers/devices.ts';
+import { countRows } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { decideAccess } from '../subscriptions/access.ts';
 import type { Right } from '../subscriptions/periods.ts';
@@ -47,8 +48,7 @@ export async function describePerson(state: KeyServerState, { id, name, revoked 
   const { database, now } = state;
   const rights = await rightsOf(database, id);
   const newest = 'SELECT name FROM sets GROUP BY name ORDER BY max(imported) DESC, name DESC LIMIT ?';
-  const count = async (sql: string, ...values: number[]) =>
-    (await database.first<{ n: number }>(`SELECT count(*) AS n FROM ${sql}`, id, ...values))?.n ?? 0;
+  const count = (what: string, ...values: number[]) => countRows(database, what, id, ...values);
   return {
     name,
     revoked,

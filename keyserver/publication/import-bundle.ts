@@ -8,7 +8,7 @@ import { isServerless, type VerifiedDescriptor, verifyDescriptor } from '../../c
 import { rootIdOf } from '../../core/publication/writer.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
-import type { Database } from '../storage/database.ts';
+import { countRows, type Database } from '../storage/database.ts';
 import { type KeyServerState, readFormerRecipients, readRecipient } from '../storage/state.ts';
 import { type SealedTimestampKey, sealTimestampKey } from './key.ts';
 import { type SealedPeriod, sealPeriods, storePeriods } from './period-keys.ts';
@@ -227,15 +227,11 @@ async function storeTimestampKey(database: Database, key: SealedTimestampKey | u
 }
 
 async function storeSets(database: Database, sets: readonly SealedSet[], now: number): Promise<number> {
-  const before = await countSets(database);
+  const before = await countRows(database, 'sets');
   const upsert = `INSERT INTO sets (id, name, site, sealed, imported) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET name = excluded.name, site = excluded.site`;
   for (const { id, name, site, sealed } of sets) await database.run(upsert, id, name, site, sealed, now);
-  return (await countSets(database)) - before;
-}
-
-async function countSets(database: Database): Promise<number> {
-  return (await database.first<{ count: number }>('SELECT count(*) AS count FROM sets'))?.count ?? 0;
+  return (await countRows(database, 'sets')) - before;
 }
 
 /** Where a set key stands in the database. */

@@ -1,16 +1,14 @@
 /** Under which origins the key server is reached, for the commands beside it. */
 import type { KeyServerConfig } from '../config/config.ts';
 import { misconfigured } from '../errors.ts';
-import type { Database } from '../storage/database.ts';
+import { type Database, SET_SETTING } from '../storage/database.ts';
 import type { Origins } from './import-bundle.ts';
 
-const UPSERT =
-  'INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value';
 const SETTING = 'dev-origins';
 
 /** With `--dev` the origins may hold ports that were free at the start, so they are noted. */
 export async function rememberDevOrigins(database: Database, origins: Origins): Promise<void> {
-  await database.run(UPSERT, SETTING, JSON.stringify(origins));
+  await database.run(SET_SETTING, SETTING, JSON.stringify(origins));
 }
 
 export async function forgetDevOrigins(database: Database): Promise<void> {

@@ -25,9 +25,8 @@ export interface ProviderRow {
 }
 
 export async function readProviderRow(database: Database): Promise<ProviderRow | undefined> {
-  return database.first<ProviderRow>(
-    'SELECT publisher_key, root, workspace, serial, bundle_digest, descriptor FROM provider',
-  );
+  const sql = 'SELECT publisher_key, root, workspace, serial, bundle_digest, descriptor FROM provider';
+  return database.first<ProviderRow>(sql);
 }
 
 /** Reads the provider, and verifies the descriptor's signature once for every import. */

@@ -77,13 +77,9 @@ export async function renewDeviceKey(
   const verified = await verifyRenewalRequest(request);
   await checkRequest(state, provider, verified);
   const device = await answer(state, keyServer, request, verified);
-  const renewed = await state.database.run(
-    `UPDATE devices SET key_id = ?, sealed = ? WHERE keys_digest = ? AND kind = 'reader' AND revoked IS NULL
-     AND subscriber IN (SELECT id FROM subscribers WHERE revoked IS NULL)`,
-    device.keyId,
-    device.sealed,
-    device.keysDigest,
-  );
+  const sql = `UPDATE devices SET key_id = ?, sealed = ? WHERE keys_digest = ? AND kind = 'reader' AND revoked IS NULL
+    AND subscriber IN (SELECT id FROM subscribers WHERE revoked IS NULL)`;
+  const renewed = await state.database.run(sql, device.keyId, device.sealed, device.keysDigest);
   if (renewed > 0) return device.answer;
   throw new KeyServerError('request-refused', 'no device that has access has these keys');
 }
@@ -146,18 +142,11 @@ async function storeDevice(
   const { database, now } = state;
   const known = 'SELECT 1 FROM devices WHERE keys_digest = ? AND kind = ? AND subscriber = ? AND revoked IS NULL';
   const isAgain = (await database.first(known, keysDigest, kind, subscriber)) !== undefined;
-  const stored = await database.first<{ id: number }>(
-    `INSERT INTO devices (kind, subscriber, keys_digest, key_id, sealed, created) VALUES (?, ?, ?, ?, ?, ?)
-     ON CONFLICT (keys_digest) DO UPDATE SET
-       kind = excluded.kind, subscriber = excluded.subscriber, key_id = excluded.key_id, sealed = excluded.sealed, revoked = NULL
-     RETURNING id`,
-    kind,
-    subscriber,
-    keysDigest,
-    keyId,
-    sealed,
-    now(),
-  );
+  const sql = `INSERT INTO devices (kind, subscriber, keys_digest, key_id, sealed, created) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (keys_digest) DO UPDATE SET
+      kind = excluded.kind, subscriber = excluded.subscriber, key_id = excluded.key_id, sealed = excluded.sealed, revoked = NULL
+    RETURNING id`;
+  const stored = await database.first<{ id: number }>(sql, kind, subscriber, keysDigest, keyId, sealed, now());
   if (!stored) throw new Error('a device was not stored');
   if (isAgain) return stored.id;
   const name = await nameOfSubscriber(database, subscriber);

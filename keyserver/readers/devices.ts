@@ -2,7 +2,7 @@
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
-import type { Database } from '../storage/database.ts';
+import { countRows, type Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { nameOfSubscriber } from '../subscriptions/subscribers.ts';
 
@@ -41,14 +41,10 @@ export async function demandRoomForReader(
   keysDigest: string,
   most: number,
 ): Promise<void> {
-  const sql = `SELECT count(*) AS n FROM devices
-    WHERE subscriber = ? AND kind = 'reader' AND revoked IS NULL AND keys_digest <> ?`;
-  const { n } = (await database.first<{ n: number }>(sql, subscriber, keysDigest)) ?? { n: 0 };
-  if (n >= most)
-    throw new KeyServerError(
-      'too-many-devices',
-      `this subscriber reads on ${most} devices already: one has to be removed`,
-    );
+  const others = `devices WHERE subscriber = ? AND kind = 'reader' AND revoked IS NULL AND keys_digest <> ?`;
+  if ((await countRows(database, others, subscriber, keysDigest)) < most) return;
+  const message = `this subscriber reads on ${most} devices already: one has to be removed`;
+  throw new KeyServerError('too-many-devices', message);
 }
 
 /**

@@ -69,10 +69,8 @@ export async function readableSets(
   const { database, now } = state;
   const rights = await standingRights(state, subscriber);
   if (!rights) return [];
-  const sets = await database.all<Pick<SetRow, 'id' | 'name'>>(
-    'SELECT id, name FROM sets WHERE site = ? ORDER BY imported DESC, name DESC',
-    site,
-  );
+  const sql = 'SELECT id, name FROM sets WHERE site = ? ORDER BY imported DESC, name DESC';
+  const sets = await database.all<Pick<SetRow, 'id' | 'name'>>(sql, site);
   const readable: Pick<SetRow, 'id' | 'name'>[] = [];
   for (const set of sets) {
     if (readable.length === most) break;

@@ -166,13 +166,9 @@ export async function findInvitation(
   user: string,
 ): Promise<UsableInvitation> {
   const codeHash = hashOfCode(code);
-  const row = await database.first<Omit<UsableInvitation, 'codeHash'>>(
-    `SELECT subscriber, name, seats, own FROM invitations JOIN subscribers ON subscribers.id = subscriber
-     WHERE code_hash = ? AND expires >= ? AND (used_by IS NULL OR used_by = ?) AND revoked IS NULL`,
-    codeHash,
-    now(),
-    user,
-  );
+  const sql = `SELECT subscriber, name, seats, own FROM invitations JOIN subscribers ON subscribers.id = subscriber
+    WHERE code_hash = ? AND expires >= ? AND (used_by IS NULL OR used_by = ?) AND revoked IS NULL`;
+  const row = await database.first<Omit<UsableInvitation, 'codeHash'>>(sql, codeHash, now(), user);
   if (row) return { ...row, codeHash };
   throw new KeyServerError('code-refused', 'the invitation code is not good: mistyped, used, or expired');
 }

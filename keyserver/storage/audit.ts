@@ -78,9 +78,8 @@ export async function chainAudit(database: Database): Promise<AuditHead | undefi
 function chainBatch(database: Database): Promise<number> {
   return database.transaction(async () => {
     let last = await database.first<AuditHead>('SELECT number, hash FROM audit ORDER BY number DESC LIMIT 1');
-    const news = await database.all<StoredRow & { id: number }>(
-      `SELECT id, time, who, action, about, details FROM audit_news ORDER BY id LIMIT ${BATCH}`,
-    );
+    const oldest = `SELECT id, time, who, action, about, details FROM audit_news ORDER BY id LIMIT ${BATCH}`;
+    const news = await database.all<StoredRow & { id: number }>(oldest);
     for (const { id, time, who, action, about, details } of news) {
       const row = { number: (last?.number ?? 0) + 1, time, who, action, about, previous: last?.hash ?? '' };
       const hash = hashOf({ ...row, details: parsed(details) });

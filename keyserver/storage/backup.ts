@@ -10,7 +10,7 @@ import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError, unfit } from '../errors.ts';
 import { audit } from './audit.ts';
 import { copyRows } from './copy-rows.ts';
-import type { Database, Store } from './database.ts';
+import { countRows, type Database, SET_SETTING, type Store } from './database.ts';
 import { readMasterKeys } from './master-key.ts';
 import { sqliteStore } from './sqlite-database.ts';
 import { checkCanary, storeOf } from './state.ts';
@@ -73,11 +73,7 @@ export async function backUp(
     }
     const copy = new DatabaseSync(temporary);
     copy.exec('PRAGMA journal_mode = DELETE'); // one file
-    copy
-      .prepare(
-        'INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
-      )
-      .run(MADE, String(nowInSeconds()));
+    copy.prepare(SET_SETTING).run(MADE, String(nowInSeconds()));
     copy.close();
     await check(temporary);
   });
@@ -97,9 +93,8 @@ export async function tryRestoring(config: KeyServerConfig, file: string): Promi
   }
 }
 
-/** Without {@link sqliteStore}, which would bring a database of an older version up to this one: such a one may know no audit trail yet. */
+/** Without {@link sqliteStore}, which would bring a database of an older version up to this one. */
 function recordBackup(source: DatabaseSync): void {
-  if (source.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'audit_news'").get() === undefined) return;
   const sql = "INSERT INTO audit_news (time, who, action, about, details) VALUES (?, ?, 'backup', '', '{}')";
   source.prepare(sql).run(nowInSeconds(), commandActor());
 }
@@ -174,14 +169,13 @@ async function describe(database: Database, isMove: boolean): Promise<Restored> 
           `SELECT DISTINCT name FROM invitations JOIN subscribers ON subscribers.id = subscriber
            WHERE ${open} AND expires >= ${now} ORDER BY name`,
         ),
-        sessions: (await number(`SELECT count(*) AS value FROM sessions WHERE expires >= ${now}`)) ?? 0,
+        sessions: await countRows(database, 'sessions WHERE expires >= ?', now),
         operators: await names('SELECT name FROM operators ORDER BY name'),
       };
   if (!isMove) for (const what of [`invitations WHERE ${open}`, 'sessions', 'operators']) await remove(database, what);
   // People who got a link in the last day need another one.
   if (!isMove) await database.run('UPDATE mailings SET tried = NULL');
-  for (const what of ['operator_secrets', 'mail_codes', 'entries', 'passkey_challenges'])
-    await remove(database, what);
+  for (const what of ['operator_secrets', 'mail_codes', 'entries', 'passkey_challenges']) await remove(database, what);
   await audit({ database, now: nowInSeconds, actor: commandActor() }, 'restore', '', {
     made: made && Number(made.value),
   });
@@ -189,8 +183,8 @@ async function describe(database: Database, isMove: boolean): Promise<Restored> 
     made: made ? Number(made.value) : null,
     ...ended,
     tokens: await names(`SELECT name FROM tokens WHERE expires >= ${now} ORDER BY name`),
-    passkeys: (await number('SELECT count(*) AS value FROM reader_passkeys')) ?? 0,
-    subscribers: (await number('SELECT count(*) AS value FROM subscribers')) ?? 0,
+    passkeys: await countRows(database, 'reader_passkeys'),
+    subscribers: await countRows(database, 'subscribers'),
     publication: await number('SELECT snapshot_version AS value FROM publication'),
     serial: await number('SELECT serial AS value FROM provider'),
   };

@@ -12,9 +12,8 @@ const ROWS_AT_ONCE = 500;
  */
 export async function copyRows(from: Database, to: Database): Promise<void> {
   // In the order in which they were made: what a table refers to is older.
-  const tables = await from.all<{ name: string }>(
-    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid",
-  );
+  const sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid";
+  const tables = await from.all<{ name: string }>(sql);
   for (const { name } of tables) await copyTable(from, to, name);
 }
 

@@ -32,6 +32,15 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** SQL that gives a setting a value. */
+export const SET_SETTING =
+  'INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value';
+
+/** Counts rows. @param what - SQL behind `FROM` */
+export async function countRows(database: Database, what: string, ...values: Value[]): Promise<number> {
+  return (await database.first<{ n: number }>(`SELECT count(*) AS n FROM ${what}`, ...values))?.n ?? 0;
+}
+
 /** Where a database is, before it is opened. */
 export interface Store {
   /** For messages: a path, or an address without secrets. */

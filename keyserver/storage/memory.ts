@@ -5,7 +5,7 @@
 import { randomInt } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import type { Database } from './database.ts';
+import { countRows, type Database } from './database.ts';
 
 /** `keys`: set and period keys. `readers`: devices, and all that says what may be read with them. */
 export type Topic = 'keys' | 'readers';
@@ -55,8 +55,7 @@ export function newProcessNumber(): number {
 
 /** Removes the numbers of processes that have ended, once they are many, and writes new ones: all that is kept is read again. */
 export async function removeOldChanges(database: Database): Promise<void> {
-  const { n } = (await database.first<{ n: number }>('SELECT count(*) AS n FROM changes')) ?? { n: 0 };
-  if (n <= MOST_ROWS) return;
+  if ((await countRows(database, 'changes')) <= MOST_ROWS) return;
   await database.transaction(async () => {
     await database.run('DELETE FROM changes');
     await noteChanges(database, newProcessNumber(), new Set(Object.values(TOPICS)));

@@ -206,9 +206,8 @@ class PostgresDatabase implements Migratable {
 
   /** @param name - of the database, for messages */
   async occupancy(name: string): Promise<'absent' | 'claimed' | 'filled'> {
-    const rows = await this.all<{ table_name: string }>(
-      'SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()',
-    );
+    const sql = 'SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()';
+    const rows = await this.all<{ table_name: string }>(sql);
     if (!rows.some(({ table_name }) => table_name === 'wispr_key_server')) {
       if (rows.length === 0) return 'absent';
       throw new KeyServerError('store-unusable', `${name} is a database of another program`);

@@ -1,5 +1,5 @@
 /** The subscribers in pages, by name: searched and filtered, however many there are. */
-import type { Database } from '../storage/database.ts';
+import { countRows, type Database } from '../storage/database.ts';
 import { nameKey } from './subscribers.ts';
 
 /**
@@ -157,10 +157,9 @@ export async function countSubscribers(database: Database, now: number): Promise
     sum.revoked += row.revoked;
     sum.recent += row.recent;
   }
-  const seen = 'SELECT count(DISTINCT subscriber) AS n FROM devices WHERE last_seen >= ?';
-  const reading = await database.first<{ n: number }>(seen, now - DAY);
-  const inBrowsers = await database.first<{ n: number }>(`${seen} AND kind = 'browser'`, now - DAY);
-  return { ...sum, reading: reading?.n ?? 0, readingInBrowsers: inBrowsers?.n ?? 0 };
+  const seen = (more: string) =>
+    countRows(database, `(SELECT DISTINCT subscriber FROM devices WHERE last_seen >= ?${more}) AS seen`, now - DAY);
+  return { ...sum, reading: await seen(''), readingInBrowsers: await seen(" AND kind = 'browser'") };
 }
 
 type Slice = Readonly<Record<'active' | 'n' | 'recent' | 'revoked' | 'stand', number>>;

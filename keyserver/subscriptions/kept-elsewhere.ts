@@ -73,6 +73,8 @@ function inOrder(one: Telling, other: Telling): number {
   );
 }
 
+const INSERT = 'INSERT INTO tellings (source, subscriber, told) VALUES (?, ?, ?)';
+
 interface Kept {
   readonly subscriber: number;
   readonly told: string;
@@ -95,13 +97,7 @@ export async function recordTelling(
   const news: Kept = { subscriber, told: JSON.stringify(telling) };
   const before = await database.all<Kept>('SELECT subscriber, told FROM tellings WHERE source = ?', source);
   const kept = before.filter(({ told }) => told !== news.told);
-  if (kept.length === before.length)
-    await database.run(
-      'INSERT INTO tellings (source, subscriber, told) VALUES (?, ?, ?)',
-      source,
-      subscriber,
-      news.told,
-    );
+  if (kept.length === before.length) await database.run(INSERT, source, subscriber, news.told);
   const tellings = [...kept, news].map(({ subscriber, told }) => ({ ...(JSON.parse(told) as Telling), subscriber }));
   const owner = tellings.sort(inOrder).at(-1)?.subscriber ?? subscriber;
   const spans = spansOf(tellings).map(({ plan, begins, ends }) => [owner, plan, begins, ends]);
@@ -125,7 +121,6 @@ export async function noteEndedHere(database: Database, subscriber: number, at: 
   for (const row of await database.all<{ source: string; plan: string }>(sql, subscriber, at)) {
     if (plan !== undefined && row.plan !== plan) continue;
     const told: Telling = { at, step: 'ended here', plans: [row.plan], from: at, periodFrom: at, until: at };
-    const insert = 'INSERT INTO tellings (source, subscriber, told) VALUES (?, ?, ?)';
-    await database.run(insert, row.source, subscriber, JSON.stringify(told));
+    await database.run(INSERT, row.source, subscriber, JSON.stringify(told));
   }
 }

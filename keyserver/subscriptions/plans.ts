@@ -5,7 +5,7 @@ import { isTimeZone } from '../../core/keys/set-time.ts';
 import { KeyServerError, mistyped } from '../errors.ts';
 import { type Period, periodsFrom } from '../publication/period-keys.ts';
 import { audit } from '../storage/audit.ts';
-import type { Database } from '../storage/database.ts';
+import { countRows, type Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { isSamePlan, type Plan } from './periods.ts';
 import { parseSetPattern, quoted } from './subscribers.ts';
@@ -81,8 +81,8 @@ export async function definePlan(
 export async function removePlan(state: KeyServerState, name: string): Promise<void> {
   const { database } = state;
   await database.transaction(async () => {
-    const row = await database.first<{ n: number }>('SELECT count(*) AS n FROM subscriptions WHERE plan = ?', name);
-    if (row && row.n > 0) throw mistyped(`the plan ${quoted(name)} has subscriptions: end them, and leave the plan`);
+    if ((await countRows(database, 'subscriptions WHERE plan = ?', name)) > 0)
+      throw mistyped(`the plan ${quoted(name)} has subscriptions: end them, and leave the plan`);
     if ((await database.run('DELETE FROM plans WHERE name = ?', name)) === 0) throw noPlan(name);
     await audit(state, 'plan-removed', name);
   });
@@ -114,13 +114,10 @@ export async function findPlan(database: Database, name: string): Promise<Plan |
 
 /** All plans, by name. */
 export async function listPlans({ database, now }: KeyServerState): Promise<PlanOverview[]> {
-  const rows = await database.all<PlanRow & { subscriptions: number }>(
-    `SELECT name, title, patterns, zone,
-       (SELECT count(*) FROM subscriptions WHERE plan = plans.name AND begins <= ? AND (ends IS NULL OR ends >= ?)) AS subscriptions
-     FROM plans ORDER BY name`,
-    now(),
-    now(),
-  );
+  const sql = `SELECT name, title, patterns, zone,
+      (SELECT count(*) FROM subscriptions WHERE plan = plans.name AND begins <= ? AND (ends IS NULL OR ends >= ?)) AS subscriptions
+    FROM plans ORDER BY name`;
+  const rows = await database.all<PlanRow & { subscriptions: number }>(sql, now(), now());
   const periods = await periodsFrom(database, now());
   return rows.map((row) => ({
     ...{ ...planOf(row), subscriptions: row.subscriptions },

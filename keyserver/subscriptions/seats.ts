@@ -5,7 +5,7 @@
 import { randomBytes } from '#primitives';
 import { KeyServerError, mistyped } from '../errors.ts';
 import { asReader, audit } from '../storage/audit.ts';
-import type { Database } from '../storage/database.ts';
+import { countRows, type Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { MAXIMUM_VALIDITY } from './access.ts';
 import { findSubscriber, MAXIMUM_NAME_LENGTH, nameKey, type Subscriber } from './subscribers.ts';
@@ -117,8 +117,7 @@ async function isMember(database: Database, group: number, subscriber: number | 
 
 /** The group's name and a number: the next one that no subscriber has, also among those who were removed. */
 async function freeName(database: Database, { id, name }: Pick<Subscriber, 'id' | 'name'>): Promise<string> {
-  const members = await database.first<{ n: number }>('SELECT count(*) AS n FROM subscribers WHERE member_of = ?', id);
-  for (let number = (members?.n ?? 0) + 1; ; number++) {
+  for (let number = (await countRows(database, 'subscribers WHERE member_of = ?', id)) + 1; ; number++) {
     const free = `${name} ${number}`;
     if (!(await findSubscriber(database, free))) return free;
   }

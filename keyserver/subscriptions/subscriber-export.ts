@@ -31,16 +31,14 @@ export async function* exportSubscribers(
     if (page.entries.length === 0) return;
     const ids = page.entries.map(({ id }) => id);
     const marks = ids.map(() => '?').join(', ');
-    const rows = await database.all<RightRow>(
-      `SELECT subscriber, seats, plan, NULL AS pattern, zone, begins, ends FROM subscriptions
-         JOIN plans ON plans.name = plan JOIN subscribers ON subscribers.id = subscriber
-         WHERE subscriber IN (${marks}) AND coalesce(source, '') = '' AND (ends IS NULL OR ends > ?)
-       UNION ALL SELECT subscriber, seats, NULL, pattern, NULL, granted_from, granted_until FROM grants
-         JOIN subscribers ON subscribers.id = subscriber
-         WHERE subscriber IN (${marks}) AND (granted_until IS NULL OR granted_until > ?)
-       ORDER BY plan, pattern, begins`,
-      ...[...ids, now(), ...ids, now()],
-    );
+    const sql = `SELECT subscriber, seats, plan, NULL AS pattern, zone, begins, ends FROM subscriptions
+        JOIN plans ON plans.name = plan JOIN subscribers ON subscribers.id = subscriber
+        WHERE subscriber IN (${marks}) AND coalesce(source, '') = '' AND (ends IS NULL OR ends > ?)
+      UNION ALL SELECT subscriber, seats, NULL, pattern, NULL, granted_from, granted_until FROM grants
+        JOIN subscribers ON subscribers.id = subscriber
+        WHERE subscriber IN (${marks}) AND (granted_until IS NULL OR granted_until > ?)
+      ORDER BY plan, pattern, begins`;
+    const rows = await database.all<RightRow>(sql, ...[...ids, now(), ...ids, now()]);
     const rights = Map.groupBy(rows, ({ subscriber }) => subscriber);
     for (const { id, name, revoked } of page.entries)
       if (revoked === null) yield (rights.get(id) ?? []).map((right) => lineOf(name, right)).join('');

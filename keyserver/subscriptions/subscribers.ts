@@ -153,14 +153,11 @@ export async function revokeSubscriber(state: KeyServerState, name: string, { dr
     const subscriber = await findSubscriber(database, name);
     if (!subscriber) throw unfit(`there is no subscriber ${quoted(name)}`);
     const { id } = subscriber;
-    const counted = await database.first<Omit<Revoked, 'name'>>(
-      `SELECT (SELECT count(*) FROM subscribers WHERE member_of = ? AND revoked IS NULL) AS members,
-         (SELECT count(*) FROM devices WHERE subscriber IN (${WITH_MEMBERS}) AND revoked IS NULL) AS devices,
-         (SELECT count(*) FROM sessions WHERE subscriber IN (${WITH_MEMBERS})) AS sessions,
-         (SELECT count(*) FROM invitations WHERE subscriber IN (${WITH_MEMBERS}) AND used_by IS NULL AND expires >= ?) AS invitations`,
-      ...Array.from({ length: 7 }, () => id),
-      now(),
-    );
+    const count = `SELECT (SELECT count(*) FROM subscribers WHERE member_of = ? AND revoked IS NULL) AS members,
+      (SELECT count(*) FROM devices WHERE subscriber IN (${WITH_MEMBERS}) AND revoked IS NULL) AS devices,
+      (SELECT count(*) FROM sessions WHERE subscriber IN (${WITH_MEMBERS})) AS sessions,
+      (SELECT count(*) FROM invitations WHERE subscriber IN (${WITH_MEMBERS}) AND used_by IS NULL AND expires >= ?) AS invitations`;
+    const counted = await database.first<Omit<Revoked, 'name'>>(count, ...Array.from({ length: 7 }, () => id), now());
     const revoked = { members: 0, devices: 0, sessions: 0, invitations: 0, ...counted, name: subscriber.name };
     if (dryRun) return revoked;
     const devices = `UPDATE devices SET revoked = ? WHERE subscriber IN (${WITH_MEMBERS}) AND revoked IS NULL`;
@@ -168,12 +165,8 @@ export async function revokeSubscriber(state: KeyServerState, name: string, { dr
     for (const table of ['invitations', 'sessions'])
       await database.run(`DELETE FROM ${table} WHERE subscriber IN (${WITH_MEMBERS})`, id, id);
     // At the end: what went before finds the members by it.
-    await database.run(
-      `UPDATE subscribers SET revoked = coalesce(revoked, ?) WHERE id IN (${WITH_MEMBERS})`,
-      now(),
-      id,
-      id,
-    );
+    const revoke = `UPDATE subscribers SET revoked = coalesce(revoked, ?) WHERE id IN (${WITH_MEMBERS})`;
+    await database.run(revoke, now(), id, id);
     const { name: _, ...ended } = revoked;
     if (subscriber.revoked === null) await audit(state, 'revoke', subscriber.name, ended);
     return revoked;

@@ -49,12 +49,9 @@ export function rightOf({ name, title, patterns, zone, begins, ends }: RightRow)
 /** Everything that entitles a subscriber: named sets, and current and ended subscriptions; their own, and those of their group. */
 export async function rightsOf(database: Database, subscriber: number): Promise<Right[]> {
   const grants = await grantsOf(database, subscriber);
-  const rows = await database.all<RightRow>(
-    `SELECT plans.name, title, patterns, zone, begins, ends FROM subscriptions JOIN plans ON plans.name = plan
-     WHERE ${OWN_OR_OF_GROUP} ORDER BY plans.name, begins`,
-    subscriber,
-    subscriber,
-  );
+  const sql = `SELECT plans.name, title, patterns, zone, begins, ends FROM subscriptions JOIN plans ON plans.name = plan
+    WHERE ${OWN_OR_OF_GROUP} ORDER BY plans.name, begins`;
+  const rows = await database.all<RightRow>(sql, subscriber, subscriber);
   return [
     ...grants.map(({ pattern, from, until }) => ({ patterns: [pattern], from, until, zone: null, plan: null })),
     ...rows.map(rightOf),
