@@ -9,14 +9,7 @@ import { configurationText, parseConfigurationText } from '../../node-support/co
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { KeyServerError, misconfigured } from '../errors.ts';
 import type { RequestLimits } from './limits.ts';
-import type { MailConfig } from './mail.ts';
-import {
-  configuration,
-  type HttpcryptConfig,
-  type ListenAddress,
-  type PublicationConfig,
-  type TlsFiles,
-} from './schema.ts';
+import { configuration, type ListenAddress, type TlsFiles } from './schema.ts';
 
 /** Where the configuration stands if the command line does not say. */
 export const DEFAULT_CONFIG_FILE = 'keyserver.json';
@@ -55,28 +48,19 @@ export function readConfig(file: string): KeyServerConfig {
     prefix: ENVIRONMENT_PREFIX,
     variables: process.env,
   });
-  const from = (path: string) => resolve(dirname(file), path);
-  const withFiles = <Config extends ListenerConfig>(settings: Config) => ({
-    ...settings,
-    ...(settings.tls && { tls: tlsFrom(settings.tls, from) }),
-  });
-  const { reading } = config;
-  return {
-    ...withFiles(config),
-    reading: { ...withFiles(reading), documents: withFiles(reading.documents) },
-    ...(config.data !== undefined && { data: from(config.data) }),
-    masterKey: typeof config.masterKey === 'string' ? from(config.masterKey) : config.masterKey,
-    publicKey: from(config.publicKey),
-    ...(config.admin && { admin: withFiles(config.admin) }),
-    ...(config.stripe && { stripe: { ...config.stripe, secretFile: from(config.stripe.secretFile) } }),
-    ...(config.entitlement && {
-      entitlement: { ...config.entitlement, secretFile: from(config.entitlement.secretFile) },
-    }),
-    ...(config.openid && { openid: { ...config.openid, clientSecretFile: from(config.openid.clientSecretFile) } }),
-    ...(config.mail && { mail: mailFrom(config.mail, from) }),
-    ...(config.httpcrypt && { httpcrypt: httpcryptFrom(config.httpcrypt, from) }),
-    ...(config.publication && { publication: publicationFrom(config.publication, from) }),
-  };
+  return withFiles(config, (path) => resolve(dirname(file), path)) as typeof config;
+}
+
+/** Members that name a file, a folder or a push target; and those whose own members have names of the operator's. */
+const FILES =
+  'certificate clientSecretFile data key masterKey passwordFile publicKey push secretFile templates zone'.split(' ');
+const RECORDS = ['plans', 'fetchFrom'];
+
+function withFiles(value: unknown, from: (path: string) => string, member = ''): unknown {
+  if (typeof value === 'string') return FILES.includes(member) && !isUrl(value) ? from(value) : value;
+  if (Array.isArray(value)) return value.map((each) => withFiles(each, from, member));
+  if (typeof value !== 'object' || value === null || RECORDS.includes(member)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withFiles(each, from, name)]));
 }
 
 /** What `--dev` makes of a configuration: loopback without certificates, whatever stands in the file for the public. */
@@ -101,29 +85,9 @@ function devListen({ host, port }: ListenAddress): ListenAddress {
   return { host: host === '::1' || isLoopback(host) ? host : '127.0.0.1', port };
 }
 
-function mailFrom({ passwordFile, templates, ...mail }: MailConfig, from: (path: string) => string): MailConfig {
-  return {
-    ...mail,
-    ...(passwordFile !== undefined && { passwordFile: from(passwordFile) }),
-    ...(templates !== undefined && { templates: from(templates) }),
-  };
-}
-
-function httpcryptFrom(config: HttpcryptConfig, from: (path: string) => string): HttpcryptConfig {
-  return config.zone === undefined ? config : { ...config, zone: from(config.zone) };
-}
-
-function publicationFrom(publication: PublicationConfig, from: (path: string) => string): PublicationConfig {
-  return { ...publication, push: publication.push.map((target) => (isUrl(target) ? target : from(target))) };
-}
-
 /** Whether a target is no path. */
 function isUrl(target: string): boolean {
   return /^[a-z0-9]+:\/\//.test(target);
-}
-
-function tlsFrom(files: TlsFiles, from: (path: string) => string): TlsFiles {
-  return { certificate: from(files.certificate), key: from(files.key) };
 }
 
 function readText(file: string): string {
