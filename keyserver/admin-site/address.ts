@@ -1,7 +1,6 @@
 /** The address of the operators' pages. */
 import { toHex } from '../../core/encoding/hex.ts';
 import type { ListenerConfig } from '../config/config.ts';
-import { isEarlierAdminOrigin } from '../http/listen.ts';
 import { readSecret } from '../storage/secrets.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
@@ -16,6 +15,6 @@ export async function adminOrigin(
   { origin }: Pick<ListenerConfig, 'origin'>,
   port: number,
 ): Promise<string> {
-  if (origin !== undefined && !isEarlierAdminOrigin(origin)) return origin;
+  if (origin !== undefined) return origin;
   return `http://wispr-admin-${toHex((await readSecret(state, 'operators')).subarray(0, 8))}.localhost:${port}`;
 }

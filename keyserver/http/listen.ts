@@ -63,16 +63,10 @@ export function checkListener(settings: ListenerConfig, { dev, trustedProxies }:
 export function checkAdminListener(settings: ListenerConfig | undefined, config: KeyServerConfig): void {
   if (!settings) return;
   const { origin, listen, tls } = settings;
-  const isOwnName = origin === undefined || isEarlierAdminOrigin(origin);
-  if (origin?.startsWith('http:') && !isOwnName)
+  if (origin?.startsWith('http:'))
     throw misconfigured('"admin.origin" has to be an https origin, or left out on loopback');
-  if (isOwnName && isLoopback(bracketed(listen.host)) && !tls) return;
+  if (origin === undefined && isLoopback(bracketed(listen.host)) && !tls) return;
   checkListener(settings, config);
-}
-
-/** Tells whether an origin is that of version 0.1.0 on loopback, where the pages have a name of their own now. */
-export function isEarlierAdminOrigin(origin: string): boolean {
-  return /^http:\/\/localhost(?::|$)/.test(origin);
 }
 
 /**

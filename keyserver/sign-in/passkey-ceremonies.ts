@@ -18,7 +18,6 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
-import { digest } from '../storage/digest.ts';
 import { readSecret } from '../storage/secrets.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { CHALLENGE_LIFETIME, createChallenge, useChallenge } from './passkey-challenges.ts';
@@ -128,8 +127,7 @@ export async function ownerOfPasskey(passkeys: Passkeys, answer: string): Promis
   if (!passkey) throw refused();
   const { owner, publicKey, counter } = passkey;
   // Section 7.2, step 6: the person whom the authenticator names is the owner.
-  const handles = [await userHandleOf(passkeys, owner), earlierHandleOf(passkeys, owner)].map(toBase64url);
-  if (!handles.includes(response.response?.userHandle ?? '')) throw refused();
+  if (response.response?.userHandle !== toBase64url(await userHandleOf(passkeys, owner))) throw refused();
   const credential = { id, publicKey: Uint8Array.from(publicKey), counter };
   const { verified, authenticationInfo } = await checked(() =>
     verifyAuthenticationResponse({ response, credential, ...expected(passkeys, challenge) }),
@@ -197,11 +195,6 @@ const registration = (table: PasskeyTable, owner: number) => `${table} registrat
 async function userHandleOf({ state, table, origin }: Passkeys, owner: number): Promise<Uint8Array<ArrayBuffer>> {
   const secret = await readSecret(state, 'passkeys');
   return Uint8Array.from(await hmacSha256(secret, utf8(`${new URL(origin).hostname}\n${table}\n${owner}`)));
-}
-
-/** Handles of passkeys that version 0.1.0 made. */
-function earlierHandleOf(passkeys: Passkeys, owner: number): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(digest('passkey user', rpIdOf(passkeys), passkeys.table, String(owner)));
 }
 
 function rpIdOf({ origin }: Passkeys): string {
