@@ -1,7 +1,7 @@
 /** `wispr admin operator`: who may open the operators' pages. */
 import type { Command } from 'commander';
-import { adminOrigin } from '../../keyserver/admin-site/address.ts';
 import {
+  adminOrigin,
   inviteOperator,
   listOperators,
   type OperatorOverview,

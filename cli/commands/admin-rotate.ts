@@ -2,10 +2,8 @@
 import { Argument, type Command } from 'commander';
 import { type KeyServerConfig, readConfig } from '../../keyserver/config/config.ts';
 import { replaceLostMasterKey } from '../../keyserver/operations/lost-master-key.ts';
-import { rotateDevices } from '../../keyserver/operations/rotate-devices.ts';
-import { rotateHttpcrypt } from '../../keyserver/operations/rotate-httpcrypt.ts';
+import { rotateDevices, rotateHttpcrypt, rotateRecipient } from '../../keyserver/operations/rotate.ts';
 import { type MasterRotation, removeOlderKeys, rotateMasterKey } from '../../keyserver/operations/rotate-master-key.ts';
-import { rotateRecipient } from '../../keyserver/operations/rotate-recipient.ts';
 import { nameOfSource } from '../../keyserver/storage/master-key.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
 import { count } from '../../publisher/text.ts';

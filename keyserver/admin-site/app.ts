@@ -7,17 +7,14 @@ import { formOf } from '../http/forms.ts';
 import { limitRequests } from '../http/limits.ts';
 import { operatorCookie, sameOriginOnly } from '../reading-site/session-cookie.ts';
 import { as } from '../storage/audit.ts';
-import { addAuditPages } from './audit.ts';
-import { addImportPages } from './import.ts';
+import { addFigurePages } from './figures.ts';
 import { findOperator, OPERATOR_SESSION_LIFETIME } from './operators.ts';
-import { addOverviewPage } from './overview.ts';
 import { type AdminPages, type AdminSiteOptions, ASSETS, sendPage } from './pages.ts';
 import { addPersonPages } from './person.ts';
 import { addPlanPages } from './plans.ts';
-import { addRequestsPage } from './requests.ts';
-import { addSetsPage } from './sets.ts';
+import { addAuditPages, addSetsPage } from './records.ts';
 import { addSignIn, demandPasskey } from './sign-in.ts';
-import { addSubscriberPages } from './subscribers.ts';
+import { addImportPages, addSubscriberPages } from './subscribers.ts';
 
 /** Bytes of a form. */
 const FORM_LENGTH = 32_768;
@@ -48,12 +45,11 @@ export function createAdminSite(options: AdminSiteOptions): Express {
   app.use(demandOperator(pages));
   addImportPages(app, pages);
   app.use(formOf(FORM_LENGTH, 20), demandPasskey(pages));
-  addOverviewPage(app, pages);
+  addFigurePages(app, pages);
   addSubscriberPages(app, pages);
   addPersonPages(app, pages);
   addPlanPages(app, pages);
   addSetsPage(app, pages);
-  addRequestsPage(app, pages);
   addAuditPages(app, pages);
   app.use((_request, response) => sendProblem(pages, response, 404, 'There is no such page.'));
   app.use(handleError(pages));

@@ -1,7 +1,10 @@
 /** Operators: who may open the operators' pages, the links with which they register a passkey, and their sessions. Of secrets only digests are stored. */
-import { KeyServerError, mistyped } from '../errors.ts';
+import { toHex } from '../../core/encoding/hex.ts';
+import type { ListenerConfig } from '../config/config.ts';
+import { mistyped } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import { digest, newSecret } from '../storage/digest.ts';
+import { readSecret } from '../storage/secrets.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
 const NAME = /^[\w.-]{1,64}$/;
@@ -104,4 +107,19 @@ async function findBySecret({ database, now }: KeyServerState, hash: Uint8Array)
   const sql = `SELECT operators.id, name, expires FROM operator_secrets JOIN operators ON operators.id = operator
     WHERE hash = ? AND expires >= ?`;
   return database.first<Operator>(sql, hash, now());
+}
+
+/**
+ * Finds the origin of the operators' pages: on loopback a host below `localhost` that only operators know, and the same at every start. Cookies do
+ * not tell ports apart, so another program at a port of a host that it could name would be sent the session.
+ *
+ * @param port - listened on
+ */
+export async function adminOrigin(
+  state: Pick<KeyServerState, 'database' | 'vault'>,
+  { origin }: Pick<ListenerConfig, 'origin'>,
+  port: number,
+): Promise<string> {
+  if (origin !== undefined) return origin;
+  return `http://wispr-admin-${toHex((await readSecret(state, 'operators')).subarray(0, 8))}.localhost:${port}`;
 }

@@ -11,7 +11,7 @@ import type { RequestLimits } from '../http/limits.ts';
 import type { Origins } from '../publication/import-bundle.ts';
 import type { ProviderReader } from '../publication/provider.ts';
 import type { ReadingCookie } from '../reading-site/session-cookie.ts';
-import { PASSKEY_SCRIPT } from '../sign-in/passkey-script.ts';
+import { PASSKEY_SCRIPT } from '../sign-in/passkeys.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { Operator } from './operators.ts';
 
@@ -70,6 +70,11 @@ export function operatorState({ locals }: Response): KeyServerState {
 /** A member of the query, as far as an operator types it; one that is missing is empty. */
 export function query(request: Request, name: string): string {
   return queryOf(request, name).slice(0, 200);
+}
+
+/** Words between spaces or commas, as on the command line. */
+export function wordsIn(text: string): string[] {
+  return text.split(/[\s,]+/).filter(Boolean);
 }
 
 /** A query with what is not empty, or nothing. */

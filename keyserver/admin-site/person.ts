@@ -20,16 +20,12 @@ const NEWEST = 12;
 export function addPersonPages(app: Express, pages: AdminPages): void {
   const path = '/subscribers/:id';
   const back = (request: Request, response: Response) => response.redirect(303, `/subscribers/${request.params.id}`);
-  app.get(path, async (request, response) => showPerson(pages, request, response));
+  app.get(path, (request, response) => showPerson(pages, request, response));
   app.get(`${path}/revoke`, async (request, response) => {
     const { name } = await personOf(pages, request);
     const ends = await revokeSubscriber(pages.state, name, { dryRun: true });
-    await sendPage(pages, response, 'revoke', {
-      title: `Revoke ${name}`,
-      section: 'subscribers',
-      id: request.params.id,
-      ends,
-    });
+    const page = { title: `Revoke ${name}`, section: 'subscribers', id: request.params.id, ends };
+    await sendPage(pages, response, 'revoke', page);
   });
   app.post(`${path}/revoke`, async (request, response) => {
     await revokeSubscriber(operatorState(response), (await personOf(pages, request)).name);
@@ -67,19 +63,16 @@ async function showPerson(pages: AdminPages, request: Request, response: Respons
   const person = await personOf(pages, request);
   const { name } = person;
   const what = query(request, 'what').trim();
-  const { rights, sets, devices, sessions, mailRefusal } = await describePerson(state, person);
+  const { sets, ...described } = await describePerson(state, person);
   await sendPage(pages, response, 'person', {
+    ...described,
     title: name,
     section: 'subscribers',
     now: now(),
     person,
-    rights,
     what,
     why: what === '' ? undefined : await whyOf(() => whyCanRead(config, state, name, what)),
-    sets: sets.map((each) => ({ set: each.set, can: each.can, because: because(each) })),
-    devices,
-    sessions,
-    mailRefusal,
+    sets: sets.map((each) => ({ ...each, because: because(each) })),
     plans: await listPlans(state),
     rows: await newestAudit(database, { about: name }, NEWEST),
   });

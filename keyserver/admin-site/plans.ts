@@ -6,48 +6,36 @@ import { field } from '../http/forms.ts';
 import type { Database } from '../storage/database.ts';
 import { definePlan, extendPlan, listPlans, removePlan } from '../subscriptions/plans.ts';
 import { parseSetPattern } from '../subscriptions/subscribers.ts';
-import { type AdminPages, operatorState, sendPage } from './pages.ts';
+import { type AdminPages, operatorState, sendPage, wordsIn } from './pages.ts';
 
 /** Sets that are named; the others are counted. */
 const NAMED = 8;
 
-interface PlanForm {
-  readonly name: string;
-  readonly title: string;
-  readonly sets: string;
-  readonly zone: string;
-}
+type PlanForm = Readonly<Record<'name' | 'title' | 'sets' | 'zone', string>>;
 
 export function addPlanPages(app: Express, pages: AdminPages): void {
   const { state } = pages;
   const show = async (response: Parameters<typeof operatorState>[0], form: PlanForm, isPreview = false) => {
     const names = await setNames(state.database);
     const now = state.now();
-    const plans = (await listPlans(state)).map((plan) => ({
-      ...plan,
-      covers: covered(names, plan.patterns, plan.zone, now),
-    }));
-    const preview = isPreview
-      ? covered(names, patternsOf(form).map(parseSetPattern), form.zone || null, now)
-      : undefined;
+    const covers = (patterns: readonly string[], zone: string | null) => covered(names, patterns, zone, now);
+    const plans = (await listPlans(state)).map((plan) => ({ ...plan, covers: covers(plan.patterns, plan.zone) }));
+    const preview = isPreview ? covers(wordsIn(form.sets).map(parseSetPattern), form.zone || null) : undefined;
     await sendPage(pages, response, 'plans', { title: 'Plans', section: 'plans', plans, form, preview });
   };
-  app.get('/plans', async (_request, response) => show(response, { name: '', title: '', sets: '', zone: '' }));
+  app.get('/plans', (_request, response) => show(response, { name: '', title: '', sets: '', zone: '' }));
   app.post('/plans', async (request, response) => {
     const form = formOf(request);
     if (field(request, 'step') === 'preview') return show(response, form, true);
     const { name, zone } = form;
-    await definePlan(operatorState(response), { name, title: form.title || undefined, sets: patternsOf(form), zone });
+    await definePlan(operatorState(response), { name, title: form.title || undefined, sets: wordsIn(form.sets), zone });
     response.redirect(303, '/plans');
   });
   app.post('/plans/edit', async (request, response) => {
     const plan = (await listPlans(state)).find(({ name }) => name === field(request, 'name'));
     if (!plan) return response.redirect(303, '/plans');
-    await show(
-      response,
-      { name: plan.name, title: plan.title, sets: plan.patterns.join(' '), zone: plan.zone ?? '' },
-      true,
-    );
+    const { name, title, patterns, zone } = plan;
+    await show(response, { name, title, sets: patterns.join(' '), zone: zone ?? '' }, true);
   });
   app.post('/plans/extend', async (request, response) => {
     await extendPlan(operatorState(response), field(request, 'name'), Number(field(request, 'days')));
@@ -62,10 +50,6 @@ export function addPlanPages(app: Express, pages: AdminPages): void {
 function formOf(request: Request): PlanForm {
   const [name, title, sets, zone] = ['name', 'title', 'sets', 'zone'].map((each) => field(request, each).trim());
   return { name: name ?? '', title: title ?? '', sets: sets ?? '', zone: zone ?? '' };
-}
-
-function patternsOf({ sets }: PlanForm): string[] {
-  return sets.split(/[\s,]+/).filter(Boolean);
 }
 
 async function setNames(database: Database): Promise<string[]> {

@@ -25,6 +25,7 @@ import { type AdminPages, sendPage } from './pages.ts';
 
 /** Seconds in which a passkey is to be registered once the link was opened. */
 const JOINING = 600;
+const PASSKEY_PAGE = { section: '', script: '/passkeys.js' };
 
 export function addSignIn(app: Express, pages: AdminPages): void {
   const { state, origin, limits } = pages;
@@ -46,7 +47,7 @@ export function addSignIn(app: Express, pages: AdminPages): void {
     response.redirect(303, '/');
   };
   app.get('/sign-in', (_request, response) =>
-    sendPage(pages, response, 'sign-in', { title: 'Sign in', section: '', script: '/passkeys.js' }),
+    sendPage(pages, response, 'sign-in', { ...PASSKEY_PAGE, title: 'Sign in' }),
   );
   app.post('/sign-in/options', async (_request, response) => void response.json(await authenticationOptions(passkeys)));
   app.post('/sign-in', limit, form, async (request, response) =>
@@ -63,12 +64,7 @@ export function addSignIn(app: Express, pages: AdminPages): void {
   });
   app.get('/passkey', async (request, response) => {
     const { name } = await invited(request);
-    await sendPage(pages, response, 'passkey', {
-      title: 'Register a passkey',
-      section: '',
-      script: '/passkeys.js',
-      name,
-    });
+    await sendPage(pages, response, 'passkey', { ...PASSKEY_PAGE, title: 'Register a passkey', name });
   });
   app.post('/passkey/options', limit, async (request, response) => {
     const title = `${await pages.publisher()}: operators`;
@@ -103,8 +99,8 @@ export function demandPasskey(pages: AdminPages): RequestHandler {
         throw new KeyServerError('passkey-refused', 'the passkey is of another operator');
       await begin(pages, request, response, operator.id);
     } else if (!isConfirmed(operator, pages.state.now())) {
-      const page = { title: 'Confirm with your passkey', section: '', script: '/passkeys.js' };
-      return sendPage(pages, response, 'confirm', { ...page, action: request.originalUrl, fields });
+      const page = { ...PASSKEY_PAGE, title: 'Confirm with your passkey', action: request.originalUrl, fields };
+      return sendPage(pages, response, 'confirm', page);
     }
     next();
   };

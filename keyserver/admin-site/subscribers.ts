@@ -3,16 +3,19 @@ import { pipeline } from 'node:stream/promises';
 import type { Express, Request } from 'express';
 import { daySpan } from '../../core/keys/set-time.ts';
 import { unfit } from '../errors.ts';
-import { field } from '../http/forms.ts';
+import { field, formOf } from '../http/forms.ts';
 import { readProviderRow } from '../publication/provider.ts';
+import { importSubscribers, ListRefused } from '../readers/import-subscribers.ts';
 import { invitationLink, inviteSubscriber } from '../readers/invitations.ts';
 import { DIRECTORY_FILTERS, listSubscribers } from '../subscriptions/directory.ts';
 import { findPlan, listPlans } from '../subscriptions/plans.ts';
 import { exportSubscribers } from '../subscriptions/subscriber-export.ts';
 import { findSubscriber, type Revoked, revokeSubscribers } from '../subscriptions/subscribers.ts';
-import { type AdminPages, operatorState, query, queryWith, sendPage } from './pages.ts';
+import { type AdminPages, operatorState, query, queryWith, sendPage, wordsIn } from './pages.ts';
+import { demandPasskey } from './sign-in.ts';
 
-const REVOKE_LIST = { title: 'Revoke several', section: 'subscribers', revoked: [] as readonly Revoked[] };
+const LIST = { title: 'Subscribers', section: 'subscribers' };
+const REVOKE_LIST = { ...LIST, title: 'Revoke several', revoked: [] as readonly Revoked[] };
 
 export function addSubscriberPages(app: Express, pages: AdminPages): void {
   const { state } = pages;
@@ -23,45 +26,27 @@ export function addSubscriberPages(app: Express, pages: AdminPages): void {
     const { entries, more } = await listSubscribers(state.database, { ...wish, after }, state.now());
     const next = more ? queryWith({ ...wish, after: entries.at(-1)?.name }) : '';
     const plans = await listPlans(state);
-    const page = {
-      title: 'Subscribers',
-      section: 'subscribers',
-      now: state.now(),
-      entries,
-      next,
-      filtered: queryWith(wish),
-      search,
-      plan,
-      state: filter,
-      plans,
-    };
-    await sendPage(pages, response, 'subscribers', { ...page, states: DIRECTORY_FILTERS, first: after === '' });
+    const shown = { search, plan, state: filter, states: DIRECTORY_FILTERS, filtered: queryWith(wish) };
+    const page = { ...LIST, ...shown, entries, next, plans, now: state.now(), first: after === '' };
+    await sendPage(pages, response, 'subscribers', page);
   });
   app.get('/subscribers.csv', async (request, response) => {
     response.attachment('subscribers.csv').type('text/csv');
     await pipeline(exportSubscribers(state, wishOf(request)), response);
   });
-  app.get('/revoke', async (_request, response) => sendPage(pages, response, 'revoke-list', REVOKE_LIST));
+  app.get('/revoke', (_request, response) => sendPage(pages, response, 'revoke-list', REVOKE_LIST));
   app.post('/revoke', async (request, response) => {
-    const names = field(request, 'names')
-      .split(/\r?\n/)
-      .map((name) => name.trim())
-      .filter(Boolean);
-    const revoked = await revokeSubscribers(operatorState(response), names);
+    const names = field(request, 'names').split(/\r?\n/);
+    const given = names.map((name) => name.trim()).filter(Boolean);
+    const revoked = await revokeSubscribers(operatorState(response), given);
     await sendPage(pages, response, 'revoke-list', { ...REVOKE_LIST, revoked });
   });
   app.get('/invite', async (_request, response) => {
-    await sendPage(pages, response, 'invite', {
-      title: 'Invite a subscriber',
-      section: 'subscribers',
-      plans: await listPlans(state),
-    });
+    await sendPage(pages, response, 'invite', { ...LIST, title: 'Invite a subscriber', plans: await listPlans(state) });
   });
   app.post('/invite', async (request, response) => {
     const [name, plan, until] = [field(request, 'name'), field(request, 'plan'), field(request, 'until')];
-    const sets = field(request, 'sets')
-      .split(/[\s,]+/)
-      .filter(Boolean);
+    const sets = wordsIn(field(request, 'sets'));
     const zone = (await findPlan(state.database, plan))?.zone ?? 'UTC';
     const end = until === '' ? undefined : daySpan(until, zone);
     if (until !== '' && !end) throw unfit('the last day is no day such as 2027-06-30');
@@ -86,12 +71,31 @@ export async function sendInvitation(
   const { state, origins } = pages;
   const link = invitationLink({ code }, origins.reading, (await readProviderRow(state.database))?.root);
   const id = (await findSubscriber(state.database, subscriber))?.id;
-  await sendPage(pages, response, 'invited', {
-    title: 'Invitation',
-    section: 'subscribers',
-    subscriber,
-    id,
-    link,
-    expires,
+  await sendPage(pages, response, 'invited', { ...LIST, title: 'Invitation', subscriber, id, link, expires });
+}
+
+/** Bytes of the form, in which a browser writes up to three for one: longer lists are imported by the command. */
+const MAXIMUM_LENGTH = 4_194_304;
+/** Wrong lines that are shown. */
+const SHOWN = 50;
+
+/** Adds the page of lists: first what a list would change, then the list. */
+export function addImportPages(app: Express, pages: AdminPages): void {
+  const form = formOf(MAXIMUM_LENGTH, 5);
+  const page = { ...LIST, title: 'Import a list' };
+  app.get('/import', (_request, response) =>
+    sendPage(pages, response, 'import', { ...page, list: '', problems: [] }),
+  );
+  app.post('/import', form, demandPasskey(pages), async (request, response) => {
+    const list = field(request, 'list');
+    const dryRun = field(request, 'step') !== 'take';
+    try {
+      const outcome = await importSubscribers(operatorState(response), Buffer.from(list), { dryRun });
+      await sendPage(pages, response, 'imported', { ...page, list, outcome, dryRun });
+    } catch (error) {
+      if (!(error instanceof ListRefused)) throw error;
+      const problems = error.problems.slice(0, SHOWN);
+      await sendPage(pages, response.status(400), 'import', { ...page, list, problems });
+    }
   });
 }

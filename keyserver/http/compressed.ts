@@ -1,9 +1,10 @@
 /** Bodies as they are sent: compressed for a client that takes it, and named by their content, so that nothing is sent that it has. */
 import { createHash } from 'node:crypto';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import type { Request, RequestHandler, Response } from 'express';
+import type { Express, Request, RequestHandler, Response } from 'express';
 import { versionOf, type WebReaderFile } from '../../node-support/web-reader-files.ts';
 import { prefersCoding } from '../../reading/accept-encoding.ts';
+import { queryOf } from './forms.ts';
 
 /** Below so many bytes, coding saves no packet. */
 const LEAST_LENGTH = 600;
@@ -61,6 +62,14 @@ export function sendFile(
     ...(coding !== undefined && { 'Content-Encoding': coding }),
   });
   response.send(coding === 'br' ? file.brotli : coding === 'gzip' ? file.gzip : file.content);
+}
+
+/** Serves a script, which browsers keep under an address that has its digest in it. */
+export function addScript(app: Express, path: string, file: WebReaderFile): void {
+  const version = versionOf(file);
+  app.get(path, (request, response) =>
+    sendFile(request, response, 'text/javascript', file, queryOf(request, 'v') === version),
+  );
 }
 
 function codingFor(request: Request, response: Response): Coding | undefined {

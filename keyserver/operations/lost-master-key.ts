@@ -13,7 +13,7 @@ import { fillSecrets } from '../storage/secrets.ts';
 import { CANARY, CANARY_PLACE, recipientRow, storeOf, writePublicKey } from '../storage/state.ts';
 import { Vault } from '../storage/vault.ts';
 import { commandActor } from '../storage/with-state.ts';
-import { forgetDeviceKeys } from './rotate-devices.ts';
+import { forgetDeviceKeys } from './rotate.ts';
 
 /**
  * Makes a new master key, and puts the database under it. No key server may run. Cut short, it is done again.

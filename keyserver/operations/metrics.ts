@@ -1,5 +1,10 @@
 /** What an operator wants to be woken up for, for Prometheus. No names of people, no paths of documents, no ids. */
+import { statfs } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
+import { dirname } from 'node:path';
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { isBucket } from '../../node-support/storage/open.ts';
+import type { KeyServerConfig } from '../config/config.ts';
 import type { PublicationConfig } from '../config/schema.ts';
 import type { MetricValues } from '../processes/primary.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -186,4 +191,30 @@ function backupGauge(gauge: MakeGauge): Fill {
     if (facts) time.set(facts.backup);
     else time.remove();
   };
+}
+
+/** Answers `GET /metrics`, under the address that is listened on: a foreign `Host` is DNS rebinding. */
+export function metricsApp(metrics: Metrics, origin: string): RequestListener {
+  const { host } = new URL(origin);
+  return (request, response) => {
+    if (request.headers.host !== host) return void response.writeHead(421).end();
+    if (request.method !== 'GET' || request.url !== '/metrics') return void response.writeHead(404).end();
+    metrics.text().then(
+      (text) => response.writeHead(200, { 'Content-Type': metrics.contentType, 'Cache-Control': 'no-store' }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  };
+}
+
+/** Lists the bytes that are free, by place: `database`, or the number of a push target. Places that are not there are left out. */
+export async function freeOnDisks({ data, publication }: KeyServerConfig): Promise<[string, number][]> {
+  const targets = (publication?.push ?? []).map((target, index) => [`push ${index + 1}`, target] as const);
+  const places = [...(data === undefined ? [] : [['database', dirname(data)] as const]), ...targets];
+  const found = places
+    .filter(([, target]) => !isBucket(target))
+    .map(async ([place, directory]): Promise<[string, number][]> => {
+      const stats = await statfs(directory).catch(() => undefined);
+      return stats ? [[place, stats.bavail * stats.bsize]] : [];
+    });
+  return (await Promise.all(found)).flat();
 }

@@ -27,6 +27,7 @@ import {
   createReadingApp,
   documentLimit,
   handleError,
+  isOpened,
   limitChanges,
   mastheadOf,
   named,
@@ -41,7 +42,6 @@ import type { ReadPublications } from './publications.ts';
 import { refusalFor } from './refusals.ts';
 import { knownBrowserCookie, mailCookie, openIdCookie, sessionCookie } from './session-cookie.ts';
 import { DAY } from './sign-in-limits.ts';
-import { isOpened } from './targets.ts';
 import { addUnsubscribePage } from './unsubscribe-page.ts';
 import { addVault, endFrame } from './vault.ts';
 

@@ -29,6 +29,7 @@ import {
   createReadingApp,
   documentLimit,
   handleError,
+  isOpened,
   mastheadOf,
   named,
   type OwnPages,
@@ -42,7 +43,6 @@ import type { ReadPublications } from './publications.ts';
 import { refusalFor } from './refusals.ts';
 import { plainCookie, sessionCookie } from './session-cookie.ts';
 import { answerForSite, type SiteService } from './site.ts';
-import { isOpened } from './targets.ts';
 
 /** Path of what is a page, by its name. */
 const PAGE = /(?:\/|\.html?)$/;

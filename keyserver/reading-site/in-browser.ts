@@ -18,6 +18,7 @@ import {
 import { openerOf, senderOf } from '../../reading/navigation.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/app.ts';
+import { addScript, sendFile } from '../http/compressed.ts';
 import { formOf } from '../http/forms.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import { type Provider, type ProviderReader, siteReadAt } from '../publication/provider.ts';
@@ -27,7 +28,6 @@ import { isInFrame, type PageFront, pageFront, permitFrame } from './first-page.
 import { accountOnly, type OwnPages, openedOnly, refuseTooMany, sendPage } from './own-pages.ts';
 import { versionHere } from './program.ts';
 import type { ReadPublications } from './publications.ts';
-import { addScript, sendScript } from './scripts.ts';
 
 export interface InBrowser {
   readonly state: KeyServerState;
@@ -93,7 +93,8 @@ export function addInBrowser(app: Express, reader: InBrowser): void {
   app.get(WORKER, async (request, response) => {
     const { site, provider } = await siteOf(reader);
     response.set({ 'Service-Worker-Allowed': '/', 'Content-Security-Policy': WORKER_POLICY });
-    sendScript(request, response, ownWorker({ reading: reader.account, root: provider.publisher, site: site.site }));
+    const worker = ownWorker({ reading: reader.account, root: provider.publisher, site: site.site });
+    sendFile(request, response, 'text/javascript', worker);
   });
   // The worker answers for it, once it is there.
   app.get('/-/library', noStore, openedOnly, (_request, response) => sendStart(reader, response, '/'));

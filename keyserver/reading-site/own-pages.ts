@@ -3,7 +3,7 @@ import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } 
 import { accentOf } from '../../core/site/accent.ts';
 import { urlPathOf } from '../../core/site/path.ts';
 import { localTarget } from '../../reading/local-target.ts';
-import { isShown } from '../../reading/navigation.ts';
+import { isShown, openerOf } from '../../reading/navigation.ts';
 import { refusalStyle } from '../../reading/refusal-page.ts';
 import { KeyServerError } from '../errors.ts';
 import { type AppOptions, createApp } from '../http/app.ts';
@@ -13,7 +13,6 @@ import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import { type Masthead, REFUSAL_STYLE_SHEET, refusalPage, render, styleSheet } from './pages.ts';
 import type { ReadPublications } from './publications.ts';
 import { type CodedRefusal, INTERNAL_REFUSAL, refusalFor } from './refusals.ts';
-import { isOpened } from './targets.ts';
 
 /** Seconds after which the page of `busy` says to try again. */
 const BUSY_SECONDS = 60;
@@ -161,6 +160,11 @@ export function refuseForeign(pages: OwnPages, isOwn: (request: Request) => bool
     if (isOwn(request)) next();
     else await sendRefusal(pages, request, response, refusalFor('foreign-page'));
   };
+}
+
+/** Whether a page is opened in a window of its own, as browsers say. Programs do not say, though some name a mode. */
+export function isOpened({ headers }: Request): boolean {
+  return openerOf(headers) !== 'page';
 }
 
 /** Frames and scripts begin and end nothing. @throws KeyServerError `cross-site`, to the error handler */

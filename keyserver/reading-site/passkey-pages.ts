@@ -14,8 +14,7 @@ import {
   type Passkeys,
   registrationOptions,
 } from '../sign-in/passkey-ceremonies.ts';
-import { PASSKEY_SCRIPT } from '../sign-in/passkey-script.ts';
-import { removePasskey } from '../sign-in/passkeys.ts';
+import { PASSKEY_SCRIPT, removePasskey } from '../sign-in/passkeys.ts';
 import { asReader, audit } from '../storage/audit.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { provenOnly, sendSignIn, tellAdded } from './account-pages.ts';

@@ -12,6 +12,7 @@ import { addressOf, type ScriptAddress, type WebReaderFiles } from '../../node-s
 import { body, bytesOf, refuseBusy, refuseTooMany, send, sendError } from '../api/answers.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/app.ts';
+import { addScript } from '../http/compressed.ts';
 import { queryOf } from '../http/forms.ts';
 import { limitRequests } from '../http/limits.ts';
 import { shed } from '../http/load.ts';
@@ -25,7 +26,6 @@ import { sendSignIn } from './account-pages.ts';
 import { type AccountPages, subscriberOf } from './account-session.ts';
 import { isInFrame, permitFrame } from './first-page.ts';
 import { openedOnly, sendPage, refuseTooMany as tooMany } from './own-pages.ts';
-import { addScript } from './scripts.ts';
 
 /** Codes of refusals and their statuses; the rest of what has a code is 400. */
 const STATUS: Readonly<Record<string, number>> = {

@@ -1,5 +1,10 @@
 /** The passkeys of one kind of people, in a table of its own: each row ends with its owner. */
+import { readProgramFile } from '../../node-support/program-files.ts';
+import { fileOf } from '../../node-support/web-reader-files.ts';
 import type { Database } from '../storage/database.ts';
+
+/** The script of both ceremonies, for pages with forms that have `data-passkey`: the file says how. */
+export const PASSKEY_SCRIPT = fileOf(readProgramFile('passkeys.js', import.meta.url));
 
 /** The tables, all of the same columns: schema.ts, `passkeyTable`. */
 export type PasskeyTable = 'operator_passkeys' | 'reader_passkeys';
