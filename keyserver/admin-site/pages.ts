@@ -72,11 +72,6 @@ export function query(request: Request, name: string): string {
   return queryOf(request, name).slice(0, 200);
 }
 
-/** Words between spaces or commas, as on the command line. */
-export function wordsIn(text: string): string[] {
-  return text.split(/[\s,]+/).filter(Boolean);
-}
-
 /** A query with what is not empty, or nothing. */
 export function queryWith(members: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(members).filter((member): member is [string, string] => Boolean(member[1]));

@@ -5,8 +5,9 @@ import { timeOf } from '../../core/keys/set-time.ts';
 import { field } from '../http/forms.ts';
 import type { Database } from '../storage/database.ts';
 import { definePlan, extendPlan, listPlans, removePlan } from '../subscriptions/plans.ts';
+import { wordsIn } from '../subscriptions/subscriber-list.ts';
 import { parseSetPattern } from '../subscriptions/subscribers.ts';
-import { type AdminPages, operatorState, sendPage, wordsIn } from './pages.ts';
+import { type AdminPages, operatorState, sendPage } from './pages.ts';
 
 /** Sets that are named; the others are counted. */
 const NAMED = 8;

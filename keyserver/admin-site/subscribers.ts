@@ -10,8 +10,9 @@ import { invitationLink, inviteSubscriber } from '../readers/invitations.ts';
 import { DIRECTORY_FILTERS, listSubscribers } from '../subscriptions/directory.ts';
 import { findPlan, listPlans } from '../subscriptions/plans.ts';
 import { exportSubscribers } from '../subscriptions/subscriber-export.ts';
+import { wordsIn } from '../subscriptions/subscriber-list.ts';
 import { findSubscriber, type Revoked, revokeSubscribers } from '../subscriptions/subscribers.ts';
-import { type AdminPages, operatorState, query, queryWith, sendPage, wordsIn } from './pages.ts';
+import { type AdminPages, operatorState, query, queryWith, sendPage } from './pages.ts';
 import { demandPasskey } from './sign-in.ts';
 
 const LIST = { title: 'Subscribers', section: 'subscribers' };

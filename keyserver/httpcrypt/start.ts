@@ -5,7 +5,7 @@ import { ed25519KeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import type { HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
 import { recordAddresses, recordText } from '../../core/httpcrypt/record.ts';
-import { writeFileAtomic } from '../../node-support/files/write-file.ts';
+import { writeFileAtomicSync } from '../../node-support/files/write-file.ts';
 import type { HttpcryptConfig } from '../config/schema.ts';
 import { type IsTrustedProxy, trustedProxies } from '../http/client-address.ts';
 import type { Metrics } from '../operations/metrics.ts';
@@ -36,7 +36,7 @@ export async function startHttpcrypt(options: HttpcryptOptions): Promise<Started
   const timeToLive = rotateMinutes * 60;
   const announce = async (record: Uint8Array) => {
     try {
-      if (zone) await writeFileAtomic(zone, zoneText(url, record, timeToLive), { mode: 0o644 });
+      if (zone) writeFileAtomicSync(zone, zoneText(url, record, timeToLive), { mode: 0o644 });
     } catch (error) {
       log.error({ err: error }, 'the DNS records for HTTPCrypt cannot be written');
     }

@@ -215,8 +215,8 @@ function rightsIn(
 }
 
 /** Words between spaces or commas, as on the command line. */
-function wordsIn(text: string | undefined): string[] {
-  return (text ?? '').split(/[\s,]+/).filter(Boolean);
+export function wordsIn(text = ''): string[] {
+  return text.split(/[\s,]+/).filter(Boolean);
 }
 
 function seatsIn(text: string | undefined, name: string): number | undefined {

@@ -69,21 +69,6 @@ function setMode(descriptor: number, mode: number): void {
  * @param options - `mode`: permissions, for example `0o644`
  * @throws the system's error; the previous file is unchanged then
  */
-export async function writeFileAtomic(
-  file: string,
-  content: Uint8Array | string,
-  { mode = 0o600, durable = true }: { readonly mode?: number; readonly durable?: boolean } = {},
-): Promise<void> {
-  const write = async (temporary: string) => {
-    await using handle = await open(temporary, 'wx', mode);
-    setMode(handle.fd, mode);
-    await handle.writeFile(content);
-    if (durable) await handle.sync();
-  };
-  await replaceFile(file, write, { durable });
-}
-
-/** Synchronous {@link writeFileAtomic}. */
 export function writeFileAtomicSync(
   file: string,
   content: Uint8Array | string,

@@ -2,14 +2,14 @@
 import { rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
-import { createFile as createNew, writeFileAtomic } from '../../node-support/files/write-file.ts';
+import { createFile as createNew, writeFileAtomicSync } from '../../node-support/files/write-file.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 
 /** Puts a file into its place in one step, or leaves what was there. @throws PublishError `output-failed` */
 export async function replaceFile(file: string, bytes: Uint8Array, mode = 0o600): Promise<void> {
   try {
-    await writeFileAtomic(file, bytes, { mode });
+    writeFileAtomicSync(file, bytes, { mode });
   } catch (error) {
     throw new PublishError('output-failed', `cannot write ${file}: ${systemReason(error)}`, { cause: error });
   }

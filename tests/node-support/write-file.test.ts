@@ -9,7 +9,7 @@ import {
   removeTemporaryFiles,
   replaceFile,
   temporaryBeside,
-  writeFileAtomic,
+  writeFileAtomicSync,
 } from '../../node-support/files/write-file.ts';
 
 let directory: string;
@@ -21,19 +21,20 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-describe('writeFileAtomic', () => {
-  it('creates and replaces, with the permissions asked for', async () => {
-    await writeFileAtomic(file, 'one');
+describe('writeFileAtomicSync', () => {
+  it('creates and replaces, with the permissions asked for', () => {
+    writeFileAtomicSync(file, 'one');
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    await writeFileAtomic(file, 'two', { mode: 0o644, durable: false });
+    writeFileAtomicSync(file, 'two', { mode: 0o644, durable: false });
     expect(statSync(file).mode & 0o777).toBe(0o644);
     expect(readFileSync(file, 'utf8')).toBe('two');
     expect(readdirSync(directory)).toEqual(['file']);
   });
 
-  it('throws the error of the system and leaves nothing behind', async () => {
-    await expect(writeFileAtomic(directory, 'one')).rejects.toMatchObject({ syscall: 'rename' });
-    await expect(writeFileAtomic(join(directory, 'missing', 'file'), 'one')).rejects.toMatchObject({ code: 'ENOENT' });
+  it('throws the error of the system and leaves nothing behind', () => {
+    const missing = join(directory, 'missing', 'file');
+    expect(() => writeFileAtomicSync(directory, 'one')).toThrow(expect.objectContaining({ syscall: 'rename' }));
+    expect(() => writeFileAtomicSync(missing, 'one')).toThrow(expect.objectContaining({ code: 'ENOENT' }));
     expect(readdirSync(directory)).toEqual([]);
   });
 });
