@@ -46,33 +46,23 @@ import { createPaywall } from './subscriptions/paywall.ts';
 export interface StartOptions {
   readonly log?: Logger;
   readonly limits?: Partial<RequestLimits>;
-  /** Seconds since 1970. */
   readonly now?: () => number;
-  /** Ends the wait for a database that is away. */
   readonly signal?: AbortSignal;
-  /** Folder of the built in-browser reader. */
   readonly webReader?: string;
-  /** Milliseconds between two looks at the files of certificates. */
   readonly renewalInterval?: number;
   /** Program that calls `runWorker`, and its arguments, for as many processes as the configuration says. Left out: this process is the only one. */
   readonly workerProgram?: readonly string[];
 }
 
 export interface RunningKeyServer {
-  /** Origin of the API. */
   readonly url: string;
-  /** Origin of the reading site. */
   readonly readingUrl: string;
-  /** Origin of the documents that it shows. */
   readonly documentsUrl: string;
   readonly origins: Origins;
   /** The HTTPCrypt endpoint, if there is one: what the descriptor has to name. */
   readonly httpcrypt: StartedHttpcrypt['announced'] | undefined;
-  /** Where metrics are read, if they are. */
   readonly metricsUrl: string | undefined;
-  /** Origin of the operators' pages, if they are on. */
   readonly adminUrl: string | undefined;
-  /** The ports listened on. */
   readonly ports: {
     readonly keyServer: number;
     readonly reading: number;
@@ -80,12 +70,9 @@ export interface RunningKeyServer {
     readonly httpcrypt: number | undefined;
   };
   readonly state: KeyServerState;
-  /** The apps of the three listeners that are always there. */
   readonly apps: Readonly<Record<'api' | 'documents' | 'reading', Express>>;
   readonly metrics: Metrics;
-  /** Keeps the publication fresh. */
   readonly keeper: TimestampKeeper;
-  /** What the reading site reads. */
   readonly publications: ReadPublications;
   /** Reads renewed certificates. @throws the first reason why one was not taken */
   readonly reload: () => Promise<void>;
@@ -300,7 +287,6 @@ async function serve(
   };
 }
 
-/** Lists the ends of certificates, by listener. */
 function certificateEnds(listeners: Listeners): [string, number][] {
   return Object.entries(listeners).flatMap(([name, listener]: [string, Listeners['api'] | undefined]) => {
     const end = listener?.certificateEnd();

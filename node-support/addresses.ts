@@ -11,7 +11,6 @@ export interface AddressRange {
   readonly bits: number;
 }
 
-/** By network interface. */
 type OwnAddresses = ReturnType<typeof networkInterfaces>;
 
 /** Blocks that the Internet's registries have assigned: everything else is for special uses, or unassigned. */

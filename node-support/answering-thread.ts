@@ -20,11 +20,7 @@ export class AnsweringThread<Job, Answer> {
   #death: Error | undefined;
   #isEnding = false;
 
-  /**
-   * Starts the thread, which loads its program.
-   *
-   * @param youngGeneration - mebibytes
-   */
+  /** Starts the thread, which loads its program. @param youngGeneration - mebibytes */
   constructor(program: URL, youngGeneration = YOUNG_GENERATION) {
     this.#worker = new Worker(program, { resourceLimits: { maxYoungGenerationSizeMb: youngGeneration } });
     this.#worker.on('message', (answer: Answer) => this.#answer(answer));
@@ -44,7 +40,6 @@ export class AnsweringThread<Job, Answer> {
     return this.#death !== undefined;
   }
 
-  /** Jobs under way. */
   get load(): number {
     return this.#waiting.length;
   }

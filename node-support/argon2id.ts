@@ -11,9 +11,7 @@ const derive = promisify(argon2);
 export interface Argon2idCost {
   /** KiB. */
   readonly memory: number;
-  /** Lanes, *p*. */
   readonly parallelism: number;
-  /** Passes, *t*. */
   readonly passes: number;
 }
 

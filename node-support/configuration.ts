@@ -28,11 +28,7 @@ interface Described {
 /** Says in the words of the caller's layer that the file is not as it has to be. */
 export type Refuse = (message: string) => Error;
 
-/**
- * The text of a configuration file, without a byte order mark.
- *
- * @param file - how messages name it
- */
+/** The text of a configuration file, without a byte order mark. @param file - how messages name it */
 export function configurationText(bytes: Uint8Array, file: string, refuse: Refuse): string {
   const text = bytes.length <= MAXIMUM_LENGTH ? fromUtf8(bytes) : undefined;
   if (text === undefined) throw refuse(`${file} is not a text file in UTF-8`);

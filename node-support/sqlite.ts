@@ -8,7 +8,6 @@ import { systemReason } from './system-error.ts';
 const DAMAGED = [11, 26];
 /** SQLITE_PERM, SQLITE_READONLY and SQLITE_CANTOPEN. */
 const DENIED = [3, 8, 14];
-/** SQLITE_BUSY */
 const BUSY = 5;
 
 /** Runs `work` as one transaction, whole or not at all. `work` must not wait for anything. */

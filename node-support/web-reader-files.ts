@@ -74,7 +74,6 @@ export interface WorkerSite {
   readonly keys?: string;
   /** Origin of the vault: `reading` in the descriptor of a site with a key server. */
   readonly reading?: string;
-  /** Root id. */
   readonly root: string;
   readonly site: string;
 }

@@ -115,7 +115,6 @@ function keyPlot({ times, given, refused }: Series) {
   return { svg: plot(times, lines, 'Keys given and refused over time'), lines };
 }
 
-/** The first second of a day in UTC. */
 function dayStart(time: number): number {
   return time - (time % DAY);
 }

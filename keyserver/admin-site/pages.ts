@@ -39,11 +39,9 @@ export interface AdminSiteOptions extends AppOptions {
 
 export interface AdminPages extends AdminSiteOptions {
   readonly cookie: ReadingCookie;
-  /** What the publisher calls itself. */
   readonly publisher: () => Promise<string>;
 }
 
-/** What every page has. */
 interface Page {
   readonly title: string;
   /** Which entry of the menu is the current one: the first part of its path. */

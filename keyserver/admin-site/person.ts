@@ -14,7 +14,6 @@ import { revokeSubscriber, type Subscriber } from '../subscriptions/subscribers.
 import { type AdminPages, operatorState, query, sendPage } from './pages.ts';
 import { sendInvitation } from './subscribers.ts';
 
-/** Rows of the audit trail that are shown. */
 const NEWEST = 12;
 
 export function addPersonPages(app: Express, pages: AdminPages): void {
@@ -78,7 +77,6 @@ async function showPerson(pages: AdminPages, request: Request, response: Respons
   });
 }
 
-/** Why something can or cannot be read, and by which right. */
 function because({ reason, by }: Pick<Why, 'reason'> & { readonly by?: Right | null | undefined }): string {
   return REASONS[reason] + (by ? ` (${by.plan?.title ?? `sets ${by.patterns.join(', ')}`})` : '');
 }

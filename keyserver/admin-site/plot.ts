@@ -2,7 +2,6 @@
 import { scaleLinear, scaleUtc } from 'd3-scale';
 import { area, line } from 'd3-shape';
 
-/** One line of a plot. */
 export interface PlotLine {
   /** Class in the style sheet. */
   readonly kind: 'given' | 'refused' | 'signed-in';

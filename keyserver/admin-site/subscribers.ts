@@ -57,7 +57,6 @@ export function addSubscriberPages(app: Express, pages: AdminPages): void {
   });
 }
 
-/** The filter of a list, as the query has it. */
 function wishOf(request: Request) {
   const state = DIRECTORY_FILTERS.find((each) => each === query(request, 'state'));
   return { search: query(request, 'search'), plan: query(request, 'plan') || undefined, state };
@@ -77,7 +76,6 @@ export async function sendInvitation(
 
 /** Bytes of the form, in which a browser writes up to three for one: longer lists are imported by the command. */
 const MAXIMUM_LENGTH = 4_194_304;
-/** Wrong lines that are shown. */
 const SHOWN = 50;
 
 /** Adds the page of lists: first what a list would change, then the list. */

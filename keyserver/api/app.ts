@@ -33,13 +33,10 @@ export interface ApiOptions extends AppOptions {
   readonly keeper: TimestampKeeper;
   /** Seconds between two timestamps. */
   readonly interval: number;
-  /** `undefined`: events of Stripe are not taken. */
   readonly stripe: StripeConfig | undefined;
-  /** `undefined`: no mail is sent. */
   readonly mailer: Mailer | undefined;
 }
 
-/** @returns the answer to the bytes of a request */
 type Work = (content: Uint8Array) => Promise<Uint8Array>;
 
 /** The API, not listening. */

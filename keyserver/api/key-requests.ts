@@ -17,10 +17,7 @@ import { outcomeOf } from './refusals.ts';
 /** Fields that ask for more than an answer. */
 const UNUSUAL = ['content-encoding', 'expect', 'sec-fetch-site', 'transfer-encoding'];
 
-/**
- * @param counts - of the requests of one address, and of its key requests
- * @param otherwise - answers all else
- */
+/** @param counts - of the requests of one address, and of its key requests @param otherwise - answers all else */
 export function keyRequestsFirst(
   options: AppOptions & { readonly state: KeyServerState },
   counts: readonly (readonly [CountStore, limit: number])[],

@@ -51,7 +51,6 @@ function addMetadataRoute(app: Express, { state: { database }, limits }: Publica
   });
 }
 
-/** Names the token, and the place. */
 function sayWho({ who, place }: { readonly who: string; readonly place: string }) {
   return { by: who.replace(/^token /, ''), from: place };
 }

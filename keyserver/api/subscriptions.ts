@@ -38,13 +38,11 @@ export interface SubscriptionOptions {
   readonly limits: RequestLimits;
   /** What Stripe signs its events with, and which plan each of its prices is; `undefined`: its events are not taken. */
   readonly stripe: StripeConfig | undefined;
-  /** `undefined`: no mail is sent. */
   readonly mailer: Mailer | undefined;
 }
 
 export interface StripeConfig {
   readonly secret: string;
-  /** By id of the price. */
   readonly plans: Readonly<Record<string, string>>;
 }
 

@@ -1,6 +1,4 @@
-/**
- * The key server's configuration: a JSONC file, read strictly. Paths in it are relative to the folder of the file.
- */
+/** The key server's configuration: a JSONC file, read strictly. Paths in it are relative to the folder of the file. */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
@@ -28,7 +26,6 @@ export interface ListenerConfig {
 /** A configuration whose paths are absolute, or relative to the working directory. */
 export interface KeyServerConfig
   extends Omit<z.infer<typeof configuration>, 'admin' | 'limits' | 'metrics' | 'proxyHeader' | 'trustedProxies'> {
-  /** Left out: none. */
   readonly trustedProxies?: readonly string[];
   readonly proxyHeader?: z.infer<typeof configuration>['proxyHeader'];
   /** Plain HTTP on loopback, for trying things out. Not part of the file: `wispr keyserver --dev`. */
@@ -38,11 +35,7 @@ export interface KeyServerConfig
   readonly metrics?: { readonly listen: ListenAddress } | undefined;
 }
 
-/**
- * Reads a configuration file, and the environment.
- *
- * @throws KeyServerError `configuration-missing`, `configuration-invalid`
- */
+/** Reads a configuration file, and the environment. @throws KeyServerError `configuration-missing`, `configuration-invalid` */
 export function readConfig(file: string): KeyServerConfig {
   const config = parseConfigurationText(readText(file), file, configuration, misconfigured, {
     prefix: ENVIRONMENT_PREFIX,

@@ -2,12 +2,7 @@ import type { Server } from 'node:net';
 import { systemReason } from '../../node-support/system-error.ts';
 import { KeyServerError } from '../errors.ts';
 
-/**
- * Has a server listen.
- *
- * @param member - what the configuration calls the address
- * @throws KeyServerError `listen-failed`
- */
+/** Has a server listen. @param member - what the configuration calls the address @throws KeyServerError `listen-failed` */
 export function listenAt(
   server: Server,
   { host, port }: { readonly host: string; readonly port: number },

@@ -261,7 +261,6 @@ function isSafeWay(text: string): boolean {
   return place.startsWith('/') || place === '::1' || isLoopback(place) || sslmode === 'verify-full';
 }
 
-/** Whether `text` is a host or an address, and a port. */
 function isHostAndPort(text: string): boolean {
   return /^(?:[\w.-]+|\[[\da-f:.]+\]):[1-9]\d{0,4}$/i.test(text) && URL.canParse(`tls://${text}`);
 }

@@ -55,7 +55,6 @@ function isHttpsUrl(text: string): boolean {
   return isSafe && username + password + hash === '';
 }
 
-/** Whether `text` can name an OpenID provider. */
 function isIssuer(text: string): boolean {
   return isHttpsUrl(text) && new URL(text).search === '';
 }

@@ -5,7 +5,6 @@ import { createFile } from '../../node-support/files/write-file.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { KeyServerError, misconfigured } from '../errors.ts';
 
-/** What a new configuration can differ in. */
 export interface NewConfig {
   readonly dev: boolean;
   /** As `postgresUrlFault` has found it to be; `undefined`: an SQLite file. */

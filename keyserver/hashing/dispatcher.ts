@@ -31,7 +31,6 @@ import {
 import { RemoteSlot } from './remote-slot.ts';
 import { type HashingWork, hashOnThread } from './threads.ts';
 
-/** Where one work is done at a time. */
 interface WorkerSlot {
   readonly do: (work: HashingWork) => Promise<Uint8Array>;
 }
@@ -158,7 +157,6 @@ export class Dispatcher implements Hashing {
     });
   }
 
-  /** @throws whatever does not fit */
   async #answer(session: ServerHttp2Session, stream: ServerHttp2Stream, path: string | undefined): Promise<void> {
     const known = this.#members.get(session);
     if (path === '/join' && known === undefined) {

@@ -29,7 +29,6 @@ export class FairQueue<Slot> {
     for (const slot of slots) this.add(slot);
   }
 
-  /** From now on, works are done at this slot too. */
   add(slot: Slot): void {
     this.#slots.add(slot);
     this.#handOn(slot);

@@ -8,11 +8,7 @@ import { type HashingWork, hashOnThread } from './threads.ts';
 export type HashingCounts = Readonly<Record<'local' | 'dispatched' | 'refused' | 'for-dispatcher', number>>;
 
 export interface Hashing {
-  /**
-   * Does a work in the turn of its address.
-   *
-   * @throws KeyServerError `busy`
-   */
+  /** Does a work in the turn of its address. @throws KeyServerError `busy` */
   readonly hash: (address: string, work: HashingWork) => Promise<Uint8Array>;
   readonly counts: () => HashingCounts;
   /** At the dispatcher: how many other key servers are connected. At another: 1, or 0 where it is lost. `undefined`: there is none. */

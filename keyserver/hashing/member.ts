@@ -26,7 +26,6 @@ import { type HashingWork, hashOnThread } from './threads.ts';
 const OTHER_SECRET = 'ERR_SSL_TLSV1_ALERT_DECRYPT_ERROR';
 
 export interface MemberOptions {
-  /** Where the dispatcher listens. */
   readonly host: string;
   readonly port: number;
   /** 32 bytes that all key servers of the cluster know. */
@@ -112,7 +111,6 @@ export class Member implements Hashing {
     });
   }
 
-  /** Says what this machine does, and does it until the connection ends. */
   async #join(session: ClientHttp2Session): Promise<void> {
     const { slots, log, host, port } = this.#options;
     const { status, stream } = await post(session, '/join', encodeMessage(MESSAGES.join, { slots }) ?? '');

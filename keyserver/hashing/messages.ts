@@ -131,12 +131,7 @@ export async function post(
   return { status, stream };
 }
 
-/**
- * Watches over a session: one whose other side answers no ping for too long is ended.
- *
- * @param ended - told why, once
- * @returns ends it
- */
+/** Watches over a session: one whose other side answers no ping for too long is ended. @param ended - told why, once @returns ends it */
 export function watch(
   session: Http2Session,
   { alive, silence }: Timing,

@@ -4,9 +4,7 @@ import type { HashingWork } from './threads.ts';
 /** Slot for one work at a time at another key server, which asks for it. */
 export class RemoteSlot {
   #task: (PromiseWithResolvers<Uint8Array> & { readonly text: string }) | undefined;
-  /** Tells whether the key server has the task. */
   #given = false;
-  /** Answers the request that waits for a task. */
   #send: ((text: string) => void) | undefined;
 
   /** Hands out one work at a time. @throws NotDone */

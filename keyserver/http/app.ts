@@ -13,16 +13,13 @@ import { limitRequests } from './limits.ts';
 const MAXIMUM_HOST_LENGTH = 255;
 
 export interface AppOptions {
-  /** The origin that readers use. */
   readonly origin: string;
   readonly log: Logger;
-  /** Plain HTTP on loopback. */
   readonly dev: boolean;
   readonly isTrustedProxy: IsTrustedProxy;
   readonly limits: RequestLimits;
   /** Origins that forms may lead to, besides its own; left out where there are no forms and scripts. */
   readonly formsLeadTo?: readonly string[];
-  /** Digests of the scripts that stand in pages. */
   readonly scripts?: readonly string[];
   /** Counts of all requests of an address; left out where nothing else counts them. */
   readonly requests?: CountStore;
@@ -61,7 +58,6 @@ export function createApp(
   return app;
 }
 
-/** Has each request noted once it was answered. */
 function logRequest(options: AppOptions): RequestHandler {
   return (request, response, next) => {
     const start = performance.now();

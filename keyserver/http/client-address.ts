@@ -60,7 +60,6 @@ function wholeAddress({ socket, headers }: IncomingMessage, isTrustedProxy: IsTr
 const FORWARDED_PAIR =
   /[\t ]*(?:([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([\w!#$%&'*+.^`|~:[\]-]+))[\t ]*)?([,;]|$)/gy;
 
-/** Nodes as proxies name them, the nearest one last. */
 function namedBy(headers: IncomingMessage['headers'], header: ProxyHeader = 'x-forwarded-for'): string[] {
   const text = String(headers[header] ?? '');
   return header === 'forwarded' ? forwardedFor(text) : text.split(',');

@@ -41,12 +41,7 @@ export function keepLength({ locals }: Response): void {
   locals.isLengthKept = true;
 }
 
-/**
- * Sends a file of the program.
- *
- * @param type - media type
- * @param isVersioned - whether the address has the digest in it
- */
+/** Sends a file of the program. @param type - media type @param isVersioned - whether the address has the digest in it */
 export function sendFile(
   request: Request,
   response: Response,

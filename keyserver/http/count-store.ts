@@ -17,13 +17,11 @@ export class CountStore {
   readonly #number = ++made;
   readonly #counts: LRUCache<string, Hits>;
 
-  /** @param max - keys that are counted at the same time */
   constructor(max = MAXIMUM_COUNTED) {
     // Without `max`, no room is taken before it is needed.
     this.#counts = new LRUCache({ maxSize: max, sizeCalculation: () => 1 });
   }
 
-  /** How many keys are counted. */
   get size(): number {
     return this.#counts.size;
   }

@@ -19,7 +19,6 @@ export interface Attempt {
   readonly hits: number;
   /** Seconds until those that failed do not count any more. */
   readonly wait: number;
-  /** Ends the attempt; only a failure is written. */
   readonly end: (failed: boolean) => void;
 }
 

@@ -38,18 +38,13 @@ export interface Listener {
   readonly tls: ListenerConfig['tls'];
   /** End of the certificate that is served, in seconds since 1970. */
   readonly certificateEnd: () => number | undefined;
-  /** Reads a renewed certificate. */
   readonly reload: () => void;
   /** What TLS tickets are sealed with from now on. */
   readonly setTicketKey: (key: Uint8Array) => void;
   readonly close: () => Promise<void>;
 }
 
-/**
- * Checks whether a listener may be opened, before anything is made or changed.
- *
- * @throws KeyServerError `configuration-invalid`
- */
+/** Checks whether a listener may be opened, before anything is made or changed. @throws KeyServerError `configuration-invalid` */
 export function checkListener(settings: ListenerConfig, { dev, trustedProxies }: KeyServerConfig): void {
   checkPlainHttp(settings, dev === true, isEmpty(trustedProxies));
   if (settings.tls) readTls(settings.tls, originOf(settings));
@@ -69,11 +64,7 @@ export function checkAdminListener(settings: ListenerConfig | undefined, config:
   checkListener(settings, config);
 }
 
-/**
- * The same for the listener of HTTPCrypt, which is plain HTTP for everybody.
- *
- * @throws KeyServerError `configuration-invalid`
- */
+/** The same for the listener of HTTPCrypt, which is plain HTTP for everybody. @throws KeyServerError `configuration-invalid` */
 export function checkHttpcryptListener({ httpcrypt, dev }: KeyServerConfig): void {
   if (httpcrypt && dev) checkLoopback(httpcrypt.listen.host);
 }
@@ -205,7 +196,6 @@ function originOf({ origin }: ListenerConfig): string {
   return origin ?? 'https://localhost';
 }
 
-/** Lets running requests end, for a while. */
 function close(server: Server): Promise<void> {
   const timer = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT);
   return new Promise((resolve) => {

@@ -25,7 +25,6 @@ class Load {
     return { end: () => void this.#underWay-- };
   }
 
-  /** Seconds after which to ask again. */
   pause(): number {
     return LEAST_PAUSE + Math.random() * (MOST_PAUSE - LEAST_PAUSE);
   }

@@ -31,7 +31,6 @@ export interface Circumstances {
 export interface Answer {
   readonly status: number;
   readonly content: Uint8Array;
-  /** What was asked for, for log and metrics. */
   readonly route: string;
 }
 
@@ -41,10 +40,8 @@ type Outcome = Pick<Answer, 'status' | 'route'>;
 export interface HttpcryptAppOptions {
   readonly url: string;
   readonly keys: ServerKeys;
-  /** Requests a minute of one address. */
   readonly requestsPerAddress: number;
   readonly isTrustedProxy: IsTrustedProxy;
-  /** Tells whether many clients share an address. */
   readonly isShared: IsTrustedProxy;
   /** Answers what is inside; does not throw. */
   readonly answer: (request: ChannelRequest, circumstances: Circumstances) => Promise<Answer>;
@@ -110,7 +107,6 @@ function sealFor(
   return sealAnswer(exchange.secret, request, { status, content, ticket: issue() });
 }
 
-/** The whole body, bounded. */
 function readBody(request: IncomingMessage): Promise<Uint8Array | 'too long' | 'cut'> {
   return new Promise((resolve) => {
     const parts: Buffer[] = [];

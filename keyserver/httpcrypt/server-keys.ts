@@ -9,15 +9,12 @@ import { type ServerKey, serverKey, signRecord } from '../../core/httpcrypt/reco
 const MAXIMUM_TICKETS = 50_000;
 
 export interface ServerKeysOptions {
-  /** Address of the endpoint. */
   readonly url: string;
   /** The channel key. */
   readonly signer: KeyPair;
   /** Seconds for which a server key is announced; it is taken for twice that time. */
   readonly timeToLive: number;
-  /** Seconds since 1970. */
   readonly now: () => number;
-  /** Called with each new record. */
   readonly announce: (record: Uint8Array) => Promise<void>;
   readonly maximumTickets?: number;
 }
@@ -28,7 +25,6 @@ export interface Opening {
   readonly exchange: ChannelKeys;
   /** It came with a ticket, and so for the first time. */
   readonly fresh: boolean;
-  /** Makes a ticket for another request. */
   readonly issue: () => ChannelKeys;
 }
 
@@ -50,14 +46,12 @@ export class ServerKeys {
     this.#options = options;
   }
 
-  /** With a first key, announced. */
   static async start(options: ServerKeysOptions): Promise<ServerKeys> {
     const keys = new ServerKeys(options);
     await keys.#renew();
     return keys;
   }
 
-  /** The record of the newest key. */
   async record(): Promise<Uint8Array> {
     await this.#ready();
     return this.#record;
@@ -77,7 +71,6 @@ export class ServerKeys {
     return { publicKey, exchange: { shown, secret }, fresh: known !== undefined, issue: () => issue(key) };
   }
 
-  /** Forgets all keys. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#keys.clear();

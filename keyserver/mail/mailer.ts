@@ -16,7 +16,6 @@ import { NEEDS_UTF8, requireMailAddress } from './address.ts';
 const KINDS = ['invitation', 'sign-in', 'sign-up', 'move', 'moved', 'added'] as const;
 export type MailKind = (typeof KINDS)[number];
 
-/** What a template is given. */
 export interface MailFields {
   readonly publisher: string;
   readonly site: string;
@@ -26,7 +25,6 @@ export interface MailFields {
   readonly link?: string;
   /** `undefined`: the link alone. */
   readonly code?: string | undefined;
-  /** A day. */
   readonly until?: string;
   /** Page that ends mails like this one. */
   readonly unsubscribe?: string;

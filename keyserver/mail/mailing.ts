@@ -24,7 +24,6 @@ export const MAILING_STATES = ['new', 'invited'] as const;
 
 export interface MailingWish {
   readonly state: (typeof MAILING_STATES)[number];
-  /** Name of a plan. */
   readonly plan: string | undefined;
 }
 
@@ -46,7 +45,6 @@ export interface Mailing {
   readonly recent: number;
 }
 
-/** Times in seconds since 1970. */
 interface Row extends Awaited {
   readonly tried: number | null;
   readonly refusal: string | null;
@@ -120,7 +118,6 @@ export async function makeInvitations(
 
 /** Pace at which mails go out. */
 export interface MailingPace {
-  /** Mails a second. */
   readonly rate: number;
   readonly connections: number;
   readonly signal: AbortSignal;
@@ -133,7 +130,6 @@ export interface Mailed {
   readonly refused: number;
   /** People of `due` who have got nothing: another run goes on with them. */
   readonly left: number;
-  /** Why the last mail failed. */
   readonly failure: KeyServerError | undefined;
 }
 

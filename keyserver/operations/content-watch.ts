@@ -24,7 +24,6 @@ export class ContentWatch {
     this.#log = log;
   }
 
-  /** @returns the end of it */
   start(): () => Promise<void> {
     const { run, stop } = eachMinute(() =>
       this.look().catch((err: unknown) => this.#log.warn({ err }, 'the content hosts were not looked at')),

@@ -67,7 +67,6 @@ function fileChecks({ tls, reading, admin }: KeyServerConfig): Check[] {
   }));
 }
 
-/** Connects and signs in; sends nothing. */
 function mailCheck(mail: MailConfig, readingSite: string | undefined): Check {
   return {
     check: `mail by ${new URL(mail.smtp).host}`,

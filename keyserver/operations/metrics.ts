@@ -11,25 +11,21 @@ import type { KeyServerState } from '../storage/state.ts';
 import { readStoredFacts, type StoredFacts } from './stored-facts.ts';
 
 export interface Metrics {
-  /** Counts an answer. */
   readonly count: (listener: string, route: string, status: number) => void;
   readonly contentType: string;
   /** All metrics in Prometheus's text format. Without the database, those that need it are left out. */
   readonly text: () => Promise<string>;
-  /** Numbers of this process, and its certificates. */
   readonly values: () => Promise<MetricValues>;
 }
 
 /** Sources that metrics are read from besides the state. */
 export interface MetricsSources {
-  /** Push targets, in the order of the configuration. */
   readonly targets: readonly { readonly name: string }[];
   readonly settings: Omit<PublicationConfig, 'push'>;
   /** Tells whether a database elsewhere has backups of its own. */
   readonly isBackedUpElsewhere: boolean;
   /** Ends of certificates by listener, in seconds since 1970. */
   readonly certificates: () => Iterable<readonly [listener: string, ends: number]>;
-  /** Free bytes, by place. */
   readonly disks: () => Promise<Iterable<readonly [place: string, free: number]>>;
   /** Versions of the publication that content hosts show, by their numbers. */
   readonly shown: () => Iterable<readonly [host: string, version: number]>;

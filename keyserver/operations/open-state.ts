@@ -17,9 +17,7 @@ export interface StateAndListeners {
 }
 
 export interface DatabaseWait {
-  /** Seconds since 1970. */
   readonly now?: (() => number) | undefined;
-  /** Ends the wait for a database. */
   readonly signal?: AbortSignal | undefined;
 }
 

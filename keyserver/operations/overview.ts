@@ -37,9 +37,7 @@ export interface PublicationOverview {
   readonly expires: number;
   /** Whether the key for signing it again is here. */
   readonly signsHere: boolean;
-  /** When other roles expire, as the publisher said. */
   readonly expiries: readonly { readonly role: string; readonly expires: number }[];
-  /** Where timestamps are pushed to. */
   readonly pushes: readonly {
     readonly target: string;
     readonly succeeded: number | null;
@@ -49,22 +47,17 @@ export interface PublicationOverview {
 
 export interface SubscriberOverview {
   readonly name: string;
-  /** Seconds since 1970, or `null`. */
   readonly revoked: number | null;
   /** Of a group: how many members it can have, and how many it has. */
   readonly seats: number | null;
   readonly taken: number;
-  /** The group whose member they are, and whose rights they have. */
   readonly group: string | null;
   readonly grants: readonly Grant[];
   readonly subscriptions: readonly HeldPlan[];
   readonly devices: readonly DeviceOverview[];
-  /** Whether a password was set on the reading site. */
   readonly account: boolean;
   readonly sessions: number;
-  /** Invitations that were not used and can still be. */
   readonly openInvitations: number;
-  /** Answer by which the mail server refused the address for good. */
   readonly mailRefusal: string | null;
 }
 

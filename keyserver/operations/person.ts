@@ -9,7 +9,6 @@ import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { rightsOf } from '../subscriptions/subscriptions.ts';
 import type { Why } from './why.ts';
 
-/** Sets that are shown. */
 const NEWEST = 12;
 
 /** Times in seconds since 1970. */
@@ -18,9 +17,7 @@ export interface Person {
   readonly revoked: number | null;
   /** The group whose member they are, and whose rights they have. */
   readonly group: string | null;
-  /** Of a group. */
   readonly seats: Seats | null;
-  /** Standing and ended ones. */
   readonly rights: readonly Right[];
   /** The newest sets, the newest first. */
   readonly sets: readonly SetAnswer[];
@@ -35,7 +32,6 @@ export interface Person {
   readonly mailRefusal: string | null;
 }
 
-/** Whether a set can be read, and why. */
 export interface SetAnswer {
   readonly set: string;
   readonly can: boolean;

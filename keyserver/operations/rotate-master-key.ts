@@ -24,7 +24,6 @@ export interface MasterRotation {
   readonly outcome: 'added' | 'removed' | 'sealed';
   /** The version that rows are under, or will be. */
   readonly version: number;
-  /** Rows that were sealed anew. */
   readonly rows: number;
   /** Versions that are not needed any more, and still there; after `removed`, those that were removed. */
   readonly older: readonly number[];

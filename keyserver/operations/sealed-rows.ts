@@ -15,7 +15,6 @@ export type SealedRow = Readonly<Record<string, unknown>> & { readonly sealed: U
 /** A table with sealed values, in a column `sealed`. */
 export interface SealedTable {
   readonly table: string;
-  /** The primary key. */
   readonly key: string;
   /** Less than every primary key. */
   readonly start: number | string;

@@ -41,11 +41,7 @@ function problemOf(check: () => unknown): KeyServerError[] {
   }
 }
 
-/**
- * Settings of Stripe, with the secret that is in a file of its own.
- *
- * @throws KeyServerError `configuration-invalid`
- */
+/** Settings of Stripe, with the secret that is in a file of its own. @throws KeyServerError `configuration-invalid` */
 export function readStripe({ stripe }: KeyServerConfig): StripeConfig | undefined {
   return stripe && { secret: readSecretFile(stripe.secretFile), plans: stripe.plans };
 }

@@ -10,7 +10,6 @@ import { describePublication, type PublicationOverview } from './overview.ts';
 /** Times in seconds since 1970. */
 export interface StoredFacts {
   readonly publication: PublicationOverview | undefined;
-  /** Ends, by role. */
   readonly expiries: ReadonlyMap<string, number>;
   /** Ends of the first tokens, by scope. */
   readonly tokens: ReadonlyMap<string, number>;

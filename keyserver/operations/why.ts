@@ -17,7 +17,6 @@ import { rightsOf } from '../subscriptions/subscriptions.ts';
 
 export interface Why {
   readonly subscriber: string;
-  /** The group whose member they are. */
   readonly group: string | undefined;
   /** Path of the document; `undefined` where a set was asked about. */
   readonly path: string | undefined;

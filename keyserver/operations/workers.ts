@@ -77,7 +77,6 @@ export class Workers {
     this.#isUp = true;
   }
 
-  /** The metrics of those that answer. */
   async metrics(): Promise<MetricValues[]> {
     const asked = Array.from(this.#running.values(), ({ channel }) =>
       withinTime(PATIENCE, () => channel.ask('metrics')),
@@ -90,7 +89,6 @@ export class Workers {
     await Promise.all(Array.from(this.#running.values(), ({ channel }) => channel.ask('reload')));
   }
 
-  /** Lets running requests end. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;

@@ -50,12 +50,10 @@ export class Channel<Other> {
     return (await waiting.promise) as AnswerOf<Other[Name]>;
   }
 
-  /** Says something that needs no answer. */
   tell<Name extends keyof Other & string>(name: Name, ...question: Question<Other[Name]>): void {
     this.#say({ name, question });
   }
 
-  /** The other process has ended. */
   close(reason: Error): void {
     for (const { reject } of this.#waiting.values()) reject(reason);
     this.#waiting.clear();

@@ -24,7 +24,6 @@ export interface Hits {
 export interface PrimaryAnswers {
   /** Hears from now on. Messages to a process before that are lost. */
   readonly ready: () => void;
-  /** Its listeners are open. */
   readonly listening: (places: Places) => void;
   /** Counts a request. @param limit - the number of the limit, which is the same in all workers */
   readonly hit: (limit: number, key: string) => Hits;
@@ -39,7 +38,6 @@ export interface PrimaryAnswers {
   readonly send: Mailer['send'];
   readonly sendLater: Mailer['sendLater'];
   readonly demandPlace: Mailer['demandPlace'];
-  /** There is another timestamp. */
   readonly push: () => void;
 }
 

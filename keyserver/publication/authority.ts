@@ -34,9 +34,7 @@ import {
 /** How a hand-over ended. Where it is older than the current publication, or another one of its version, nothing was changed. */
 export interface HandOverOutcome {
   readonly outcome: 'current' | 'publication-older' | 'publication-other';
-  /** The current timestamp, byte for byte. */
   readonly timestamp: Uint8Array;
-  /** Version of the publication that was handed over. */
   readonly publication: number;
 }
 
@@ -47,7 +45,6 @@ export interface FoundPublication {
   readonly snapshot: Uint8Array;
 }
 
-/** What a transaction works with. */
 interface Signing {
   readonly database: Database;
   readonly signer: RoleSigner | undefined;

@@ -30,7 +30,6 @@ export interface ImportResult {
   readonly name: string;
   readonly sites: readonly string[];
   readonly serial: number;
-  /** Sets in the bundle, and those of them that are new. */
   readonly sets: number;
   readonly newSets: number;
 }

@@ -12,11 +12,8 @@ export interface KeeperOptions {
   readonly state: KeyServerState;
   readonly log: Logger;
   readonly targets: readonly PushTarget[];
-  /** Has another process push, in place of this one. */
   readonly pushElsewhere?: (() => void) | undefined;
-  /** Between two timestamps. */
   readonly resignMinutes: number;
-  /** For which a timestamp is good. */
   readonly freshHours: number;
   /** Left out but in tests. */
   readonly limits?: KeeperLimits;
@@ -60,7 +57,6 @@ export class TimestampKeeper {
     this.#running = this.attempt().then((isGood) => this.#schedule(isGood));
   }
 
-  /** Lets what is pending finish, if it does soon. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);

@@ -15,11 +15,7 @@ export async function forgetDevOrigins(database: Database): Promise<void> {
   await database.run('DELETE FROM settings WHERE name = ?', SETTING);
 }
 
-/**
- * The origins by the last start with `--dev`, or else by the configuration.
- *
- * @throws KeyServerError `configuration-invalid`
- */
+/** The origins by the last start with `--dev`, or else by the configuration. @throws KeyServerError `configuration-invalid` */
 export async function knownOrigins(database: Database, config: KeyServerConfig): Promise<Origins> {
   const noted = await database.first<{ value: string }>('SELECT value FROM settings WHERE name = ?', SETTING);
   if (noted) return JSON.parse(noted.value);

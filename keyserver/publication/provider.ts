@@ -5,7 +5,6 @@ import { type SiteDescription, type VerifiedDescriptor, verifyDescriptor } from 
 import type { Database } from '../storage/database.ts';
 
 export interface Provider {
-  /** The root id. */
   readonly publisher: KeyId;
   /** The descriptor, byte for byte as the publisher signed it. */
   readonly descriptorBytes: Uint8Array;
@@ -16,7 +15,6 @@ export interface Provider {
 export interface ProviderRow {
   /** Key id of the publisher key. */
   readonly publisher_key: KeyId;
-  /** The root id. */
   readonly root: KeyId;
   readonly workspace: string;
   readonly serial: number;

@@ -21,7 +21,6 @@ export interface Holder {
   /** Name, as the audit trail has it. */
   readonly who: string;
   readonly place: string;
-  /** Seconds since 1970. */
   readonly since: number;
 }
 

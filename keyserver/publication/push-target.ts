@@ -30,10 +30,7 @@ export class PushTarget {
     this.#target = target;
   }
 
-  /**
-   * @param text - a directory, or `s3://bucket/prefix`
-   * @throws StorageError `argument-invalid`
-   */
+  /** @param text - a directory, or `s3://bucket/prefix` @throws StorageError `argument-invalid` */
   static async open(text: string): Promise<PushTarget> {
     return new PushTarget(await openTarget(text));
   }

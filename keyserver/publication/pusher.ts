@@ -20,7 +20,6 @@ export interface PusherOptions {
   readonly target: PushTarget;
   /** Of the target in the configuration, from 1: how log and metrics name it. */
   readonly number: number;
-  /** For which a timestamp is good. */
   readonly freshSeconds: number;
   /** Milliseconds for one inspection, and for one push. */
   readonly patience: number;
@@ -28,7 +27,6 @@ export interface PusherOptions {
   readonly onAdopted: () => void;
 }
 
-/** What lies at a target. */
 interface TargetState {
   readonly found: StoredTimestamp;
   /** The newest root there, as readers of that host follow them. */
@@ -78,7 +76,6 @@ export class Pusher {
     return this.#last;
   }
 
-  /** Gives up what is pending. */
   close(): void {
     this.#closing.abort(new Error('it was closed'));
     this.#options.target.close();

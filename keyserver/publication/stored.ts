@@ -26,18 +26,14 @@ export const STRICT: RoleChecks = { verify: verifyEd25519, strict: true };
 
 /** The current publication. Versions and expiry are those of the two files, so that they can be read without parsing these. */
 export interface Publication {
-  /** `N.snapshot.json`, byte for byte. */
   readonly snapshot: Uint8Array;
-  /** `timestamp.json`, byte for byte. */
   readonly timestamp: Uint8Array;
   readonly snapshotVersion: number;
   /** Of the timestamp: when it was signed, in seconds since 1970. */
   readonly version: number;
-  /** Of the timestamp, in seconds since 1970. */
   readonly expires: number;
   /** When other roles expire, as the publisher said. */
   readonly expiries: readonly RoleExpiry[];
-  /** Time at which it came, in seconds since 1970. */
   readonly published: number;
   /** Name of the publisher who handed it over, as the audit trail has it; `server` where it was found at a target. */
   readonly who: string;
@@ -99,11 +95,7 @@ export async function storeRoots(database: Database, further: readonly Uint8Arra
     await database.run('INSERT INTO roots (version, metadata) VALUES (?, ?)', after + 1 + index, metadata);
 }
 
-/**
- * Follows a chain of roots from the one in the bundle, whose hash is the publisher's pinned identity (5.3).
- *
- * @throws PublicationError
- */
+/** Follows a chain of roots from the one in the bundle, whose hash is the publisher's pinned identity (5.3). @throws PublicationError */
 export async function verifyRoots([firstRoot, ...later]: readonly Uint8Array[]): Promise<RootMetadata> {
   return followRoots(await verifyFirstRoot(firstRoot ?? new Uint8Array(0), STRICT), later);
 }

@@ -35,11 +35,7 @@ export interface CreatedToken {
   readonly token: string;
 }
 
-/**
- * Makes a token.
- *
- * @throws KeyServerError `argument-invalid`, also if there is one of this name that has not expired
- */
+/** Makes a token. @throws KeyServerError `argument-invalid`, also if there is one of this name that has not expired */
 export async function createToken(
   state: KeyServerState,
   name: string,

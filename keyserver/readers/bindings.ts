@@ -126,7 +126,6 @@ async function answer(
   return { answer, keysDigest, keyId: deviceKey.id, sealed };
 }
 
-/** Whose the device with these keys is, or was. */
 async function ownerOf(database: Database, keysDigest: string): Promise<number | undefined> {
   const sql = 'SELECT subscriber FROM devices WHERE keys_digest = ?';
   return (await database.first<{ subscriber: number }>(sql, keysDigest))?.subscriber;

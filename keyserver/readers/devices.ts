@@ -8,12 +8,10 @@ import { nameOfSubscriber } from '../subscriptions/subscribers.ts';
 
 /** A device that is connected, without its secrets. */
 export interface ListedDevice {
-  /** By which it is removed. */
   readonly id: number;
   /** The first characters of its key id, by which commands name it. */
   readonly short: string;
   readonly kind: 'browser' | 'reader';
-  /** Seconds since 1970. */
   readonly created: number;
   readonly lastSeen: number | null;
 }

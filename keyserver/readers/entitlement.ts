@@ -25,7 +25,6 @@ interface SetRow {
   readonly name: string;
   readonly site: string;
   readonly sealed: Uint8Array;
-  /** Its key, once it was opened. */
   key?: Uint8Array;
 }
 

@@ -19,7 +19,6 @@ import { createCode, createSubscriber, grant } from './invitations.ts';
 const DAY = 86_400;
 
 export interface ImportOptions extends ListReading {
-  /** Nothing is changed. */
   readonly dryRun?: boolean;
   /** Makes an invitation, good for so many days, for each subscriber who is new. */
   readonly inviteFor?: number | undefined;
@@ -32,7 +31,6 @@ export interface ImportOptions extends ListReading {
   readonly endMissing?: 'any' | 'most-stay' | undefined;
   /** Called with what was made before that counts: if it throws, nothing is changed. A second call is for another attempt, in place of the first. */
   readonly keep?: (outcome: ImportOutcome) => Promise<void>;
-  /** Called now and then. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
@@ -40,22 +38,18 @@ export interface ImportOptions extends ListReading {
 export interface ListedInvitation {
   readonly name: string;
   readonly code: string;
-  /** In seconds since 1970. */
   readonly expires: number;
   readonly plan: string | null;
   readonly seats: number | null;
 }
 
 export interface ImportOutcome extends Readonly<Record<Subscribed, number>> {
-  /** Subscribers who are new. */
   readonly created: number;
   /** Subscribers whose subscriptions ended, because the list names them no more; twice, where two did. */
   readonly ended: readonly string[];
   /** Subscribers whom the list does not name either, and who have another name since: it may have the earlier one, so that nothing ended. */
   readonly renamed: readonly string[];
-  /** Lines that were left out. */
   readonly problems: readonly ListProblem[];
-  /** Columns that say nothing here. */
   readonly ignored: readonly string[];
   /** Names of subscribers who were revoked: the list does not undo that. */
   readonly revoked: readonly string[];
@@ -85,12 +79,7 @@ class DryRun extends Error {
   }
 }
 
-/**
- * Imports a list.
- *
- * @param bytes - of the file: subscriber-list.ts
- * @throws ListRefused; KeyServerError `argument-invalid`
- */
+/** Imports a list. @param bytes - of the file: subscriber-list.ts @throws ListRefused; KeyServerError `argument-invalid` */
 export async function importSubscribers(
   state: KeyServerState,
   bytes: Uint8Array,

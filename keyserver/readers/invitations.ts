@@ -27,20 +27,17 @@ const DAY = 86_400;
 const DEFAULT_VALID_DAYS = 7;
 /** For which an invitation can be used at most. */
 export const MAXIMUM_VALID_DAYS = 90;
-/** Every set. */
 const ALL_SETS = '*';
 
 export interface InvitationRequest {
   readonly name: string;
   /** Patterns of set names. Left out: all sets for a subscriber who is new or was revoked, what was granted before for others. */
   readonly sets?: readonly string[] | undefined;
-  /** A plan to subscribe to, in place of sets. */
   readonly plan?: string | undefined;
   /** When the subscription to `plan` begins, in seconds since 1970. Left out: now. */
   readonly from?: number | undefined;
   /** Seconds since 1970, inclusive. Left out: without end for new grants and subscriptions, unchanged for other grants. */
   readonly until?: number | undefined;
-  /** Makes the subscriber a group, or changes its seats. */
   readonly seats?: number | undefined;
   /** Days for which the code can be used; 7 if left out. */
   readonly validDays?: number | undefined;
@@ -48,7 +45,6 @@ export interface InvitationRequest {
 
 export interface Invitation {
   readonly subscriber: string;
-  /** Whether the subscriber is new. */
   readonly created: boolean;
   readonly grants: readonly Grant[];
   readonly subscriptions: readonly HeldPlan[];
@@ -66,7 +62,6 @@ export interface Invitation {
 /** An invitation whose code was found good. */
 export interface UsableInvitation {
   readonly subscriber: number;
-  /** Of the subscriber. */
   readonly name: string;
   /** `null`: good once. Else of a group. */
   readonly seats: number | null;
@@ -75,11 +70,7 @@ export interface UsableInvitation {
   readonly own: 1 | null;
 }
 
-/**
- * Creates or extends a subscriber, and makes a one-time code.
- *
- * @throws KeyServerError `argument-invalid`
- */
+/** Creates or extends a subscriber, and makes a one-time code. @throws KeyServerError `argument-invalid` */
 export async function inviteSubscriber(state: KeyServerState, request: InvitationRequest): Promise<Invitation> {
   const { database, now } = state;
   const name = parseSubscriberName(request.name);
@@ -191,12 +182,7 @@ export async function useInvitation(
   return subscriber;
 }
 
-/**
- * Takes the open invitations of a subscriber back.
- *
- * @returns how many
- * @throws KeyServerError `no-such-subscriber`
- */
+/** Takes the open invitations of a subscriber back. @returns how many @throws KeyServerError `no-such-subscriber` */
 export async function withdrawInvitations(state: KeyServerState, name: string): Promise<number> {
   const { database, now } = state;
   return database.transaction(async () => {

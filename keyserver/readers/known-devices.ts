@@ -12,12 +12,10 @@ export interface KnownDevice {
   readonly id: number;
   readonly kind: 'browser' | 'reader';
   readonly subscriber: number;
-  /** True where it was removed. */
   readonly isRevoked: boolean;
   /** `undefined`: the subscriber was revoked. */
   readonly rights: readonly Right[] | undefined;
   readonly keys: DerivedDeviceKeys;
-  /** Seconds since 1970. */
   lastSeen: number | null;
 }
 

@@ -122,7 +122,6 @@ export async function tellAdded(
   mail.mailer.sendLater(name, 'added', { publisher, site, what });
 }
 
-/** Leads a browser to the document, or lets the person sign in first. */
 async function sendOn(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const to = documentTarget(queryOf(request, 'to'), pages.documents);
   if (await subscriberOf(pages, request)) return handOver(pages, response, pages.cookie.read(request), to);

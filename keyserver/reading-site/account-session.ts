@@ -33,12 +33,10 @@ export interface ReadingMail {
 
 /** What the pages of accounts work with. */
 export interface AccountPages extends OwnPages, SignInLimits {
-  /** The origin of the documents. */
   readonly documents: string;
   readonly cookie: ReadingCookie;
   /** `undefined`: no mail is sent. */
   readonly mail: ReadingMail | undefined;
-  /** Where else people can sign in. */
   readonly openid: Pick<OpenIdSignIn, 'title'> | undefined;
   /** Counts the mails that tell a subscriber of additions. */
   readonly told: FailureCounts;
@@ -111,7 +109,6 @@ export async function handOver(
 interface HandOverPage {
   readonly title: string;
   readonly text: string;
-  /** Address at the documents' origin. */
   readonly action: string;
   readonly button: string;
   readonly code?: string;

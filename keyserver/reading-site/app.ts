@@ -49,11 +49,9 @@ export interface ReadingSiteOptions extends AppOptions {
   readonly state: KeyServerState;
   readonly provider: ProviderReader;
   readonly publications: ReadPublications;
-  /** The origin of the documents. */
   readonly documents: string;
   /** Sends mail, and lets people sign up; `undefined`: neither. */
   readonly mail: { readonly mailer: Mailer; readonly signUp: SignUpConfig | undefined } | undefined;
-  /** The OpenID provider at which people can sign in. */
   readonly openid: OpenIdSignIn | undefined;
   /** The in-browser reader; `undefined`: documents are decrypted by the server. */
   readonly webReader: WebReaderFiles | undefined;

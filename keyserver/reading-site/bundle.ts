@@ -38,7 +38,6 @@ const LISTS_PATIENCE = 1_000;
 export class PublicationBundle {
   readonly #state: KeyServerState;
   #made: { readonly of: string; readonly bytes: Buffer } | undefined;
-  /** Lists on their way, and whose. */
   #lists: { readonly of: TrustedState['snapshot']; readonly here: Promise<void> } | undefined;
 
   constructor(state: KeyServerState) {

@@ -35,7 +35,6 @@ export interface ContentHosts {
   readonly supplyOf: (site: SiteDescription, path: string, entry: DocumentEntry, signal: AbortSignal) => DocumentSupply;
   /** Where a site is carried, in the publisher's order. */
   readonly targetsOf: (site: SiteDescription) => ContentTarget[];
-  /** Fetches a small file. */
   readonly fetchFile: FetchFile<ContentTarget>;
   readonly close: () => Promise<void>;
 }

@@ -8,7 +8,6 @@ import { addressOf, clientsOf, type RequestLimits, retryAfter } from '../http/li
 
 type DeliveryLimits = Pick<RequestLimits, 'openDocumentsPerAddress' | 'documentWait' | 'readerSilence'>;
 
-/** The deliveries of one address. */
 interface Line {
   open: number;
   /** What hands a place to those that wait, in order. */

@@ -34,12 +34,10 @@ export interface DocumentService {
   readonly hosts: ContentHosts;
 }
 
-/** One document, for one reader. */
 export interface DocumentRequest {
   readonly provider: Provider;
   readonly site: SiteDescription;
   readonly path: string;
-  /** What the publication says of it. */
   readonly entry: DocumentEntry;
   /** 404: it stands for one that does not exist, and is sent whole. */
   readonly status: 200 | 404;

@@ -16,19 +16,14 @@ import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { accountOnly, named, openedOnly, unrecorded } from './own-pages.ts';
 import type { ReadingCookie } from './session-cookie.ts';
 
-/** Reads the code, and nothing else. */
 const form = formOf(200, 1);
 
-/** At the documents' origin. */
 export interface Entrance {
   readonly state: KeyServerState;
-  /** Of the documents. */
   readonly origin: string;
-  /** Where people sign in. */
   readonly account: string;
   /** Tells whether documents are decrypted in browsers; a foreign page makes none of them read what is decrypted here. */
   readonly isInBrowser: () => Promise<boolean>;
-  /** Answers a browser that has signed out. */
   readonly sendLeaving: (response: Response) => Promise<void>;
   readonly session: ReadingCookie;
   /** Marks a browser that has asked to read what is decrypted here. */

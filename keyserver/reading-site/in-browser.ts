@@ -33,7 +33,6 @@ export interface InBrowser {
   readonly state: KeyServerState;
   readonly provider: ProviderReader;
   readonly publications: ReadPublications;
-  /** The origin at which people sign in. */
   readonly account: string;
   readonly pages: OwnPages;
   readonly limits: RequestLimits;
@@ -43,7 +42,6 @@ export interface InBrowser {
   readonly isStrict: boolean;
   /** Whether a browser reads what is decrypted here: it has begun to, for want of scripts or of service workers. */
   readonly readsHere: (request: Request) => Promise<boolean>;
-  /** Tells whether it has asked for that itself. */
   readonly isPlain: (request: Request) => boolean;
 }
 
@@ -220,7 +218,6 @@ interface SiteHere {
   readonly site: SiteDescription;
 }
 
-/** @throws KeyServerError `no-provider` */
 async function siteOf({ provider, account }: Pick<InBrowser, 'account' | 'provider'>): Promise<SiteHere> {
   const known = await provider.read();
   const site = known && siteReadAt(known.descriptor, account);

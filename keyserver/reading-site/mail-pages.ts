@@ -163,7 +163,6 @@ async function acceptCode(pages: AccountPages, mail: ReadingMail, request: Reque
 interface Taken {
   readonly target: string;
   readonly session?: NewSession;
-  /** The address that was given up. */
   readonly moved?: string;
 }
 

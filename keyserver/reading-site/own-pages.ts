@@ -18,7 +18,6 @@ import { type CodedRefusal, INTERNAL_REFUSAL, refusalFor } from './refusals.ts';
 const BUSY_SECONDS = 60;
 
 export interface OwnPages {
-  /** Of these pages. */
   readonly origin: string;
   /** The origin at which people sign in. */
   readonly account: string;
@@ -64,7 +63,6 @@ export async function sendPage(
 export interface MastheadSource {
   readonly provider: ProviderReader;
   readonly publications: ReadPublications;
-  /** The origin that the descriptor names. */
   readonly account: string;
 }
 
@@ -171,11 +169,7 @@ export function isOpened({ headers }: Request): boolean {
 export const openedOnly: RequestHandler = (request, _response, next) =>
   next(isOpened(request) ? undefined : new KeyServerError('cross-site', 'a page tried to sign in by itself'));
 
-/**
- * Lets a form of the account pass, which the documents' origin has none of.
- *
- * @throws KeyServerError `cross-site`, to the error handler
- */
+/** Lets a form of the account pass, which the documents' origin has none of. @throws KeyServerError `cross-site`, to the error handler */
 export function accountOnly(account: string): RequestHandler {
   return ({ headers }, _response, next) =>
     next(headers.origin === account ? undefined : new KeyServerError('cross-site', 'no page of the account sent this'));

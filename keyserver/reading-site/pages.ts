@@ -56,7 +56,6 @@ export function render(template: string, masthead: Masthead, page: object): stri
 
 /** What every page shows at its head. */
 export interface Masthead {
-  /** What the publisher calls itself. */
   readonly publisher: string;
   readonly site: string;
   /** Whether a publisher has signed for the site: else a Reader has nothing to connect with. */
@@ -64,7 +63,6 @@ export interface Masthead {
   readonly accent: Accent;
   /** Path of the publisher's logo, on the origin of the documents; the account's origin has no published byte. */
   readonly logo?: string | undefined;
-  /** Where people subscribe. */
   readonly subscribe?: string | undefined;
   readonly titles: readonly SetTitle[];
   /** Content host that is asked first. */
@@ -89,7 +87,6 @@ export const REFUSED_SIGN_INS: Readonly<Record<RefusedSignIn, string>> = {
 };
 
 export interface RefusalLinks {
-  /** The origin at which people sign in. */
   readonly account: string;
   readonly signedIn: boolean;
   /** Path and query of what was asked for, if it can be asked for again. */

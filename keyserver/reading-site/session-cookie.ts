@@ -50,7 +50,6 @@ export function openIdCookie(origin: string): FlowCookie {
 
 /** Flows that windows of a browser have begun side by side; each flow has its own secret. */
 export interface FlowCookie {
-  /** Newest first. */
   readonly read: (request: Request) => readonly string[];
   /** Adds one; where there is no room, the oldest go. @param flow - without `~` */
   readonly add: (request: Request, response: Response, flow: string) => void;

@@ -21,12 +21,10 @@ export interface SiteService extends DocumentService {
   readonly sendNotice: (request: Request, response: Response, freshness: Freshness) => Promise<void>;
 }
 
-/** Who asks. */
 export interface Visit {
   readonly provider: Provider | undefined;
   /** `undefined` where no subscriber is signed in. */
   readonly subscriber: Subscriber | undefined;
-  /** Addition to a page in a window. */
   readonly front: PageFront | undefined;
 }
 

@@ -9,13 +9,11 @@ import type { KeyServerState } from '../storage/state.ts';
 import { findSubscriber, nameOfSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
 import { hashPassword, verifyPassword } from './passwords.ts';
 
-/** Who uses an invitation in a browser. */
 const BROWSER_USER = 'browser';
 
 /** An account as it stands in the database. */
 export interface Account {
   readonly subscriber: number;
-  /** Its hash, as `hashPassword` returned it. */
   readonly password: string;
 }
 
@@ -147,11 +145,7 @@ export async function findAccount(database: Database, subscriber: number = -1): 
   return database.first('SELECT subscriber, password FROM accounts WHERE subscriber = ?', subscriber);
 }
 
-/**
- * Begins a session.
- *
- * @param isProven - by the person: for a while, it may add credentials. Not so by a code that a session has made
- */
+/** Begins a session. @param isProven - by the person: for a while, it may add credentials. Not so by a code that a session has made */
 export async function createSession(
   { database, now, counts }: KeyServerState,
   subscriber: number,

@@ -11,12 +11,7 @@ import type { Subscriber } from '../subscriptions/subscribers.ts';
 /** Seconds for which a code can be used. */
 const CODE_LIFETIME = 60;
 
-/**
- * Makes a code for a browser that is signed in.
- *
- * @param sessionToken - of the account
- * @returns `undefined` if the session is none
- */
+/** Makes a code for a browser that is signed in. @param sessionToken - of the account @returns `undefined` if the session is none */
 export async function createEntryCode(state: KeyServerState, sessionToken: string): Promise<string | undefined> {
   const { database, now } = state;
   const code = newSecret();

@@ -26,14 +26,12 @@ export interface MailCodeRequest {
   readonly purpose: MailPurpose;
   /** As `typedName` returned it. */
   readonly name: string;
-  /** Who signs in or moves. */
   readonly subscriber: number | undefined;
   /** Path and query to go to afterwards. */
   readonly target: string;
 }
 
 export interface NewMailCode {
-  /** For the browser's cookie. */
   readonly secret: string;
   /** `undefined`: too many wrong ones were tried for this name. */
   readonly code: string | undefined;
@@ -127,7 +125,6 @@ export async function useMailCode<Result>(
   });
 }
 
-/** Request that a code can answer. */
 async function findOpen(state: KeyServerState, secrets: readonly string[]) {
   const open: { readonly secret: string; readonly found: Row }[] = [];
   for (const secret of secrets) {

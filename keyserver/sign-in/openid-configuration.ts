@@ -8,9 +8,7 @@ export const OPENID_BACK = '/-/openid/back';
 
 /** A way to sign in. */
 export interface OpenIdSignIn {
-  /** Of the button. */
   readonly title: string;
-  /** To which a new subscriber subscribes. */
   readonly plan: string | undefined;
   readonly provider: OpenIdProvider;
 }

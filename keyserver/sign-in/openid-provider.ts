@@ -27,9 +27,7 @@ export interface OpenIdOptions {
   readonly clientSecret: string;
   /** Mail addresses count as verified where the provider does not say whether they are. */
   readonly trustMail: boolean;
-  /** Seconds since 1970. */
   readonly now: () => number;
-  /** Ends requests that are under way. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -44,7 +44,6 @@ export interface Passkeys {
 /** Whose a new passkey is. */
 export interface PasskeyOwner {
   readonly id: number;
-  /** What the person signs in as. */
   readonly name: string;
 }
 

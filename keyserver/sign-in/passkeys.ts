@@ -9,7 +9,6 @@ export const PASSKEY_SCRIPT = fileOf(readProgramFile('passkeys.js', import.meta.
 /** The tables, all of the same columns: schema.ts, `passkeyTable`. */
 export type PasskeyTable = 'operator_passkeys' | 'reader_passkeys';
 
-/** Of one owner. */
 export const MAXIMUM_PASSKEYS = 20;
 const MAXIMUM_LABEL_LENGTH = 40;
 

@@ -27,12 +27,7 @@ function isTooLong(password: string): boolean {
   return utf8(password).length > MAXIMUM_PASSWORD_BYTES;
 }
 
-/**
- * Hashes a new password.
- *
- * @param address - in whose turn
- * @throws KeyServerError `busy`
- */
+/** Hashes a new password. @param address - in whose turn @throws KeyServerError `busy` */
 export async function hashPassword(hashing: Hashing, password: string, address: string): Promise<string> {
   const salt = randomBytes(ARGON2ID_SALT_LENGTH);
   const hash = await hashing.hash(address, { typed: password, cost: PASSWORD_COST, salt });

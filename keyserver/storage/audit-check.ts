@@ -6,7 +6,6 @@ import { type AuditHead, type AuditRow, auditFrom, auditLine, hashOf } from './a
 import type { Database } from './database.ts';
 
 export interface AuditVerdict {
-  /** Rows that were checked. */
   readonly rows: number;
   readonly head: AuditHead | undefined;
   /** The first row that does not fit, and why; `undefined` where all is as it was written. */

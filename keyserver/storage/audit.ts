@@ -18,7 +18,6 @@ const BATCH = 1000;
 export interface AuditRow {
   /** From 1, without gaps. */
   readonly number: number;
-  /** Seconds since 1970. */
   readonly time: number;
   /** `command USER`, `token NAME`, `stripe`, `operator NAME`, `reader NAME` or `server`. */
   readonly who: string;
@@ -109,7 +108,6 @@ export interface AuditFilter {
   readonly since?: number | undefined;
   readonly who?: string | undefined;
   readonly about?: string | undefined;
-  /** Rows with lower numbers. */
   readonly before?: number | undefined;
 }
 

@@ -23,7 +23,6 @@ const ALL_PAGES = 2 ** 31 - 1;
 const BESIDE = ['-wal', '-shm', '-journal'];
 const MADE = 'backup-made';
 
-/** Copy to restore, and how. */
 interface Copied extends Pick<KeyServerConfig, 'masterKey'> {
   readonly file: string;
   readonly isMove: boolean;
@@ -79,11 +78,7 @@ export async function backUp(
   });
 }
 
-/**
- * Restores a copy into a temporary database beside it, and removes that again.
- *
- * @throws KeyServerError as {@link restore} does
- */
+/** Restores a copy into a temporary database beside it, and removes that again. @throws KeyServerError as {@link restore} does */
 export async function tryRestoring(config: KeyServerConfig, file: string): Promise<void> {
   const temporary = temporaryBeside(file);
   try {

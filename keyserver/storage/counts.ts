@@ -22,7 +22,6 @@ const TOTALS: readonly string[] = [
   ...['stripe-unused', 'paywall-failed', 'host-failed'],
 ];
 
-/** Of one hour. */
 export interface HourlyCount {
   /** Its beginning, in seconds since 1970. */
   readonly time: number;
@@ -35,7 +34,6 @@ export class HourlyCounts {
   readonly #database: Database;
   readonly #now: () => number;
   readonly #totals = new Map(TOTALS.map((what): [string, number] => [what, 0]));
-  /** By hour and what was counted. */
   #pending = new Map<string, { hour: number; what: Counted; n: number }>();
 
   constructor(database: Database, now: () => number) {

@@ -15,7 +15,6 @@ export interface DailyBackup {
   readonly file: string;
   /** Tells whether it was made now; that of today is made once. */
   readonly made: boolean;
-  /** The copies of earlier days that were removed. */
   readonly removed: readonly string[];
 }
 

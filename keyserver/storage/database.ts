@@ -13,7 +13,6 @@ export type Value = null | number | string | Uint8Array;
 export interface Database {
   /** The first row, or `undefined`. `Row` is what the SQL says. */
   first<Row>(sql: string, ...values: Value[]): Promise<Row | undefined>;
-  /** All rows. */
   all<Row>(sql: string, ...values: Value[]): Promise<Row[]>;
   /** Changes rows. @returns how many */
   run(sql: string, ...values: Value[]): Promise<number>;

@@ -3,7 +3,6 @@ import type { Database } from './database.ts';
 
 /** Seconds between two notes about a device. */
 const INTERVAL = 3600;
-/** Devices of one statement. */
 const AT_ONCE = 250;
 
 export class LastSeen {

@@ -63,11 +63,7 @@ export function withNewKey(keys: MasterKeys): MasterKeys {
   return new Map([...keys, [Math.max(0, ...keys.keys()) + 1, randomBytes(KEY_LENGTH)]]);
 }
 
-/**
- * Reads the master keys.
- *
- * @throws KeyServerError `storage-key-refused`
- */
+/** Reads the master keys. @throws KeyServerError `storage-key-refused` */
 export async function readMasterKeys(source: MasterKeySource): Promise<MasterKeys> {
   const keys = parseMasterKeys(await textAt(source));
   if (keys === undefined)

@@ -26,7 +26,6 @@ const MOST_ROWS = 64;
 /** Rows of one kind that are kept in memory; some 20 MB of devices. */
 const MOST_KEPT = 10_000;
 
-/** Rows by a key. */
 export type Kept<Row extends object> = LRUCache<string, Row>;
 
 /** Rows that were kept since the last change about a topic, by kind. */

@@ -21,7 +21,6 @@ export interface Migratable extends Database {
   /** 0: there is none yet. */
   version(): Promise<number>;
   setVersion(version: number): Promise<void>;
-  /** Does several statements. */
   execute(script: string): Promise<void>;
 }
 

@@ -204,7 +204,6 @@ class PostgresDatabase implements Migratable {
     await Promise.all([this.#pool.end(), this.#unflushed.end()]);
   }
 
-  /** @param name - of the database, for messages */
   async occupancy(name: string): Promise<'absent' | 'claimed' | 'filled'> {
     const sql = 'SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()';
     const rows = await this.all<{ table_name: string }>(sql);
@@ -275,7 +274,6 @@ class PostgresDatabase implements Migratable {
   }
 }
 
-/** @param codes - SQLSTATEs */
 async function repeated<Result>(work: () => Promise<Result>, codes: readonly string[]): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -288,7 +286,6 @@ async function repeated<Result>(work: () => Promise<Result>, codes: readonly str
   }
 }
 
-/** Values come as text. */
 function parserOf(type: number): (text: string) => unknown {
   if (type === BIGINT) return safeInteger;
   if (type === BYTES) return (text) => new Uint8Array(Buffer.from(text.slice('\\x'.length), 'hex'));

@@ -172,7 +172,6 @@ class SqliteDatabase implements Migratable {
   }
 }
 
-/** A connection, and the statements that it has prepared. */
 class Connection {
   readonly database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();

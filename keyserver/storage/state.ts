@@ -27,7 +27,6 @@ export interface KeyServerState {
   readonly vault: Vault;
   /** The X-Wing key pair that publishers seal their bundles to. */
   readonly recipient: KeyPair;
-  /** Seconds since 1970. */
   readonly now: () => number;
   /**
    * Before the rights of a subscriber are read for a decision: brings what another system says of them up to date, in no more than seconds.
@@ -39,7 +38,6 @@ export interface KeyServerState {
   readonly counts: HourlyCounts;
   readonly lastSeen: LastSeen;
   readonly memory: Memory;
-  /** Who hashes passwords. */
   readonly hashing: Hashing;
 }
 

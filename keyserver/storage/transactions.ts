@@ -3,7 +3,6 @@ import type { Topic } from './memory.ts';
 
 interface Current<Connection> {
   readonly connection: Connection;
-  /** Topics that it has changed. */
   readonly topics: Set<Topic>;
   isOpen: boolean;
 }

@@ -96,11 +96,7 @@ export class Vault {
     );
   }
 
-  /**
-   * Decrypts what {@link seal} made for this row.
-   *
-   * @throws KeyServerError `store-unusable`: another master key, another row, or altered
-   */
+  /** Decrypts what {@link seal} made for this row. @throws KeyServerError `store-unusable`: another master key, another row, or altered */
   async open(ref: RowRef, sealed: Uint8Array): Promise<Uint8Array> {
     const secret = await this.tryOpen(ref, sealed);
     if (secret === undefined) {

@@ -15,7 +15,6 @@ export type DirectoryFilter = (typeof DIRECTORY_FILTERS)[number];
 
 const DAY = 86_400;
 
-/** Rows of a page. */
 const PAGE_LENGTH = 50;
 
 export interface DirectoryQuery {
@@ -24,9 +23,7 @@ export interface DirectoryQuery {
   /** Name of a plan: those who subscribe to it, or did. */
   readonly plan?: string | undefined;
   readonly state?: DirectoryFilter | undefined;
-  /** Names that come after this one. */
   readonly after?: string | undefined;
-  /** Rows of the page. */
   readonly limit?: number;
 }
 
@@ -43,14 +40,12 @@ export interface DirectoryEntry {
   readonly more: number;
   /** The latest end of a right; `null`: without end, `undefined`: there is no right. */
   readonly until: number | null | undefined;
-  /** Devices that get keys. */
   readonly devices: number;
   readonly lastSeen: number | null;
 }
 
 export interface DirectoryPage {
   readonly entries: readonly DirectoryEntry[];
-  /** Whether there are further ones. */
   readonly more: boolean;
 }
 
@@ -133,7 +128,6 @@ function entryOf({ stands, came, rights, plan, until, ...row }: Row): DirectoryE
 
 /** How many subscribers are in each state, and when. */
 export interface SubscriberCounts extends Readonly<Record<SubscriberState, number>> {
-  /** Made in the last 30 days. */
   readonly recent: number;
   /** Subscribers one of whose devices was seen in the last day: browsers, and Readers. */
   readonly reading: number;

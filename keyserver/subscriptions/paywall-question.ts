@@ -35,7 +35,6 @@ export type AnsweredPlan = z.infer<typeof answer>['plans'][number];
 
 export interface PaywallAddress {
   readonly url: string;
-  /** Shared with the publisher's system. */
   readonly secret: Uint8Array;
 }
 

@@ -35,10 +35,7 @@ interface AskedSubscriber {
   readonly answered: number | null;
 }
 
-/**
- * @returns `undefined` where the configuration names none
- * @throws KeyServerError `configuration-invalid`
- */
+/** @returns `undefined` where the configuration names none @throws KeyServerError `configuration-invalid` */
 export function createPaywall(config: KeyServerConfig, state: State, log: PaywallLog): Paywall | undefined {
   const settings = paywallSettings(config);
   return settings && new Paywall(settings, state, log);
@@ -88,7 +85,6 @@ export class Paywall {
     return question;
   };
 
-  /** Breaks questions off. */
   async close(): Promise<void> {
     await this.#agent.destroy();
     await Promise.allSettled(this.#underWay.values());

@@ -7,7 +7,6 @@ export interface Plan {
   readonly name: string;
   /** As readers see it. */
   readonly title: string;
-  /** Of set names. */
   readonly patterns: readonly string[];
   /** The time zone of a dated plan; `null`: sets may be read while the subscription stands. */
   readonly zone: string | null;

@@ -42,11 +42,7 @@ interface PlanRow {
   readonly zone: string | null;
 }
 
-/**
- * Makes or changes a plan. A change counts for all who subscribe to it, at once.
- *
- * @throws KeyServerError `argument-invalid`
- */
+/** Makes or changes a plan. A change counts for all who subscribe to it, at once. @throws KeyServerError `argument-invalid` */
 export async function definePlan(
   state: KeyServerState,
   { name, title, sets, zone }: PlanRequest,

@@ -20,11 +20,9 @@ const NEVER_PAID: readonly string[] = ['incomplete', 'incomplete_expired'];
 
 /** Statement of an event about a subscription. */
 export interface SubscriptionEvent extends Omit<Telling, 'plans'> {
-  /** Of the subscription, at Stripe. */
   readonly id: string;
   /** The subscriber, from the metadata of the subscription; `undefined`: it names none. */
   readonly subscriber: string | undefined;
-  /** Ids of the prices. */
   readonly prices: readonly string[];
 }
 

@@ -4,7 +4,6 @@ import type { KeyServerState } from '../storage/state.ts';
 import { type DirectoryQuery, listSubscribers } from './directory.ts';
 import { LIST_COLUMNS, type ListColumn } from './subscriber-list.ts';
 
-/** Subscribers that are looked up at a time. */
 const BATCH = 500;
 
 interface RightRow {

@@ -41,13 +41,11 @@ export interface ListedSubscriber {
   readonly name: string;
   /** `undefined` where sets are named. */
   readonly plan: string | undefined;
-  /** Patterns, where no plan is named. */
   readonly sets: readonly string[];
   /** A day, such as `2026-11-01`; `undefined`: from now on. */
   readonly from: string | undefined;
   /** The last day; `undefined`: without end. */
   readonly until: string | undefined;
-  /** Of a group. */
   readonly seats: number | undefined;
 }
 
@@ -144,7 +142,6 @@ function separatorOf(text: string): string {
   return SEPARATORS.reduce((best, one) => (count(one) > count(best) ? one : best));
 }
 
-/** Which column stands where. */
 function columnsOf(
   header: readonly string[],
   { map = {}, plan }: ListReading,

@@ -28,17 +28,11 @@ export interface Subscriber {
 /** A right to read every set whose name matches. */
 export interface Grant {
   readonly pattern: string;
-  /** Seconds since 1970, inclusive. */
   readonly from: number;
-  /** `null`: without end. */
   readonly until: number | null;
 }
 
-/**
- * A subscriber's name as it is kept: Unicode NFC, single spaces.
- *
- * @throws KeyServerError `name-refused`
- */
+/** A subscriber's name as it is kept: Unicode NFC, single spaces. @throws KeyServerError `name-refused` */
 export function parseSubscriberName(text: string): string {
   const name = spaced(text);
   const problem = problemOf(name);
@@ -88,11 +82,7 @@ export function asciiDomain(name: string): string {
     : name;
 }
 
-/**
- * A pattern of set names: `*` stands for any characters.
- *
- * @throws KeyServerError `argument-invalid`
- */
+/** A pattern of set names: `*` stands for any characters. @throws KeyServerError `argument-invalid` */
 export function parseSetPattern(text: string): string {
   const pattern = text.trim();
   if (!SET_PATTERN.test(pattern)) throw mistyped(`${quoted(text)} cannot be a pattern of set names`);

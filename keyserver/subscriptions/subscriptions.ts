@@ -19,7 +19,6 @@ export interface HeldPlan {
   /** Of a dated plan: by which its days are counted. */
   readonly zone: string | null;
   readonly from: number;
-  /** `null`: without end. */
   readonly until: number | null;
 }
 

@@ -55,12 +55,7 @@ function reasonFor(error: unknown): unknown {
   return cause instanceof AggregateError ? cause.errors.at(-1) : cause;
 }
 
-/**
- * Judges what is valid until a time.
- *
- * @param ends - seconds since 1970, as is `now`
- * @param days - for which it has to be good still
- */
+/** Judges what is valid until a time. @param ends - seconds since 1970, as is `now` @param days - for which it has to be good still */
 export function untilEnd(ends: number, now: number, days: number, remedy: string): CheckResult {
   const says = `${ends < now ? 'ended on' : 'good until'} ${new Date(ends * 1000).toISOString().slice(0, 10)}`;
   if (ends < now) return problem(says, remedy);

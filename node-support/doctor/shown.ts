@@ -6,7 +6,6 @@ import { CHECK_LIMIT, type Check, ok, problem } from './diagnosis.ts';
 
 /** Publication that a place shows readers. */
 export interface VisiblePublication {
-  /** Version of the publication. */
   readonly version: number;
   /** End of its timestamp, in seconds since 1970. */
   readonly expires: number;

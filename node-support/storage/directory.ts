@@ -194,7 +194,6 @@ export class DirectoryTarget implements Target {
     for (let at = directory; at !== '/'; at = dirname(at)) if (await this.#leadsInside(at)) return;
   }
 
-  /** The directories that a removed file has left empty. */
   async #removeEmpty(path: string): Promise<void> {
     for (let at = path; at !== '/'; at = dirname(at)) {
       if (

@@ -42,7 +42,6 @@ function codeOf(error: unknown): StorageErrorCode {
   return 'target-failed';
 }
 
-/** The client has no code for it. */
 function lacksRegion(error: unknown): boolean {
   return reasonOf(error) === 'Region is missing';
 }

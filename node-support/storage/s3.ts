@@ -44,7 +44,6 @@ interface ObjectRef {
   readonly Key: string;
 }
 
-/** Options of the client for one command. */
 interface Bounds {
   readonly abortSignal: AbortSignal;
   readonly requestTimeout: number;
@@ -117,11 +116,7 @@ export class S3Target implements Target {
     return this.#find('read', path, read, time);
   }
 
-  /**
-   * A file's content, however long; only the beginning of the answer has its time.
-   *
-   * @returns `undefined` if there is none
-   */
+  /** A file's content, however long; only the beginning of the answer has its time. @returns `undefined` if there is none */
   async stream(path: string): Promise<Readable | undefined> {
     return this.#find('read', path, async (place, bounds) => {
       const { Body } = await this.#client.send(new GetObjectCommand(place), bounds);
@@ -178,7 +173,6 @@ export class S3Target implements Target {
     }
   }
 
-  /** Gives up what is under way. */
   close(): void {
     this.#closing.abort(new Error('it was closed'));
     this.#client.destroy();

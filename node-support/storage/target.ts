@@ -15,7 +15,6 @@ export interface StoredFile {
   readonly length: number;
   /** When it was put there, seconds since 1970, by the target's clock. */
   readonly modified: number;
-  /** Changes when the file does. */
   readonly tag: string;
   /** Statement of the target on the content, without reading it; for {@link Target.matches}. */
   readonly digest: string | undefined;
@@ -41,24 +40,17 @@ export interface Target {
   list(prefix: string): AsyncIterable<StoredFile>;
   /** `undefined` if there is none. */
   head(path: string): Promise<StoredFile | undefined>;
-  /**
-   * A file's content.
-   *
-   * @returns `undefined` if there is none
-   * @throws FileTooLong where it is longer than `maximum`
-   */
+  /** A file's content. @returns `undefined` if there is none @throws FileTooLong where it is longer than `maximum` */
   get(path: string, maximum: number): Promise<Uint8Array | undefined>;
   /** Whether a file has this very content, by what was listed of it; it is read only where that says too little. */
   matches(file: Pick<StoredFile, 'path' | 'length' | 'digest'>, source: Source): Promise<boolean>;
   /** Whole or not at all, in place of what was there. */
   upload(path: string, source: Source, options: UploadOptions): Promise<void>;
-  /** Files that are not there are passed over. */
   remove(paths: Iterable<string>): Promise<void>;
   /** Removes what interrupted puts left before that time, seconds since 1970. */
   removeLeftovers(before: number): Promise<void>;
   /** What its own clock said with its last answer, in seconds since 1970; `undefined` where it has said nothing. Left out where it has none. */
   time?(): number | undefined;
-  /** Ends connections. */
   close(): void;
 }
 
