@@ -40,7 +40,10 @@ export function createAdminSite(options: AdminSiteOptions): Express {
     app.get(path, (request, response) => sendFile(request, response, type, file));
   app.get('/favicon.ico', (_request, response) => void response.status(204).end());
   app.use(noStore, limitRequests(limits.documentsPerAddress, refuseTooMany));
-  app.use(ownFormsOnly(origin));
+  const sameOrigin = sameOriginOnly(origin);
+  app.use((request, response, next) =>
+    request.method === 'GET' || request.method === 'HEAD' ? next() : sameOrigin(request, response, next),
+  );
   addSignIn(app, pages);
   app.use(demandOperator(pages));
   addImportPages(app, pages);
@@ -58,13 +61,6 @@ export function createAdminSite(options: AdminSiteOptions): Express {
 
 const refuseTooMany: RequestHandler = (_request, response) =>
   void response.status(429).type('text').send('Too many.\n');
-
-/** Whatever changes something was sent by a page of this origin. */
-function ownFormsOnly(origin: string): RequestHandler {
-  const check = sameOriginOnly(origin);
-  return (request, response, next) =>
-    request.method === 'GET' || request.method === 'HEAD' ? next() : check(request, response, next);
-}
 
 /** Whatever an operator does from here on is done in the operator's name. */
 function demandOperator(pages: AdminPages): RequestHandler {

@@ -50,7 +50,7 @@ const FILES =
 const RECORDS = ['plans', 'fetchFrom'];
 
 function withFiles(value: unknown, from: (path: string) => string, member = ''): unknown {
-  if (typeof value === 'string') return FILES.includes(member) && !isUrl(value) ? from(value) : value;
+  if (typeof value === 'string') return FILES.includes(member) && !/^[a-z0-9]+:\/\//.test(value) ? from(value) : value;
   if (Array.isArray(value)) return value.map((each) => withFiles(each, from, member));
   if (typeof value !== 'object' || value === null || RECORDS.includes(member)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withFiles(each, from, name)]));
@@ -76,11 +76,6 @@ function devListener({ origin, listen }: ListenerConfig): ListenerConfig {
 
 function devListen({ host, port }: ListenAddress): ListenAddress {
   return { host: host === '::1' || isLoopback(host) ? host : '127.0.0.1', port };
-}
-
-/** Whether a target is no path. */
-function isUrl(target: string): boolean {
-  return /^[a-z0-9]+:\/\//.test(target);
 }
 
 function readText(file: string): string {

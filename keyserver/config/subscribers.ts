@@ -31,7 +31,7 @@ export const openidConfig = z
   .strictObject({
     issuer: z
       .string()
-      .refine(isIssuer, 'must be an https address without a query, like https://accounts.example')
+      .refine((text) => isHttpsUrl(text) && new URL(text).search === '', 'must be an https address without a query, like https://accounts.example')
       .refine((text) => !text.includes('{'), 'must have the id of your tenant in place of {tenantid}')
       .meta({ format: 'uri', description: 'The address of the provider, as it calls itself.' }),
     clientId: z.string().min(1).meta({ description: 'What the provider calls this reading site.' }),
@@ -53,8 +53,4 @@ function isHttpsUrl(text: string): boolean {
   const { protocol, hostname, username, password, hash } = new URL(text);
   const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
   return isSafe && username + password + hash === '';
-}
-
-function isIssuer(text: string): boolean {
-  return isHttpsUrl(text) && new URL(text).search === '';
 }

@@ -45,7 +45,9 @@ export function createApp(
   app.set('env', 'production'); // where an error handler fails, Express shows readers a stack otherwise
   const { host, port, protocol } = new URL(options.origin);
   const hosts = port === '' ? [host, `${host}:${protocol === 'https:' ? 443 : 80}`] : [host];
-  app.use(logRequest(options), addHeaders(securityHeaders(options)), (request, response, next) => {
+  const headers = securityHeaders(options);
+  app.use(logRequest(options), (request, response, next) => {
+    response.setHeaders(headers);
     if (hosts.includes(request.headers.host?.toLowerCase() ?? '')) next();
     else misdirected(request, response);
   });
@@ -116,13 +118,6 @@ function protection({ dev, formsLeadTo, scripts = [] }: AppOptions) {
     xFrameOptions: { action: 'deny' },
     strictTransportSecurity: dev ? false : { maxAge: 31_536_000 },
   });
-}
-
-function addHeaders(headers: Map<string, string>): RequestHandler {
-  return (_request, response, next) => {
-    response.setHeaders(headers);
-    next();
-  };
 }
 
 /** Headers of every answer, which are always the same. */

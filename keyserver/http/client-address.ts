@@ -48,7 +48,9 @@ export function clientsBehind(
 
 function wholeAddress({ socket, headers }: IncomingMessage, isTrustedProxy: IsTrustedProxy): string {
   let address = addressIn(socket.remoteAddress ?? '') ?? 'unknown';
-  for (const named of namedBy(headers, isTrustedProxy.header).reverse()) {
+  const { header = 'x-forwarded-for' } = isTrustedProxy;
+  const text = String(headers[header] ?? '');
+  for (const named of (header === 'forwarded' ? forwardedFor(text) : text.split(',')).reverse()) {
     const next = isTrustedProxy(address, 0) ? addressIn(named) : undefined;
     if (next === undefined) break;
     address = next;
@@ -59,11 +61,6 @@ function wholeAddress({ socket, headers }: IncomingMessage, isTrustedProxy: IsTr
 /** Pair of `Forwarded` (RFC 7239), or none, and the sign behind it, from where the last one ended. Some proxies leave out quotation marks. */
 const FORWARDED_PAIR =
   /[\t ]*(?:([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([\w!#$%&'*+.^`|~:[\]-]+))[\t ]*)?([,;]|$)/gy;
-
-function namedBy(headers: IncomingMessage['headers'], header: ProxyHeader = 'x-forwarded-for'): string[] {
-  const text = String(headers[header] ?? '');
-  return header === 'forwarded' ? forwardedFor(text) : text.split(',');
-}
 
 /** Nodes of `Forwarded`: none if any of it is no pair, since a quotation mark of a client could hide what a proxy added. A proxy that names none, or two, is ''. */
 function forwardedFor(text: string): string[] {

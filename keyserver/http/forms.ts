@@ -11,19 +11,12 @@ import { typedName } from '../subscriptions/subscribers.ts';
  */
 export function formOf(limit: number, fields: number): RequestHandler {
   const read = express.urlencoded({ extended: false, limit, parameterLimit: fields, inflate: false });
+  const refusal = Object.assign(new Error('a field has a NUL in it'), { status: 400 }); // as `express.urlencoded` refuses
   return (request, response, next) =>
-    read(request, response, (error?: unknown) => next(error ?? (hasNul(request.body) ? nulRefused() : undefined)));
-}
-
-function hasNul(form: Record<string, string | string[]> = {}): boolean {
-  return Object.values(form)
-    .flat()
-    .some((value) => value.includes('\0'));
-}
-
-/** As `express.urlencoded` refuses. */
-function nulRefused(): Error {
-  return Object.assign(new Error('a field has a NUL in it'), { status: 400 });
+    read(request, response, (error?: unknown) => {
+      const values = Object.values((request.body ?? {}) as Record<string, string | string[]>).flat();
+      next(error ?? (values.some((value) => value.includes('\0')) ? refusal : undefined));
+    });
 }
 
 /** A field of a form; one that is missing or repeated is empty. */

@@ -55,7 +55,9 @@ export function limitFailures(
       return refuse(request, retryAfter(response, attempt.wait), next);
     }
     // A client that leaves before the answer has failed: otherwise broken-off attempts would cost the server work without being counted.
-    onceClosed(response, () => attempt.end(all || !response.writableEnded || isFailure(response.statusCode)));
+    // The server's own failures are not the client's, and 429 says nothing of what was sent.
+    const isFailure = ({ statusCode: status }: Response) => status >= 400 && status < 500 && status !== 429;
+    onceClosed(response, () => attempt.end(all || !response.writableEnded || isFailure(response)));
     next();
   };
 }
@@ -106,11 +108,6 @@ export function addressOf(request: Request): string {
 /** Counts the clients behind an address: the limits of one address apply so many times. */
 export function clientsOf(request: Request): number {
   return clientsBehind(request, request.app.get('trust proxy fn'), request.app.get('is shared'));
-}
-
-/** What the client did wrong. The server's own failures are not the client's, and 429 says nothing of what was sent. */
-function isFailure(status: number): boolean {
-  return status >= 400 && status < 500 && status !== 429;
 }
 
 function keyOf(request: Request, response: Response, countedBy: CountedBy): string {

@@ -46,7 +46,7 @@ export interface Listener {
 
 /** Checks whether a listener may be opened, before anything is made or changed. @throws KeyServerError `configuration-invalid` */
 export function checkListener(settings: ListenerConfig, { dev, trustedProxies }: KeyServerConfig): void {
-  checkPlainHttp(settings, dev === true, isEmpty(trustedProxies));
+  checkPlainHttp(settings, dev === true, (trustedProxies ?? []).length === 0);
   if (settings.tls) readTls(settings.tls, originOf(settings));
 }
 
@@ -172,10 +172,7 @@ function hasLongCookies(packet: Buffer | undefined): boolean {
 /** Plain HTTP is for loopback with `--dev`, or for proxies that end TLS: others are cut off. */
 function checkPlainHttp({ tls, listen, origin }: ListenerConfig, dev: boolean, withoutProxy: boolean): void {
   const { host, port } = listen;
-  if (dev) {
-    checkLoopback(host);
-    return;
-  }
+  if (dev) return checkLoopback(host);
   if (!tls && withoutProxy)
     throw misconfigured(
       `no certificate ("tls") is configured for ${host}:${port}, and no "trustedProxies": plain HTTP is refused`,
@@ -186,10 +183,6 @@ function checkPlainHttp({ tls, listen, origin }: ListenerConfig, dev: boolean, w
 
 function checkLoopback(host: string): void {
   if (!isLoopback(bracketed(host))) throw misconfigured(`--dev listens on loopback only, not on ${host}`);
-}
-
-function isEmpty(networks: readonly string[] | undefined): boolean {
-  return networks === undefined || networks.length === 0;
 }
 
 function originOf({ origin }: ListenerConfig): string {

@@ -13,7 +13,7 @@ import { recordText } from '../../core/httpcrypt/record.ts';
 import { clientAddress, clientsBehind, type IsTrustedProxy } from '../http/client-address.ts';
 import { CountStore } from '../http/count-store.ts';
 import { load } from '../http/load.ts';
-import type { Opening, ServerKeys } from './server-keys.ts';
+import type { ServerKeys } from './server-keys.ts';
 
 const MINUTE = 60_000;
 /** What did not come to a message. */
@@ -94,17 +94,8 @@ async function serveMessage(
     return { status: 400, route: NO_ROUTE };
   }
   const { status, content, route } = await answer(message, { ...client, fresh: opening.fresh });
-  send(response, await sealFor(opening, body, status, content));
+  send(response, await sealAnswer(opening.exchange.secret, body, { status, content, ticket: opening.issue() }));
   return { status, route };
-}
-
-function sealFor(
-  { exchange, issue }: Opening,
-  request: Uint8Array,
-  status: number,
-  content: Uint8Array,
-): Promise<Uint8Array> {
-  return sealAnswer(exchange.secret, request, { status, content, ticket: issue() });
 }
 
 function readBody(request: IncomingMessage): Promise<Uint8Array | 'too long' | 'cut'> {

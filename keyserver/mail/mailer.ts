@@ -201,24 +201,16 @@ function readTemplates(
   folder: string | undefined,
 ): (kind: MailKind, fields: MailFields) => { subject: string; text: string } {
   const eta = new Eta({ autoEscape: false });
-  for (const kind of KINDS) eta.loadTemplate(`@${kind}`, templateText(kind, folder));
+  for (const kind of KINDS) {
+    const own = folder === undefined ? undefined : readIfThere(join(folder, `${kind}.eta`));
+    eta.loadTemplate(`@${kind}`, own ?? readProgramFile(`templates/${kind}.eta`, import.meta.url).toString());
+  }
   return (kind, fields) => {
     const [subject = '', ...lines] = eta.render(`@${kind}`, fields).trim().split('\n');
-    return { subject: oneLine(subject), text: `${lines.join('\n').trim()}\n` };
+    // Names are without control characters already; what a template adds is not trusted to be.
+    const oneLine = subject.replace(/\p{C}+/gu, ' ').trim().slice(0, MAXIMUM_SUBJECT_LENGTH);
+    return { subject: oneLine, text: `${lines.join('\n').trim()}\n` };
   };
-}
-
-/** Names are without control characters already; what a template adds is not trusted to be. */
-function oneLine(text: string): string {
-  return text
-    .replace(/\p{C}+/gu, ' ')
-    .trim()
-    .slice(0, MAXIMUM_SUBJECT_LENGTH);
-}
-
-function templateText(kind: MailKind, folder: string | undefined): string {
-  const own = folder === undefined ? undefined : readIfThere(join(folder, `${kind}.eta`));
-  return own ?? readProgramFile(`templates/${kind}.eta`, import.meta.url).toString();
 }
 
 function readIfThere(file: string): string | undefined {

@@ -7,7 +7,7 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError, unfit } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
-import type { Database, Store } from '../storage/database.ts';
+import type { Store } from '../storage/database.ts';
 import { createMasterKey, hasMasterKey, nameOfSource, readMasterKeys, withNewKey } from '../storage/master-key.ts';
 import { fillSecrets } from '../storage/secrets.ts';
 import { CANARY, CANARY_PLACE, recipientRow, storeOf, writePublicKey } from '../storage/state.ts';
@@ -54,7 +54,8 @@ async function startAgain(store: Store, vault: Vault): Promise<Uint8Array> {
   const database = await store.open(async () => undefined);
   try {
     await database.transaction(async () => {
-      await forget(database);
+      for (const table of UNREADABLE) await database.run(`DELETE FROM ${table}`);
+      await forgetDeviceKeys(database);
       await database.run('UPDATE canary SET sealed = ?', canary);
       await database.run('UPDATE recipient SET public_key = ?, sealed = ?', publicKey, recipient);
       await fillSecrets(database, vault);
@@ -69,8 +70,4 @@ async function startAgain(store: Store, vault: Vault): Promise<Uint8Array> {
 }
 
 /** What does not decrypt any more. */
-async function forget(database: Database): Promise<void> {
-  for (const table of ['former_recipients', 'periods', 'secrets', 'sets', 'ticket_key', 'timestamp_key'])
-    await database.run(`DELETE FROM ${table}`);
-  await forgetDeviceKeys(database);
-}
+const UNREADABLE = ['former_recipients', 'periods', 'secrets', 'sets', 'ticket_key', 'timestamp_key'];

@@ -46,33 +46,22 @@ export async function whyCanRead(
   const subscriber = await findSubscriber(database, name);
   if (!subscriber) throw unfit(`there is no subscriber "${name}"`);
   const found = await findSet(config, state, what);
-  const group = await groupOf(database, subscriber.id);
-  const about = {
-    subscriber: subscriber.name,
-    group,
-    path: found.path,
-    set: found.set,
-    by: undefined,
-    notAfter: undefined,
-  };
-  if (found.set === undefined)
+  const { path, set } = found;
+  const who = { subscriber: subscriber.name, group: await groupOf(database, subscriber.id) };
+  const about = { ...who, path, set, by: undefined, notAfter: undefined };
+  if (set === undefined)
     return { ...about, ...(found.isPublic ? { can: true, reason: 'public' } : { can: false, reason: 'no-key' }) };
   if (subscriber.revoked !== null) return { ...about, can: false, reason: 'revoked' };
-  await renewRights(config, state, subscriber.id);
+  // As a key request would.
+  const paywall = createPaywall(config, state, { warn: () => undefined });
+  await paywall?.renew(subscriber.id);
+  await paywall?.close();
   const rights = await rightsOf(database, subscriber.id);
-  const verdict = decideAccess(rights, found.set, now());
+  const verdict = decideAccess(rights, set, now());
   if (verdict.denied === undefined)
     return { ...about, can: true, reason: 'covered', by: verdict.by, notAfter: verdict.notAfter };
-  const { set } = found;
   const near = rights.find(({ patterns }) => patterns.some((pattern) => matchesPattern(pattern, set)));
   return { ...about, can: false, reason: verdict.denied, by: verdict.denied === 'lapsed' ? verdict.by : near };
-}
-
-/** As a key request would. */
-async function renewRights(config: KeyServerConfig, state: KeyServerState, subscriber: number): Promise<void> {
-  const paywall = createPaywall(config, state, { warn: () => undefined });
-  await paywall?.renew(subscriber);
-  await paywall?.close();
 }
 
 interface NamedDocument {
@@ -105,12 +94,9 @@ async function findDocument(config: KeyServerConfig, state: KeyServerState, url:
     const resolution = await keeper.publication.resolve(localTarget(url.pathname, site.reading), state.now());
     if (resolution.kind !== 'document') throw unfit(`the publication has no document at ${url.pathname}`);
     const { path, entry } = resolution;
-    const id = entry.set;
-    const row =
-      id === undefined
-        ? undefined
-        : await state.database.first<{ name: string }>('SELECT name FROM sets WHERE id = ?', id);
-    return { path, set: row?.name, isPublic: id === undefined };
+    const sql = 'SELECT name FROM sets WHERE id = ?';
+    const row = entry.set && (await state.database.first<{ name: string }>(sql, entry.set));
+    return { path, set: row ? row.name : undefined, isPublic: entry.set === undefined };
   } catch (error) {
     throw error instanceof PublicationError ? unfit(error.message, error) : error;
   } finally {

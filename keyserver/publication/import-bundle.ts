@@ -81,7 +81,16 @@ export async function importBundle(
       await audit(state, 'bundle', descriptor.root, { outcome, key, serial, sets: sealed.sets.length, newSets });
     }
     if (descriptor.sites.every(isServerless)) await state.database.run('DELETE FROM sets'); // of a time when it gave keys out
-    return describeImport(outcome, sealed, descriptor, newSets);
+    return {
+      outcome,
+      publisher: descriptor.publisher,
+      publisherKey: bundle.publisher,
+      name: descriptor.name,
+      sites: descriptor.sites.map(({ site }) => site),
+      serial: bundle.serial,
+      sets: sealed.sets.length,
+      newSets,
+    };
   });
 }
 
@@ -105,14 +114,10 @@ function compare(
     throw foreign('the bundle comes from another workspace of this publisher, with serial numbers of its own');
   checkPublisherKey(known, bundle.publisher, options);
   if (bundle.serial < known.serial)
-    throw older(`the bundle has serial ${bundle.serial}; serial ${known.serial} is already here`);
+    throw new KeyServerError('bundle-older', `the bundle has serial ${bundle.serial}; ${known.serial} is here already`);
   if (bundle.serial > known.serial) return 'updated';
   if (digest === known.bundle_digest) return 'unchanged';
-  throw older(`another bundle with serial ${bundle.serial} is already here`);
-}
-
-function older(message: string): KeyServerError {
-  return new KeyServerError('bundle-older', message);
+  throw new KeyServerError('bundle-older', `another bundle with serial ${bundle.serial} is already here`);
 }
 
 /** A named key has to be that of the bundle, also of the first one: the operator has compared it with the publisher's. */
@@ -145,24 +150,6 @@ function checkOrigins({ keyServer, sites }: VerifiedDescriptor, origins: Origins
   if (here.length > 1) throw elsewhere(`gives the reading site ${origins.reading} to more than one site`);
 }
 
-function describeImport(
-  outcome: ImportResult['outcome'],
-  { bundle, sets }: SealedBundle,
-  descriptor: VerifiedDescriptor,
-  newSets: number,
-): ImportResult {
-  return {
-    outcome,
-    publisher: descriptor.publisher,
-    publisherKey: bundle.publisher,
-    name: descriptor.name,
-    sites: descriptor.sites.map(({ site }) => site),
-    serial: bundle.serial,
-    sets: sets.length,
-    newSets,
-  };
-}
-
 function foreign(message: string): KeyServerError {
   return new KeyServerError('bundle-foreign', message);
 }
@@ -186,15 +173,14 @@ interface SealedBundle {
 /** Encrypts the keys of a bundle, of which `openBundle` has checked that each is the key of its id. */
 async function sealBundleKeys(state: KeyServerState, bundle: OpenedBundle): Promise<SealedBundle> {
   const version = await state.vault.currentVersion();
-  const sets = await Promise.all(bundle.sets.map((set) => sealSet(state, set, version)));
+  const seal = async (set: BundledSet) => {
+    const key = fromBase64url(set.key) ?? new Uint8Array(0);
+    return { ...set, sealed: await state.vault.seal(setRow(set.id), key, version) };
+  };
+  const sets = await Promise.all(bundle.sets.map(seal));
   const periods = await sealPeriods(state, bundle.periods, version);
   const seed = fromBase64url(bundle.timestampKey);
   return { bundle, sets, periods, timestampKey: seed && (await sealTimestampKey(state, seed)) };
-}
-
-async function sealSet({ vault }: KeyServerState, set: BundledSet, version: number): Promise<SealedSet> {
-  const key = fromBase64url(set.key) ?? new Uint8Array(0);
-  return { ...set, sealed: await vault.seal(setRow(set.id), key, version) };
 }
 
 /** Stores a bundle, within the caller's transaction. Returns how many sets are new. */
@@ -213,16 +199,13 @@ async function storeBundle(
   const bytes = (text: string) => fromBase64url(text) ?? new Uint8Array(0);
   const firstRoot = bytes(bundle.root);
   await database.run(sql, publisher, root, firstRoot, workspace, serial, digest, bytes(bundle.descriptor), now());
-  await storeTimestampKey(database, timestampKey);
+  // A bundle without a timestamp key takes it away: the publisher signs timestamps itself from now on, and readers get none here.
+  await database.run('DELETE FROM timestamp_key');
+  const insert = 'INSERT INTO timestamp_key (id, key_id, sealed) VALUES (1, ?, ?)';
+  if (timestampKey) await database.run(insert, timestampKey.id, timestampKey.sealed);
+  else await database.run('DELETE FROM publication');
   await storePeriods(database, periods);
   return storeSets(database, sets, now());
-}
-
-/** A bundle without a timestamp key takes it away: the publisher signs timestamps itself from now on, and readers get none here. */
-async function storeTimestampKey(database: Database, key: SealedTimestampKey | undefined): Promise<void> {
-  await database.run('DELETE FROM timestamp_key');
-  if (key) await database.run('INSERT INTO timestamp_key (id, key_id, sealed) VALUES (1, ?, ?)', key.id, key.sealed);
-  else await database.run('DELETE FROM publication');
 }
 
 async function storeSets(database: Database, sets: readonly SealedSet[], now: number): Promise<number> {

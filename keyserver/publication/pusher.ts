@@ -182,7 +182,8 @@ export class Pusher {
     if (this.#closing.signal.aborted) return;
     const { log, number } = this.#options;
     try {
-      if (isBehind(error) && (await this.#isNew()))
+      const isBehind = error instanceof KeyServerError && error.code === 'target-behind';
+      if (isBehind && (await this.#isNew()))
         return log.info({ target: number }, 'the target does not have the new publication yet');
       log.error({ target: number, reason: reasonFor(error) }, 'the timestamp could not be pushed');
       await this.#record('failed');
@@ -203,10 +204,6 @@ export class Pusher {
     const sql = `INSERT INTO pushes (target, ${column}) VALUES (?, ?) ON CONFLICT (target) DO UPDATE SET ${column} = excluded.${column}`;
     await state.database.run(sql, target.name, state.now());
   }
-}
-
-function isBehind(error: unknown): boolean {
-  return error instanceof KeyServerError && error.code === 'target-behind';
 }
 
 function notThere(publication: number): KeyServerError {

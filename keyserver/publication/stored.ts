@@ -69,8 +69,10 @@ export async function readMetadata(database: Database, file: string): Promise<Ui
   if (file === TIMESTAMP_FILE)
     return (await database.first<{ timestamp: Uint8Array }>('SELECT timestamp FROM publication'))?.timestamp;
   const [, version, role] = VERSIONED_FILE.exec(file) ?? [];
-  if (role === 'root') return readRoot(database, Number(version));
   if (role === undefined) return undefined;
+  if (role === 'root' && version === '1') return (await readRoots(database))?.[0];
+  const later = 'SELECT metadata FROM roots WHERE version = ?';
+  if (role === 'root') return (await database.first<{ metadata: Uint8Array }>(later, Number(version)))?.metadata;
   const sql = 'SELECT snapshot FROM publication WHERE snapshot_version = ?';
   return (await database.first<{ snapshot: Uint8Array }>(sql, Number(version)))?.snapshot;
 }
@@ -81,12 +83,6 @@ export async function readRoots(database: Database): Promise<Uint8Array[] | unde
   if (!provider) return undefined;
   const later = await database.all<{ metadata: Uint8Array }>('SELECT metadata FROM roots ORDER BY version');
   return [provider.first_root, ...later.map(({ metadata }) => metadata)];
-}
-
-async function readRoot(database: Database, version: number): Promise<Uint8Array | undefined> {
-  if (version === 1) return (await readRoots(database))?.[0];
-  const sql = 'SELECT metadata FROM roots WHERE version = ?';
-  return (await database.first<{ metadata: Uint8Array }>(sql, version))?.metadata;
 }
 
 /** @param after - version of the newest that is stored */

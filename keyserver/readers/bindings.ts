@@ -14,7 +14,6 @@ import { REQUEST_TIME_TOLERANCE } from '../../core/keys/key-request.ts';
 import { KeyServerError } from '../errors.ts';
 import type { ProviderReader } from '../publication/provider.ts';
 import { asReader, audit } from '../storage/audit.ts';
-import type { Database } from '../storage/database.ts';
 import { digest } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { nameOfSubscriber } from '../subscriptions/subscribers.ts';
@@ -52,8 +51,9 @@ export async function bindDevice(
   await state.database.transaction(async () => {
     const { keysDigest } = device;
     const invitation = await findInvitation(state, verified.code, keysDigest);
-    const before = await ownerOf(state.database, keysDigest);
-    const subscriber = await useInvitation(state, invitation, keysDigest, before);
+    const owner = 'SELECT subscriber FROM devices WHERE keys_digest = ?';
+    const before = await state.database.first<{ subscriber: number }>(owner, keysDigest);
+    const subscriber = await useInvitation(state, invitation, keysDigest, before?.subscriber);
     await demandRoomForReader(state.database, subscriber, keysDigest, most);
     await storeDevice(state, subscriber, 'reader', device);
   });
@@ -126,11 +126,6 @@ async function answer(
   return { answer, keysDigest, keyId: deviceKey.id, sealed };
 }
 
-async function ownerOf(database: Database, keysDigest: string): Promise<number | undefined> {
-  const sql = 'SELECT subscriber FROM devices WHERE keys_digest = ?';
-  return (await database.first<{ subscriber: number }>(sql, keysDigest))?.subscriber;
-}
-
 /** A device that binds again takes its own place, which is no news for the audit trail. @returns its number */
 async function storeDevice(
   state: KeyServerState,
@@ -162,22 +157,10 @@ async function checkRequest(
   provider: ProviderReader,
   { publisher, time }: BrowserBindingRequest,
 ): Promise<void> {
-  await checkPublisher(provider, publisher);
-  checkTime(time, now());
-}
-
-async function checkPublisher(provider: ProviderReader, publisher: KeyId): Promise<void> {
   const known = await provider.read();
   if (!known) throw new KeyServerError('no-provider', 'no key bundle has been imported yet');
-  if (known.publisher !== publisher) {
+  if (known.publisher !== publisher)
     throw new KeyServerError('request-refused', 'the device means another publisher than this key server serves');
-  }
-}
-
-function checkTime(time: number, now: number): void {
-  if (Math.abs(time - now) <= REQUEST_TIME_TOLERANCE) return;
-  throw new KeyServerError(
-    'stale-request',
-    "the device's clock and this key server's differ by more than five minutes",
-  );
+  if (Math.abs(time - now()) > REQUEST_TIME_TOLERANCE)
+    throw new KeyServerError('stale-request', "the device's clock and that of this key server differ too much");
 }

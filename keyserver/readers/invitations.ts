@@ -77,7 +77,8 @@ export async function inviteSubscriber(state: KeyServerState, request: Invitatio
   const patterns = request.sets?.map(parseSetPattern);
   if (patterns && request.plan !== undefined) throw unfit('name a plan or sets, not both');
   const expires = now() + checkedDays(request.validDays) * DAY;
-  checkUntil(request.until, now());
+  if (request.until !== undefined && !(Number.isSafeInteger(request.until) && request.until > now()))
+    throw mistyped('the end of the subscription is not in the future');
   return database.transaction(async () => {
     const { id, known, anew } = await admitSubscriber(database, name, now());
     if (request.plan === undefined)
@@ -307,9 +308,4 @@ export async function grant(
 function checkedDays(days: number = DEFAULT_VALID_DAYS): number {
   if (Number.isInteger(days) && days >= 1 && days <= MAXIMUM_VALID_DAYS) return days;
   throw mistyped(`an invitation is valid for 1 to ${MAXIMUM_VALID_DAYS} whole days`);
-}
-
-function checkUntil(until: number | undefined, now: number): void {
-  if (until === undefined || (Number.isSafeInteger(until) && until > now)) return;
-  throw mistyped('the end of the subscription is not in the future');
 }

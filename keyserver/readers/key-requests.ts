@@ -10,7 +10,7 @@ import {
   parseKeyRequest,
   REQUEST_TIME_TOLERANCE,
 } from '../../core/keys/key-request.ts';
-import type { RefusalReason, RefusedKey } from '../../core/keys/refused-key.ts';
+import type { RefusedKey } from '../../core/keys/refused-key.ts';
 import { type WrappedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import { KeyServerError } from '../errors.ts';
 import { openPeriods } from '../publication/period-keys.ts';
@@ -106,7 +106,9 @@ async function decide(
   sites?: readonly string[],
 ): Promise<KeyAnswer> {
   const time = state.now();
-  const refusal = device.isRevoked ? 'revoked' : staleness(request, time);
+  // Within that time a request may come again: docs/spec/keys.md, section 8.
+  const isStale = Math.abs(request.time - time) > REQUEST_TIME_TOLERANCE;
+  const refusal = device.isRevoked ? 'revoked' : isStale ? 'stale-request' : undefined;
   if (refusal) return { keys: [], refused: request.keys.map((id) => ({ id, reason: refusal })), time };
   device.lastSeen = state.lastSeen.note(device.id, device.lastSeen);
   const rights = await renewedRights(state, device);
@@ -126,11 +128,6 @@ async function decide(
   const periods = rights && !sites ? await periodKeys(state, remembered, device, rights) : [];
   const given = new Set(periods.map(({ id }) => id));
   return { keys: [...keys, ...periods], refused: refused.filter(({ id }) => !given.has(id)), time };
-}
-
-/** Refuses what is too old, or from the future. Within that time a request may come again: docs/spec/keys.md, section 8. */
-function staleness({ time }: KeyRequest, now: number): RefusalReason | undefined {
-  return Math.abs(time - now) > REQUEST_TIME_TOLERANCE ? 'stale-request' : undefined;
 }
 
 /** The rights, after another system was asked where there is one. */

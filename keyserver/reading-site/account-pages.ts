@@ -1,6 +1,6 @@
 /** The pages below `/-/`: signing in and out, and the account. */
 import type { Express, Request, RequestHandler, Response } from 'express';
-import { type SetTitle, titleOfSet } from '../../core/publication/set-titles.ts';
+import { titleOfSet } from '../../core/publication/set-titles.ts';
 import { documentTarget, localTarget } from '../../reading/local-target.ts';
 import { noStore } from '../http/app.ts';
 import { field, nameField, queryOf } from '../http/forms.ts';
@@ -13,7 +13,7 @@ import { isProven } from '../sign-in/own-account.ts';
 import { MAXIMUM_PASSKEYS, passkeysOf } from '../sign-in/passkeys.ts';
 import { MINIMUM_PASSWORD_LENGTH } from '../sign-in/passwords.ts';
 import { asReader } from '../storage/audit.ts';
-import { type Grant, grantsOf, nameKey, type Subscriber } from '../subscriptions/subscribers.ts';
+import { grantsOf, nameKey, type Subscriber } from '../subscriptions/subscribers.ts';
 import { plansOf } from '../subscriptions/subscriptions.ts';
 import {
   type AccountPages,
@@ -139,6 +139,7 @@ async function showAccount(pages: AccountPages, request: Request, response: Resp
   await state.renewRights?.(id);
   const now = state.now();
   const { titles } = await pages.masthead();
+  const titleOf = (pattern: string) => (pattern === '*' ? 'Everything' : titleOfSet(titles, pattern));
   const plans = await plansOf(state.database, id);
   const sets = (await grantsOf(state.database, id)).map((grant) => ({ ...grant, zone: null }));
   const [devices, thisDevice] = [await devicesOf(state.database, id), await deviceOfSession(state, token)];
@@ -148,7 +149,7 @@ async function showAccount(pages: AccountPages, request: Request, response: Resp
     revoked: revoked !== null,
     grants: [
       ...plans.map((plan) => ({ title: plan.title, state: stateOf(plan, now) })),
-      ...sets.map((set) => ({ ...set, title: titleIn(titles, set), state: stateOf(set, now) })),
+      ...sets.map((set) => ({ ...set, title: titleOf(set.pattern), state: stateOf(set, now) })),
     ],
     devices: devices.map((device) => ({ ...device, ...wordsOf(device, thisDevice) })),
     thisDevice,
@@ -162,10 +163,6 @@ async function showAccount(pages: AccountPages, request: Request, response: Resp
     isMailed: pages.mail !== undefined && isMailAddress(name),
     isProven: await isProven(state, token),
   });
-}
-
-function titleIn(titles: readonly SetTitle[], { pattern }: Grant): string | undefined {
-  return pattern === '*' ? 'Everything' : titleOfSet(titles, pattern);
 }
 
 async function acceptSignIn(pages: AccountPages, request: Request, response: Response): Promise<void> {

@@ -2,7 +2,6 @@
  * Shows documents: fetched from the content host, verified and decrypted here, with the signed headers and no others. Nothing of a document
  * leaves before its head, its key and its first block have passed; a check that fails later cuts the connection.
  */
-import type { IncomingHttpHeaders } from 'node:http';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createBrotliCompress, createGzip } from 'node:zlib';
@@ -58,6 +57,7 @@ export async function sendDocument(
   request: Request,
   response: Response,
 ): Promise<void> {
+  const { host, accept } = request.headers;
   const transfer = new AbortController();
   const goOn = onceClosed(response, () => transfer.abort());
   const timer = setTimeout(() => transfer.abort(), OPENING_TIMEOUT);
@@ -66,7 +66,8 @@ export async function sendDocument(
       supply: service.hosts.supplyOf(site, path, entry, transfer.signal),
       wanted: { site: site.site, path, publisherKey: provider.descriptor.publisherKeyBytes, entry },
       context: { findKey: keyFinder(service.state, subscriber, site), now: service.state.now() },
-      request: front ? { method: request.method, headers: plainly(request.headers) } : request,
+      // For the whole, in no coding: what is sent is made of it, and has no tag.
+      request: front ? { method: request.method, headers: { host, accept } } : request,
       status,
       adapt: (carried) => ({ ...carried, headers: documentHeaders(carried.headers) }),
       opened: () => clearTimeout(timer),
@@ -90,11 +91,6 @@ function keyFinder(state: KeyServerState, subscriber: Subscriber | undefined, { 
   };
 }
 
-/** A request for the whole, in no coding: what is sent is made of it, and has no tag. */
-function plainly({ host, accept }: IncomingHttpHeaders): IncomingHttpHeaders {
-  return { host, accept };
-}
-
 async function send(
   { status, headers, part, chosen, begin }: DocumentAnswer<Adapted>,
   front: PageFront | undefined,
@@ -115,19 +111,10 @@ async function send(
   response.setHeader('Content-Security-Policy', policies.map(front.permit));
   const coding = ['br', 'gzip'].find((name) => prefersCoding(request.headers['accept-encoding'], name));
   if (coding) response.vary('Accept-Encoding').setHeader('Content-Encoding', coding);
-  await stream(
-    content.pieces,
-    [
-      ...(undo ? [createDecoder(undo)] : []),
-      addingTo(new PageEnds(front.tag, '')),
-      ...(coding ? [encoder(coding)] : []),
-    ],
-    response,
-  );
-}
-
-function addingTo(ends: PageEnds): Transform {
-  return new Transform({ transform: (piece, _encoding, done) => done(null, ends.add(piece)) });
+  const ends = new PageEnds(front.tag, '');
+  const adding = new Transform({ transform: (piece, _encoding, done) => done(null, ends.add(piece)) });
+  const decoders = undo ? [createDecoder(undo)] : [];
+  await stream(content.pieces, [...decoders, adding, ...(coding ? [encoder(coding)] : [])], response);
 }
 
 /** A page is short, and waits for nothing. */

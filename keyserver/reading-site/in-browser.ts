@@ -98,10 +98,18 @@ export function addInBrowser(app: Express, reader: InBrowser): void {
   app.get('/-/library', noStore, openedOnly, (_request, response) => sendStart(reader, response, '/'));
   app.get('/-/site.json', async (_request, response) => sendSite(reader, response));
   const limit = limitRequests(limits.metadataPerAddress, refuseTooMany);
-  app.get('/-/publication/current', limit, async (_request, response) => sendBundle(reader, response));
-  app.get('/-/publication/:file', limit, (request, response) =>
-    sendMetadata(state, String(request.params.file), response),
-  );
+  app.get('/-/publication/current', limit, async (_request, response) => {
+    const { provider, site } = await siteOf(reader);
+    response.set({ 'Cache-Control': 'no-cache', 'Content-Encoding': 'gzip', 'Content-Type': 'application/json' });
+    response.end(await reader.publications.bundleOf(provider, site));
+  });
+  // What the key server knows of the publication counts no more than the word of a content host.
+  app.get('/-/publication/:file', limit, async (request, response) => {
+    const bytes = await readMetadata(state.database, String(request.params.file));
+    response.set('Cache-Control', 'no-cache');
+    if (!bytes) return void response.status(404).end();
+    response.set('Content-Type', 'application/json').end(bytes);
+  });
   app.get(KEYS_PAGE, noStore, openedOnly, (_request, response) => sendStart(reader, response, '/'));
   // The worker takes keys; where there is none any more, it is started again, and asks again.
   app.post(KEYS_PAGE, noStore, openedOnly, accountOnly(reader.account), arrival, (request, response) => {
@@ -147,12 +155,8 @@ export async function isReadInBrowser({
 }: Pick<InBrowser, 'account' | 'provider' | 'webReader'>): Promise<boolean> {
   const known = webReader && (await provider.read());
   const site = known && siteReadAt(known.descriptor, account);
-  return site?.content.every(isReachable) ?? false;
-}
-
-function isReachable(origin: string): boolean {
-  const { protocol, hostname } = new URL(origin);
-  return protocol === 'https:' || isLoopback(hostname);
+  const origins = site?.content.map((origin) => new URL(origin));
+  return origins?.every(({ protocol, hostname }) => protocol === 'https:' || isLoopback(hostname)) ?? false;
 }
 
 /** Whether a browser opens a page in a window of its own. Programs do not ask for HTML, and get documents. */
@@ -234,16 +238,3 @@ function rememberWorker(webReader: WebReaderFiles): (site: WorkerSite) => WebRea
   };
 }
 
-async function sendBundle({ publications, ...reader }: InBrowser, response: Response): Promise<void> {
-  const { provider, site } = await siteOf(reader);
-  response.set({ 'Cache-Control': 'no-cache', 'Content-Encoding': 'gzip', 'Content-Type': 'application/json' });
-  response.end(await publications.bundleOf(provider, site));
-}
-
-/** What the key server knows of the publication, which counts no more than the word of a content host. */
-async function sendMetadata({ database }: KeyServerState, file: string, response: Response): Promise<void> {
-  const bytes = await readMetadata(database, file);
-  response.set('Cache-Control', 'no-cache');
-  if (!bytes) return void response.status(404).end();
-  response.set('Content-Type', 'application/json').end(bytes);
-}

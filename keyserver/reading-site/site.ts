@@ -41,7 +41,8 @@ export async function answerForSite(
 ): Promise<void> {
   const site = provider && siteReadAt(provider.descriptor, service.account);
   if (!site) throw new KeyServerError('no-provider', 'no site is read at this origin');
-  if (documentPathOf(request.originalUrl) === undefined) throw pathRefused();
+  if (documentPathOf(request.originalUrl) === undefined) 
+    throw new ReadingError('path-refused', 'the path is not one that a document can have');
   const keeper = service.publications.of(provider, site);
   const freshness = await keeper.current(asksForNewest(request.headers));
   response.set(CONFIRMED_HEADER, confirmedAt(freshness));
@@ -59,8 +60,4 @@ export async function answerForSite(
     notice: () => service.sendNotice(request, response, freshness),
     hasBegun: () => response.headersSent,
   });
-}
-
-function pathRefused(): ReadingError {
-  return new ReadingError('path-refused', 'the path is not one that a document can have');
 }

@@ -119,7 +119,7 @@ export async function useMailCode<Result>(
     }
     for (const { secret, found } of asked) {
       await database.run('UPDATE mail_codes SET tries = tries - 1 WHERE browser_hash = ?', browserHash(secret));
-      await countWrong(state, found.name);
+      await database.run(COUNT_WRONG, nameHash(found.name), state.now() + WRONG_CODES_PERIOD);
     }
     return asked.some(({ found }) => found.tries > 1) ? 'wrong' : 'over';
   });
@@ -153,11 +153,8 @@ async function wrongCodes({ database, now }: KeyServerState, name: string): Prom
   return (await database.first<{ count: number }>(sql, nameHash(name), now()))?.count ?? 0;
 }
 
-async function countWrong({ database, now }: KeyServerState, name: string): Promise<void> {
-  const sql = `INSERT INTO wrong_mail_codes (name_hash, count, expires) VALUES (?, 1, ?)
-    ON CONFLICT (name_hash) DO UPDATE SET count = wrong_mail_codes.count + 1`;
-  await database.run(sql, nameHash(name), now() + WRONG_CODES_PERIOD);
-}
+const COUNT_WRONG = `INSERT INTO wrong_mail_codes (name_hash, count, expires) VALUES (?, 1, ?)
+  ON CONFLICT (name_hash) DO UPDATE SET count = wrong_mail_codes.count + 1`;
 
 /** What a name is stored as where the name itself is not to stay. */
 export function nameHash(name: string): Uint8Array {

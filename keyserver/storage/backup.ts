@@ -55,7 +55,8 @@ export async function backUp(
   file: string,
   check: (copy: string) => Promise<unknown> = async () => undefined,
 ): Promise<void> {
-  const data = sqliteFile(config);
+  const { data } = config;
+  if (data === undefined) throw unfit('the database is at a PostgreSQL server: use its pg_dump');
   const store = sqliteStore(data);
   if ((await store.occupancy()) !== 'filled')
     throw new KeyServerError('store-unusable', `there is no database at ${data} yet`);
@@ -63,7 +64,8 @@ export async function backUp(
     writeFileSync(temporary, '', { mode: 0o600, flag: 'wx' });
     const source = new DatabaseSync(data, { timeout: 5000 });
     try {
-      recordBackup(source);
+      // Without `sqliteStore`, which would bring a database of an older version up to this one.
+      source.prepare(RECORD).run(nowInSeconds(), commandActor());
       await backup(source, temporary, { rate: ALL_PAGES });
     } catch (error) {
       throw store.explain(error);
@@ -88,11 +90,7 @@ export async function tryRestoring(config: KeyServerConfig, file: string): Promi
   }
 }
 
-/** Without {@link sqliteStore}, which would bring a database of an older version up to this one. */
-function recordBackup(source: DatabaseSync): void {
-  const sql = "INSERT INTO audit_news (time, who, action, about, details) VALUES (?, ?, 'backup', '', '{}')";
-  source.prepare(sql).run(nowInSeconds(), commandActor());
-}
+const RECORD = "INSERT INTO audit_news (time, who, action, about, details) VALUES (?, ?, 'backup', '', '{}')";
 
 /**
  * Puts a copy where there is no database: that of the configuration, which may be at a PostgreSQL server. Whatever may have ended since the copy was made
@@ -216,9 +214,4 @@ function copyIn(file: string, temporary: string): void {
   } catch (cause) {
     throw new KeyServerError('argument-invalid', `cannot copy ${file}: ${systemReason(cause)}`, { cause, typed: true });
   }
-}
-
-function sqliteFile({ data }: KeyServerConfig): string {
-  if (data !== undefined) return data;
-  throw unfit('the database is at a PostgreSQL server: use its pg_dump');
 }

@@ -67,12 +67,12 @@ export function withNewKey(keys: MasterKeys): MasterKeys {
 export async function readMasterKeys(source: MasterKeySource): Promise<MasterKeys> {
   const keys = parseMasterKeys(await textAt(source));
   if (keys === undefined)
-    throw refused(`${nameOfSource(source)} ${isFile(source) ? 'is not' : 'does not hold'} a master key file`);
+    throw refused(`${nameOfSource(source)} ${typeof source === 'string' ? 'is not' : 'does not hold'} a master key file`);
   return keys;
 }
 
 async function textAt(source: MasterKeySource): Promise<string> {
-  if (isFile(source)) return readKeyFile(source);
+  if (typeof source === 'string') return readKeyFile(source);
   if ('command' in source) return outputOf(source.command);
   return process.env[source.environment] ?? '';
 }
@@ -92,10 +92,6 @@ async function outputOf([program = '', ...args]: readonly string[]): Promise<str
     // Not its message, which has the arguments and what was printed; nor as the cause, which has the output.
     throw refused(`the command ${program} gives no master key: it ended with ${systemCode(error) ?? 'a signal'}`);
   }
-}
-
-function isFile(source: MasterKeySource): source is string {
-  return typeof source === 'string';
 }
 
 function refused(message: string): KeyServerError {

@@ -287,15 +287,13 @@ async function repeated<Result>(work: () => Promise<Result>, codes: readonly str
 }
 
 function parserOf(type: number): (text: string) => unknown {
-  if (type === BIGINT) return safeInteger;
+  if (type === BIGINT)
+    return (text) => {
+      if (Number.isSafeInteger(Number(text))) return Number(text);
+      throw new RangeError('a number in the database is above 2^53');
+    };
   if (type === BYTES) return (text) => new Uint8Array(Buffer.from(text.slice('\\x'.length), 'hex'));
   return pg.types.getTypeParser(type);
-}
-
-function safeInteger(text: string): number {
-  const number = Number(text);
-  if (Number.isSafeInteger(number)) return number;
-  throw new RangeError('a number in the database is above 2^53');
 }
 
 function rethrow(error: Error): never {

@@ -54,7 +54,8 @@ export async function openState(config: KeyServerConfig, now: () => number = now
   // before the database.
   const isFile = typeof masterKey === 'string';
   if (isFile && hasMasterKey(masterKey) && (await store.occupancy()) === 'absent')
-    throw databaseMissing(store, masterKey);
+    // An empty database in its place would hide a loss.
+    throw new KeyServerError('store-unusable', `there is no database at ${store.name}, but its master key is at ${masterKey}`);
   if (!isFile) await readMasterKeys(masterKey);
   await store.claim();
   if (isFile && !hasMasterKey(masterKey)) createMasterKey(masterKey);
@@ -68,23 +69,17 @@ function openVault({ masterKey }: KeyServerConfig): Promise<Vault> {
 /** @throws KeyServerError `package-missing` */
 export async function storeOf({ data, database, processes = 1 }: KeyServerConfig): Promise<Store> {
   if (database === undefined) return sqliteStore(data ?? '');
-  const { postgresStore } = await loadOptional(() => import('./postgres-database.ts'), withoutPg);
+  const message = 'PostgreSQL needs a package that is not installed';
+  const { postgresStore } = await loadOptional(
+    () => import('./postgres-database.ts'),
+    (cause) => new KeyServerError('package-missing', message, { cause, fields: { packages: 'pg@8' } }),
+  );
   return postgresStore(database, processes);
-}
-
-function withoutPg(cause: unknown): KeyServerError {
-  const fields = { packages: 'pg@8' };
-  return new KeyServerError('package-missing', 'PostgreSQL needs a package that is not installed', { cause, fields });
 }
 
 /** Makes the state of a new key server, and leaves it closed. */
 export async function createState(config: KeyServerConfig): Promise<void> {
   await (await openState(config)).database.close();
-}
-
-/** An empty database in its place would hide a loss. */
-function databaseMissing({ name }: Store, masterKey: string): KeyServerError {
-  return new KeyServerError('store-unusable', `there is no database at ${name}, but its master key is at ${masterKey}`);
 }
 
 /** Opens the state whose store was found filled. */

@@ -16,6 +16,7 @@ import type { MasterKeys } from './master-key.ts';
 const NONCE_LENGTH = 12;
 const MINIMUM_LENGTH = 4 + NONCE_LENGTH + 16;
 const DECOY_VERSION = 0;
+const ROW_KEY = lengthPrefixed(utf8('wispr/1 rows'));
 /** Reference as long as that to a device. */
 const DECOY_ROW: RowRef = { table: 'devices', row: '-'.repeat(43), keyId: '-'.repeat(43) };
 
@@ -127,7 +128,7 @@ export class Vault {
 
   async #readKeys(): Promise<void> {
     const rowKeys = new Map([[DECOY_VERSION, this.#rowKeys.get(DECOY_VERSION) ?? new Uint8Array(32)]]);
-    for (const [version, key] of await this.#read()) rowKeys.set(version, await deriveKey(key, 'wispr/1 rows'));
+    for (const [version, key] of await this.#read()) rowKeys.set(version, await hkdfExpand(key, ROW_KEY, 32));
     this.#rowKeys = rowKeys;
   }
 
@@ -149,9 +150,4 @@ async function seal(key: Uint8Array, version: number, ref: RowRef, secret: Uint8
 
 function additionalData(version: number, { table, row, keyId }: RowRef): Uint8Array {
   return concat(lengthPrefixed(utf8('wispr/1 row')), u32(version), lengthPrefixed(utf8(table), utf8(row), utf8(keyId)));
-}
-
-/** A key of its own for one purpose. */
-function deriveKey(masterKey: Uint8Array, label: string): Promise<Uint8Array> {
-  return hkdfExpand(masterKey, lengthPrefixed(utf8(label)), 32);
 }

@@ -151,7 +151,7 @@ function columnsOf(
     Object.entries(map).map(([column, name]) => [name.trim().toLowerCase(), column as ListColumn]),
   );
   for (const name of mapped.keys())
-    if (!names.includes(name)) throw mistyped(`line 1 names no column ${quoted(name)}; it names ${shownNames(header)}`);
+    if (!names.includes(name)) throw mistyped(`line 1 names no column ${quoted(name)}; it names ${header.slice(0, 12).map(quoted).join(', ')}`);
   const columns = new Map<ListColumn, number>();
   const ignored: string[] = [];
   for (const [index, name] of names.entries()) {
@@ -229,8 +229,4 @@ function dayOf(text: string | undefined, order: DayOrder | undefined): string | 
   if (day === 'ambiguous') throw mistyped(`${quoted(text)} may be two days: --dates dmy or --dates mdy says which`);
   if (day === undefined) throw mistyped(`${quoted(text)} is no day such as 2026-11-30`);
   return day;
-}
-
-function shownNames(header: readonly string[]): string {
-  return header.slice(0, 12).map(quoted).join(', ');
 }

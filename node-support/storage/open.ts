@@ -39,13 +39,12 @@ export function nameOfTarget(text: string): string {
  */
 export async function openBucket(text: string): Promise<S3Target> {
   const { bucket, prefix } = parseBucket(text);
-  const { S3Target } = await loadOptional(() => import('./s3.ts'), withoutSdk);
-  return new S3Target(bucket, prefix);
-}
-
-function withoutSdk(cause: unknown): StorageError {
   const fields = { packages: '@aws-sdk/client-s3@3 @aws-sdk/lib-storage@3' };
-  return new StorageError('package-missing', 'buckets need two packages that are not installed', { cause, fields });
+  const { S3Target } = await loadOptional(
+    () => import('./s3.ts'),
+    (cause) => new StorageError('package-missing', 'buckets need two packages that are not installed', { cause, fields }),
+  );
+  return new S3Target(bucket, prefix);
 }
 
 function parseBucket(text: string): { bucket: string; prefix: string } {

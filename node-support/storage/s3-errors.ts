@@ -35,15 +35,11 @@ function isTimeout(error: unknown): boolean {
 }
 
 function codeOf(error: unknown): StorageErrorCode {
-  if (lacksRegion(error)) return 'region-missing';
+  if (reasonOf(error) === 'Region is missing') return 'region-missing'; // the client has no code for it
   if (nameOf(error) === 'CredentialsProviderError' || isStatus(error, 401, 403)) return 'target-failed';
   if (isTimeout(error) || nameOf(error) === 'NoSuchBucket' || statusOf(error) === undefined)
     return 'target-unreachable';
   return 'target-failed';
-}
-
-function lacksRegion(error: unknown): boolean {
-  return reasonOf(error) === 'Region is missing';
 }
 
 /** Servers with another protocol, whose answers cannot be parsed: a web host, or another port. */
@@ -51,15 +47,11 @@ function isNoS3(error: unknown): boolean {
   return statusOf(error) !== undefined && /Deserialization error|XML parse error/.test(reasonOf(error));
 }
 
-/** Why there is no TLS connection: of what OpenSSL says for its developers, on several lines, the words for people. */
-function tlsReason(error: unknown): string | undefined {
-  return /:SSL routines:[^:]*:([^:]+):/.exec(reasonOf(error))?.[1];
-}
-
 /** In few words: the server's own, or the system's. Nothing of the request, which was signed. */
 function describe(error: unknown): string {
   if (isTimeout(error)) return new OutOfTime().message;
-  const tls = tlsReason(error);
+  // Why there is no TLS connection: of what OpenSSL says for its developers, on several lines, the words for people.
+  const [, tls] = /:SSL routines:[^:]*:([^:]+):/.exec(reasonOf(error)) ?? [];
   if (tls !== undefined) return `there is no TLS at the other end, or another one (${tls})`;
   if (systemCode(error) !== undefined && statusOf(error) === undefined) return systemReason(error);
   const status = statusOf(error);
