@@ -10,7 +10,7 @@ import type { KeyServerConfig } from './config/config.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './config/limits.ts';
 import { DEFAULT_PUBLICATION } from './config/schema.ts';
 import { type KeyServerError, misconfigured } from './errors.ts';
-import { openDispatcher } from './hashing/open.ts';
+import { openDispatcher } from './hashing/dispatcher.ts';
 import { trustedProxies } from './http/client-address.ts';
 import { closeListeners, type Listeners, listenersOf, openListeners } from './http/listeners.ts';
 import { renew, watchCertificates } from './http/renewal.ts';

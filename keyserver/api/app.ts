@@ -12,30 +12,15 @@ import { compressAnswers } from '../http/compressed.ts';
 import { CountStore } from '../http/count-store.ts';
 import { limitFailures, limitRequests, type RequestLimits } from '../http/limits.ts';
 import { shed } from '../http/load.ts';
-import type { Mailer } from '../mail/mailer.ts';
-import type { Origins } from '../publication/import-bundle.ts';
-import type { TimestampKeeper } from '../publication/keeper.ts';
-import type { ProviderReader } from '../publication/provider.ts';
 import { bindDevice, renewDeviceKey } from '../readers/bindings.ts';
 import { answerKeyRequest } from '../readers/key-requests.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { body, bytesOf, refuseBusy, refuseTooMany, send, sendDescriptor, sendError } from './answers.ts';
+import { type ApiOptions, body, bytesOf, refuseBusy, refuseTooMany, send, sendDescriptor, sendError } from './answers.ts';
 import { addHealthRoutes } from './health.ts';
 import { keyRequestsFirst } from './key-requests.ts';
 import { addPublicationRoutes } from './publication.ts';
 import { outcomeOf } from './refusals.ts';
-import { addSubscriptionRoutes, type StripeConfig } from './subscriptions.ts';
-
-export interface ApiOptions extends AppOptions {
-  readonly state: KeyServerState;
-  readonly provider: ProviderReader;
-  readonly origins: Origins;
-  readonly keeper: TimestampKeeper;
-  /** Seconds between two timestamps. */
-  readonly interval: number;
-  readonly stripe: StripeConfig | undefined;
-  readonly mailer: Mailer | undefined;
-}
+import { addSubscriptionRoutes } from './subscriptions.ts';
 
 type Work = (content: Uint8Array) => Promise<Uint8Array>;
 
@@ -50,11 +35,8 @@ export function createApi(options: ApiOptions): { readonly app: Express; readonl
 
 function createApiApp(options: ApiOptions, keyRequests: CountStore): Express {
   const { state, provider, origin, origins, limits } = options;
-  const app = createApp(
-    options,
-    (_request, response) => sendError(response, 421, 'misdirected-request'),
-    refuseTooMany,
-  );
+  const misdirected: RequestHandler = (_request, response) => sendError(response, 421, 'misdirected-request');
+  const app = createApp(options, misdirected, refuseTooMany);
   app.use(compressAnswers);
   app.get(DESCRIPTOR_PATH, sendDescriptor(provider));
   const answer = (path: string, limit: readonly RequestHandler[], length: number, type: string, work: Work) =>

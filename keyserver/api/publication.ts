@@ -1,42 +1,31 @@
 /** The API's half of publishing: bundles and publications come in with a token; timestamp, snapshot and roots go out to all readers. */
 import type { Express } from 'express';
-import type { Logger } from 'pino';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { BUNDLE_PATH, HAND_OVER_LIMITS, PUBLICATION_PATH, PUBLISHING_PATH } from '../../core/publication/hand-over.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { isNotModified } from '../../reading/validators.ts';
 import { noStore } from '../http/app.ts';
-import { limitRequests, type RequestLimits } from '../http/limits.ts';
-import { importBundle, type Origins } from '../publication/import-bundle.ts';
-import type { TimestampKeeper } from '../publication/keeper.ts';
+import { limitRequests } from '../http/limits.ts';
+import { importBundle } from '../publication/import-bundle.ts';
 import { holdSite, parseRun, releaseSite } from '../publication/publishing.ts';
 import { readMetadata, readPublication } from '../publication/stored.ts';
 import { listTokens } from '../publication/tokens.ts';
 import { digest } from '../storage/digest.ts';
-import type { KeyServerState } from '../storage/state.ts';
-import { actingState, body, bytesOf, demandToken, refuseTooMany, send, sendError } from './answers.ts';
-
-export interface PublicationOptions {
-  readonly state: KeyServerState;
-  readonly keeper: TimestampKeeper;
-  readonly origins: Origins;
-  readonly log: Logger;
-  readonly limits: RequestLimits;
-}
+import { type ApiOptions, actingState, body, bytesOf, demandToken, refuseTooMany, send, sendError } from './answers.ts';
 
 /** Seconds for which others may keep a copy. The timestamp is what readers ask for to learn of news. */
 const TIMESTAMP_AGE = 60;
 const VERSIONED_AGE = 3600;
 const MAXIMUM_RUN_LENGTH = 1024;
 
-export function addPublicationRoutes(app: Express, options: PublicationOptions): void {
+export function addPublicationRoutes(app: Express, options: ApiOptions): void {
   addMetadataRoute(app, options);
   addPublishingRoutes(app, options);
 }
 
 /** What readers ask the key server for first: docs/spec/publication.md, "Reading". */
-function addMetadataRoute(app: Express, { state: { database }, limits }: PublicationOptions): void {
+function addMetadataRoute(app: Express, { state: { database }, limits }: ApiOptions): void {
   const limit = limitRequests(limits.metadataPerAddress, refuseTooMany);
   app.get(`${METADATA_PATH}:file`, limit, async (request, response) => {
     const file = String(request.params.file);
@@ -55,7 +44,7 @@ function sayWho({ who, place }: { readonly who: string; readonly place: string }
   return { by: who.replace(/^token /, ''), from: place };
 }
 
-function addPublishingRoutes(app: Express, options: PublicationOptions): void {
+function addPublishingRoutes(app: Express, options: ApiOptions): void {
   const { state, keeper, origins, log, limits } = options;
   const guards = [
     noStore,

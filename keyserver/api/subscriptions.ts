@@ -3,19 +3,16 @@
  * only, so that they are in no log of addresses. What there is, docs/openapi.json says, which is made from {@link OPERATIONS}.
  */
 import type { Express, Request, RequestHandler, Response } from 'express';
-import type { Logger } from 'pino';
 import { z } from 'zod';
+import { parseJson } from '../../node-support/parse-json.ts';
 import { KeyServerError, unfit } from '../errors.ts';
 import { noStore } from '../http/app.ts';
-import { limitRequests, type RequestLimits, verifyFirst } from '../http/limits.ts';
+import { limitRequests, verifyFirst } from '../http/limits.ts';
 import { mailInvitation } from '../mail/invitation.ts';
-import type { Mailer } from '../mail/mailer.ts';
-import type { Origins } from '../publication/import-bundle.ts';
 import { readProviderRow } from '../publication/provider.ts';
 import { createSubscriber, invitationLink, inviteAgain, MAXIMUM_VALID_DAYS } from '../readers/invitations.ts';
 import { beginSubscription, endSubscription } from '../readers/subscribing.ts';
 import { as, audit } from '../storage/audit.ts';
-import type { KeyServerState } from '../storage/state.ts';
 import { recordTelling } from '../subscriptions/kept-elsewhere.ts';
 import { listPlans } from '../subscriptions/plans.ts';
 import { MAXIMUM_SEATS, seatsOf } from '../subscriptions/seats.ts';
@@ -28,23 +25,8 @@ import {
   revokeSubscriber,
 } from '../subscriptions/subscribers.ts';
 import { plansOf } from '../subscriptions/subscriptions.ts';
-import { actingState, body, bytesOf, demandToken, refuseTooMany } from './answers.ts';
+import { type ApiOptions, actingState, body, bytesOf, demandToken, refuseTooMany, type StripeConfig } from './answers.ts';
 import { refusalOf } from './refusals.ts';
-
-export interface SubscriptionOptions {
-  readonly state: KeyServerState;
-  readonly origins: Origins;
-  readonly log: Logger;
-  readonly limits: RequestLimits;
-  /** What Stripe signs its events with, and which plan each of its prices is; `undefined`: its events are not taken. */
-  readonly stripe: StripeConfig | undefined;
-  readonly mailer: Mailer | undefined;
-}
-
-export interface StripeConfig {
-  readonly secret: string;
-  readonly plans: Readonly<Record<string, string>>;
-}
 
 /** Bytes of a request. */
 const MAXIMUM_LENGTH = 8192;
@@ -67,7 +49,7 @@ interface Operation {
   readonly summary: string;
   readonly request: z.ZodType;
   readonly answer: z.ZodType;
-  readonly run: (options: SubscriptionOptions, request: never) => Promise<unknown>;
+  readonly run: (options: ApiOptions, request: never) => Promise<unknown>;
 }
 
 const seats = z.int().min(1).max(MAXIMUM_SEATS).meta({ description: 'Of a group: how many members it can have.' });
@@ -104,14 +86,16 @@ export const OPERATIONS: readonly Operation[] = [
     summary: 'Begin a subscription, or move its end. A subscriber who is unknown or was revoked starts anew.',
     request: beginning,
     answer: z.object({ outcome: z.enum(['begun', 'moved', 'unchanged']), created: z.boolean() }),
-    run: begin,
+    run: ({ state }, request: z.infer<typeof beginning>) => beginSubscription(state, request),
   },
   {
     path: '/v1/subscriptions/end',
     summary: 'End subscriptions now. What a dated plan gave for ever stays.',
     request: ending,
     answer: z.object({ ended: z.number() }),
-    run: end,
+    run: async ({ state }, { subscriber, plan }: z.infer<typeof ending>) => ({
+      ended: await endSubscription(state, subscriber, plan),
+    }),
   },
   {
     path: '/v1/subscriptions/show',
@@ -139,20 +123,24 @@ export const OPERATIONS: readonly Operation[] = [
     summary: 'Withdraw all access, of a group also that of its members: devices are refused, sessions end.',
     request: person,
     answer: z.object({ members: z.number(), devices: z.number(), sessions: z.number(), invitations: z.number() }),
-    run: revoke,
+    run: async ({ state }, { subscriber }: z.infer<typeof person>) => {
+      const { name: known } = await knownSubscriber(state.database, subscriber);
+      const { name: _, ...ended } = await revokeSubscriber(state, known);
+      return ended;
+    },
   },
   {
     path: '/v1/subscriptions/plans',
     summary: 'List the plans.',
     request: z.strictObject({}),
     answer: z.object({ plans: z.array(z.object({ name: plan, title: z.string(), subscriptions: z.number() })) }),
-    run: plans,
+    run: async ({ state }) => ({ plans: (await listPlans(state)).map(({ name, title, subscriptions }) => ({ name, title, subscriptions })) }),
   },
 ];
 
 const STRIPE_PATH = '/v1/stripe';
 
-export function addSubscriptionRoutes(app: Express, options: SubscriptionOptions): void {
+export function addSubscriptionRoutes(app: Express, options: ApiOptions): void {
   const { state, limits, log, stripe } = options;
   const { publishingRefusals: limit } = limits;
   const counted = limitRequests(limits.subscriptionsPerAddress, refuseTooMany);
@@ -174,48 +162,30 @@ export function addSubscriptionRoutes(app: Express, options: SubscriptionOptions
       // Stripe would repeat it for days otherwise, and then send no more.
       const { code } = refusal;
       const { missing, problem } = error instanceof KeyServerError ? error.fields : {};
-      log.warn(
-        { code, event: eventId(bytesOf(request.body)), missing, problem },
-        'an event of Stripe cannot be used: nothing was changed',
-      );
+      const about = { code, event: eventId(bytesOf(request.body)), missing, problem };
+      log.warn(about, 'an event of Stripe cannot be used: nothing was changed');
       if (code !== 'revoked') state.counts.add(`stripe-unused ${code}`);
       response.status(202).json({ unused: code });
     }
   });
 }
 
-function answerWith(options: SubscriptionOptions, { request: form, run }: Operation): RequestHandler {
+function answerWith(options: ApiOptions, { request: form, run }: Operation): RequestHandler {
   return async (request: Request, response: Response) => {
-    const { data, error } = form.safeParse(jsonOf(bytesOf(request.body)));
+    const { data, error } = form.safeParse(parseJson(bytesOf(request.body), '{}'));
     if (error) throw unfit('the request is not of the form that docs/openapi.json has');
     response.json(await run({ ...options, state: actingState(options.state, response) }, data as never));
   };
 }
 
-function jsonOf(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString() || '{}');
-  } catch {
-    return undefined;
-  }
-}
-
-async function begin({ state }: SubscriptionOptions, request: z.infer<typeof beginning>) {
-  return beginSubscription(state, request);
-}
-
-async function end({ state }: SubscriptionOptions, { subscriber, plan }: z.infer<typeof ending>) {
-  return { ended: await endSubscription(state, subscriber, plan) };
-}
-
-async function show({ state }: SubscriptionOptions, request: z.infer<typeof person>) {
+async function show({ state }: ApiOptions, request: z.infer<typeof person>) {
   const { id, name, revoked } = await knownSubscriber(state.database, request.subscriber);
   const subscriptions = (await plansOf(state.database, id)).map(({ zone: _, ...each }) => each);
   return { subscriber: name, revoked: revoked !== null, subscriptions, ...(await seatsOf(state, id)) };
 }
 
 async function invite(
-  { state, origins, mailer }: SubscriptionOptions,
+  { state, origins, mailer }: ApiOptions,
   { subscriber: typed, days, mail }: z.infer<typeof inviting>,
 ) {
   if (mail) {
@@ -229,19 +199,6 @@ async function invite(
   return { link: invitationLink(invitation, origins.reading, root), expires: invitation.expires };
 }
 
-async function revoke({ state }: SubscriptionOptions, request: z.infer<typeof person>) {
-  const { name: _, ...ended } = await revokeSubscriber(
-    state,
-    (await knownSubscriber(state.database, request.subscriber)).name,
-  );
-  return ended;
-}
-
-async function plans({ state }: SubscriptionOptions) {
-  const all = await listPlans(state);
-  return { plans: all.map(({ name, title, subscriptions }) => ({ name, title, subscriptions })) };
-}
-
 /**
  * Takes what an event says. Prices that are no plan here are passed over, unless there is no other.
  *
@@ -249,7 +206,7 @@ async function plans({ state }: SubscriptionOptions) {
  * @throws KeyServerError for an event that cannot be used; `revoked` for a subscriber who was revoked: a payment does not undo that
  */
 async function acceptStripe(
-  { state, log }: SubscriptionOptions,
+  { state, log }: ApiOptions,
   { plans: byPrice }: StripeConfig,
   bytes: Uint8Array,
 ): Promise<boolean> {

@@ -9,14 +9,16 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
+import { availableParallelism } from 'node:os';
 import type { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import { systemCode } from '../../node-support/system-error.ts';
 import { listenAt } from '../config/listen-at.ts';
-import type { ListenAddress } from '../config/schema.ts';
+import type { DispatcherConfig, ListenAddress } from '../config/schema.ts';
 import { KeyServerError } from '../errors.ts';
 import { FairQueue } from './fair-queue.ts';
 import { BOUNDS, type Hashing, localHashing, Tally } from './hashing.ts';
+import { Member } from './member.ts';
 import {
   encodeMessage,
   isAuthenticated,
@@ -198,4 +200,21 @@ function respond(stream: ServerHttp2Stream, status: number, text = ''): void {
   if (stream.destroyed) return;
   stream.respond({ ':status': status });
   stream.end(text);
+}
+
+/**
+ * Hashing by way of a dispatcher, or as one.
+ *
+ * @param secret - 32 bytes that all key servers of the database know
+ * @throws KeyServerError `listen-failed`
+ */
+export async function openDispatcher(
+  { listen, connect }: DispatcherConfig,
+  secret: Uint8Array,
+  log: Logger,
+): Promise<Hashing> {
+  const slots = availableParallelism();
+  if (listen) return Dispatcher.start({ listen, secret, slots, log });
+  const { hostname, port } = new URL(`tls://${connect}`);
+  return new Member({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port), secret, slots, log });
 }

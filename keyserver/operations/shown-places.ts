@@ -11,7 +11,7 @@ import { KeyServerError } from '../errors.ts';
 import { ProviderReader } from '../publication/provider.ts';
 import { PushTarget } from '../publication/push-target.ts';
 import { readCurrent, STRICT } from '../publication/stored.ts';
-import { type ContentTarget, createContentHosts } from '../reading-site/content-host.ts';
+import { type ContentTarget, createContentHosts, targetsOf } from '../reading-site/content-host.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
 /** The content hosts of the descriptor, or what stands in their place in the configuration; none before the first bundle. */
@@ -20,12 +20,7 @@ export async function contentTargets(
   { fetchFrom = {} }: KeyServerConfig,
 ): Promise<ContentTarget[]> {
   const known = await new ProviderReader(database).read();
-  const hosts = createContentHosts(fetchFrom);
-  try {
-    return known?.descriptor.sites.flatMap((site) => hosts.targetsOf(site)) ?? [];
-  } finally {
-    await hosts.close();
-  }
+  return known?.descriptor.sites.flatMap((site) => targetsOf(site, fetchFrom)) ?? [];
 }
 
 /** Lists the places; there is none before the first publication. */

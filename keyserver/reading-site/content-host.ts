@@ -100,7 +100,8 @@ function agentWith(connections: number, resolve: ResolveName): Agent {
   });
 }
 
-function targetsOf({ site, content }: SiteDescription, fetchFrom: Readonly<Record<string, string>>): ContentTarget[] {
+/** Where a site is carried, in the publisher's order. */
+export function targetsOf({ site, content }: SiteDescription, fetchFrom: Readonly<Record<string, string>>): ContentTarget[] {
   const instead = Object.hasOwn(fetchFrom, site) ? fetchFrom[site] : undefined;
   if (instead !== undefined) return [{ origin: instead, host: site }];
   return content.map((origin) => ({ origin, host: new URL(origin).host }));

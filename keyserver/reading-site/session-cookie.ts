@@ -19,9 +19,7 @@ export interface ReadingCookie {
 }
 
 /** Holds the token of a session. */
-export function sessionCookie(origin: string): ReadingCookie {
-  return cookieOf(origin, '', { maxAge: SESSION_LIFETIME * 1000 });
-}
+export const sessionCookie = (origin: string) => cookieOf(origin, '', { maxAge: SESSION_LIFETIME * 1000 });
 
 /** Of the operators' pages. No other site's link comes with it. @param name - what it is for */
 export function operatorCookie(origin: string, name: string, lifetime: number): ReadingCookie {
@@ -29,24 +27,19 @@ export function operatorCookie(origin: string, name: string, lifetime: number): 
 }
 
 /** Marks a browser that reads what is decrypted here, until the browser is closed. */
-export function plainCookie(origin: string): ReadingCookie {
-  return cookieOf(origin, '-plain');
-}
+export const plainCookie = (origin: string) => cookieOf(origin, '-plain');
 
 /** Holds the secrets of a browser that asked for codes by mail. */
-export function mailCookie(origin: string): FlowCookie {
-  return flowsIn(cookieOf(origin, '-mail', { maxAge: MAIL_CODE_LIFETIME * 1000 }));
-}
+export const mailCookie = (origin: string) =>
+  flowsIn(cookieOf(origin, '-mail', { maxAge: MAIL_CODE_LIFETIME * 1000 }));
 
 /** Holds the mark of a known browser. */
-export function knownBrowserCookie(origin: string): ReadingCookie {
-  return cookieOf(origin, '-known', { maxAge: KNOWN_BROWSER_LIFETIME * 1000 });
-}
+export const knownBrowserCookie = (origin: string) =>
+  cookieOf(origin, '-known', { maxAge: KNOWN_BROWSER_LIFETIME * 1000 });
 
 /** Holds what a browser has to bring back from the OpenID provider. */
-export function openIdCookie(origin: string): FlowCookie {
-  return flowsIn(cookieOf(origin, '-openid', { maxAge: OPENID_LIFETIME * 1000 }));
-}
+export const openIdCookie = (origin: string) =>
+  flowsIn(cookieOf(origin, '-openid', { maxAge: OPENID_LIFETIME * 1000 }));
 
 /** Flows that windows of a browser have begun side by side; each flow has its own secret. */
 export interface FlowCookie {

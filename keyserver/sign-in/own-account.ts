@@ -9,9 +9,9 @@ import { groupOf, keepSeat, seatsOf } from '../subscriptions/seats.ts';
 import {
   findSubscriber,
   grantsOf,
+  type Named,
   parseSubscriberName,
   renameIfFree,
-  type Subscriber,
 } from '../subscriptions/subscribers.ts';
 import { plansOf, subscribe } from '../subscriptions/subscriptions.ts';
 import { findAccount } from './accounts.ts';
@@ -28,11 +28,7 @@ export async function isProven({ database, now }: KeyServerState, token: string)
 }
 
 /** Ends all sessions, but the one of `except`, and takes back the codes that were made in one. */
-export async function endSessions(
-  state: KeyServerState,
-  { id, name }: Pick<Subscriber, 'id' | 'name'>,
-  except = '',
-): Promise<void> {
+export async function endSessions(state: KeyServerState, { id, name }: Named, except = ''): Promise<void> {
   const { database } = state;
   const kept = sessionHashOf(except);
   await database.transaction(async () => {
@@ -43,10 +39,7 @@ export async function endSessions(
 }
 
 /** The account goes on without a password. */
-export async function removePassword(
-  state: KeyServerState,
-  { id, name }: Pick<Subscriber, 'id' | 'name'>,
-): Promise<void> {
+export async function removePassword(state: KeyServerState, { id, name }: Named): Promise<void> {
   const { database } = state;
   await database.transaction(async () => {
     if ((await database.run('DELETE FROM accounts WHERE subscriber = ?', id)) === 0) return;
@@ -55,10 +48,7 @@ export async function removePassword(
 }
 
 /** Takes away all that signs a subscriber in, or holds keys: what somebody else may have added. */
-export async function removeCredentials(
-  state: KeyServerState,
-  subscriber: Pick<Subscriber, 'id' | 'name'>,
-): Promise<void> {
+export async function removeCredentials(state: KeyServerState, subscriber: Named): Promise<void> {
   const { database } = state;
   await database.transaction(async () => {
     await removePassword(state, subscriber);
@@ -100,10 +90,7 @@ export async function exportSubscriber(state: KeyServerState, subscriber: number
 }
 
 /** Everything goes: rights, devices, sessions, password. The seat of a member stays taken for a while. */
-export async function deleteSubscriber(
-  state: KeyServerState,
-  { id, name }: Pick<Subscriber, 'id' | 'name'>,
-): Promise<void> {
+export async function deleteSubscriber(state: KeyServerState, { id, name }: Named): Promise<void> {
   const { database } = state;
   await database.transaction(async () => {
     await keepSeat(state, id);
@@ -117,11 +104,7 @@ export async function deleteSubscriber(
  *
  * @returns whether the address was free
  */
-export async function moveSubscriber(
-  state: KeyServerState,
-  subscriber: Pick<Subscriber, 'id' | 'name'>,
-  address: string,
-): Promise<boolean> {
+export async function moveSubscriber(state: KeyServerState, subscriber: Named, address: string): Promise<boolean> {
   const other = await renameIfFree(asReader(state, subscriber.name), subscriber, parseSubscriberName(address));
   if (other) return false;
   await state.database.run('DELETE FROM invitations WHERE subscriber = ? AND used_by IS NULL', subscriber.id);

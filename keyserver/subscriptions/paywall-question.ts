@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { readAtMost } from '../../core/encoding/byte-reader.ts';
-import { fromUtf8 } from '../../core/encoding/bytes.ts';
+import { parseJson } from '../../node-support/parse-json.ts';
 
 /** Milliseconds until the whole answer is here. */
 export const TIME_LIMIT = 2000;
@@ -67,18 +67,10 @@ export async function askPaywall(
   if (bytes === undefined) throw new Error(`its answer is longer than ${MAXIMUM_LENGTH} bytes`);
   // Redirects are not followed: they would carry names elsewhere.
   if (received.statusCode !== 200) throw new Error(`it answered ${received.statusCode}`);
-  const { data, error } = answer.safeParse(jsonOf(bytes));
+  const { data, error } = answer.safeParse(parseJson(bytes));
   if (error) {
     const place = error.issues[0]?.path.join('.') || 'its beginning';
     throw new Error(`its answer is not of the form that docs/subscriptions.md has, at ${place}`);
   }
   return data.plans;
-}
-
-function jsonOf(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(fromUtf8(bytes) ?? '');
-  } catch {
-    return undefined;
-  }
 }

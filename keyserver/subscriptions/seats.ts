@@ -8,7 +8,7 @@ import { asReader, audit } from '../storage/audit.ts';
 import { countRows, type Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { MAXIMUM_VALIDITY } from './access.ts';
-import { findSubscriber, MAXIMUM_NAME_LENGTH, nameKey, type Subscriber } from './subscribers.ts';
+import { findSubscriber, MAXIMUM_NAME_LENGTH, type Named, nameKey } from './subscribers.ts';
 
 export const MAXIMUM_SEATS = 100_000;
 /** Characters of a group's name: a number follows it. */
@@ -60,11 +60,7 @@ export function checkSeats(name: string, seats: number): void {
  *
  * @throws KeyServerError `argument-invalid`
  */
-export async function setSeats(
-  database: Database,
-  { id, name }: Pick<Subscriber, 'id' | 'name'>,
-  seats: number,
-): Promise<void> {
+export async function setSeats(database: Database, { id, name }: Named, seats: number): Promise<void> {
   checkSeats(name, seats);
   const changed = await database.run('UPDATE subscribers SET seats = ? WHERE id = ? AND member_of IS NULL', seats, id);
   if (changed === 0) throw mistyped('a member of a group cannot be a group');
@@ -77,11 +73,7 @@ export async function setSeats(
  * @returns the member
  * @throws KeyServerError `seats-taken`
  */
-export async function takeSeat(
-  state: KeyServerState,
-  group: Pick<Subscriber, 'id' | 'name'>,
-  present: number | undefined,
-): Promise<number> {
+export async function takeSeat(state: KeyServerState, group: Named, present: number | undefined): Promise<number> {
   const { database, now } = state;
   if (await isMember(database, group.id, present)) return present as number;
   await demandSeat(state, group.id);
@@ -116,7 +108,7 @@ async function isMember(database: Database, group: number, subscriber: number | 
 }
 
 /** The group's name and a number: the next one that no subscriber has, also among those who were removed. */
-async function freeName(database: Database, { id, name }: Pick<Subscriber, 'id' | 'name'>): Promise<string> {
+async function freeName(database: Database, { id, name }: Named): Promise<string> {
   for (let number = (await countRows(database, 'subscribers WHERE member_of = ?', id)) + 1; ; number++) {
     const free = `${name} ${number}`;
     if (!(await findSubscriber(database, free))) return free;

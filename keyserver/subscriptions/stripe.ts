@@ -4,6 +4,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
+import { parseJson } from '../../node-support/parse-json.ts';
 import { KeyServerError, unfit } from '../errors.ts';
 import type { Telling } from './kept-elsewhere.ts';
 
@@ -55,7 +56,8 @@ const event = z.object({
  * @throws KeyServerError `argument-invalid` where it is not of the form that Stripe documents, or of a connected account
  */
 export function readStripeEvent(body: Uint8Array): SubscriptionEvent | undefined {
-  const value = jsonOf(body);
+  const value = parseJson(body);
+  if (value === undefined) throw unfit('the event is no JSON');
   if (!/^customer\.subscription\./.test(String((value as { type?: unknown } | null)?.type))) return undefined;
   const { data, error } = event.safeParse(value);
   if (error) {
@@ -111,12 +113,4 @@ export function checkSignature(body: Uint8Array, header: string, secret: string,
 /** The id of a signed event, as Stripe lists it; `undefined` where it has none. */
 export function eventId(body: Uint8Array): string | undefined {
   return /"id":\s*"(evt_[\w.-]{1,64})"/.exec(Buffer.from(body).toString())?.[1];
-}
-
-function jsonOf(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(body).toString());
-  } catch {
-    throw unfit('the event is no JSON');
-  }
 }

@@ -25,6 +25,9 @@ export interface Subscriber {
   readonly revoked: number | null;
 }
 
+/** Whoever is meant. */
+export type Named = Pick<Subscriber, 'id' | 'name'>;
+
 /** A right to read every set whose name matches. */
 export interface Grant {
   readonly pattern: string;
@@ -206,7 +209,7 @@ export async function renameSubscriber(
  */
 export async function renameIfFree(
   state: KeyServerState,
-  { id, name: before }: Pick<Subscriber, 'id' | 'name'>,
+  { id, name: before }: Named,
   name: string,
 ): Promise<Subscriber | undefined> {
   const { database } = state;
