@@ -302,12 +302,8 @@ async function warmUp(provider: ProviderReader, publications: ReadPublications, 
 }
 
 /** The in-browser reader, where it is wanted and there. @throws KeyServerError `configuration-invalid` where it is wanted by name, and not there */
-function webReaderFor(
-  { reading }: KeyServerConfig,
-  folder: string | undefined,
-  log: Logger,
-): WebReaderFiles | undefined {
-  const { inBrowser } = reading.documents;
+function webReaderFor(config: KeyServerConfig, folder: string | undefined, log: Logger): WebReaderFiles | undefined {
+  const { inBrowser } = config.reading.documents;
   if (inBrowser === false) return undefined;
   const files = readWebReader(folder);
   if (files) return files;

@@ -2,9 +2,10 @@
 import { toHex } from '../../core/encoding/hex.ts';
 import type { ListenerConfig } from '../config/config.ts';
 import { mistyped } from '../errors.ts';
+import type { NewCode } from '../readers/invitations.ts';
 import { audit } from '../storage/audit.ts';
 import { digest, newSecret } from '../storage/digest.ts';
-import { readSecret } from '../storage/secrets.ts';
+import { readSecret, type SecretStore } from '../storage/secrets.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
 const NAME = /^[\w.-]{1,64}$/;
@@ -39,10 +40,7 @@ export interface OperatorOverview {
  *
  * @throws KeyServerError `argument-invalid`
  */
-export async function inviteOperator(
-  state: KeyServerState,
-  name: string,
-): Promise<{ readonly code: string; readonly expires: number }> {
+export async function inviteOperator(state: KeyServerState, name: string): Promise<NewCode> {
   if (!NAME.test(name)) throw mistyped('a name of an operator has letters, digits, "-", "_" and "."');
   const { database, now } = state;
   const code = newSecret();
@@ -114,7 +112,7 @@ async function findBySecret({ database, now }: KeyServerState, hash: Uint8Array)
  * @param port - listened on
  */
 export async function adminOrigin(
-  state: Pick<KeyServerState, 'database' | 'vault'>,
+  state: SecretStore,
   { origin }: Pick<ListenerConfig, 'origin'>,
   port: number,
 ): Promise<string> {

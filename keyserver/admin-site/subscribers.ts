@@ -1,12 +1,12 @@
 /** The subscribers, in pages; and inviting a person. */
 import { pipeline } from 'node:stream/promises';
-import type { Express, Request } from 'express';
+import type { Express, Request, Response } from 'express';
 import { daySpan } from '../../core/keys/set-time.ts';
 import { unfit } from '../errors.ts';
 import { field, formOf } from '../http/forms.ts';
 import { readProviderRow } from '../publication/provider.ts';
 import { importSubscribers, ListRefused } from '../readers/import-subscribers.ts';
-import { invitationLink, inviteSubscriber } from '../readers/invitations.ts';
+import { invitationLink, inviteSubscriber, type NewCode } from '../readers/invitations.ts';
 import { DIRECTORY_FILTERS, listSubscribers } from '../subscriptions/directory.ts';
 import { findPlan, listPlans } from '../subscriptions/plans.ts';
 import { exportSubscribers } from '../subscriptions/subscriber-export.ts';
@@ -65,8 +65,8 @@ function wishOf(request: Request) {
 /** Shows the link, once. */
 export async function sendInvitation(
   pages: AdminPages,
-  response: Parameters<typeof operatorState>[0],
-  { subscriber, code, expires }: { readonly subscriber: string; readonly code: string; readonly expires: number },
+  response: Response,
+  { subscriber, code, expires }: NewCode & { readonly subscriber: string },
 ): Promise<void> {
   const { state, origins } = pages;
   const link = invitationLink({ code }, origins.reading, (await readProviderRow(state.database))?.root);

@@ -22,7 +22,7 @@ import { addPublicationRoutes } from './publication.ts';
 import { outcomeOf } from './refusals.ts';
 import { addSubscriptionRoutes } from './subscriptions.ts';
 
-type Work = (content: Uint8Array) => Promise<Uint8Array>;
+type Work = (options: ApiOptions, content: Uint8Array) => Promise<Uint8Array>;
 
 /** The API, not listening. */
 export function createApi(options: ApiOptions): { readonly app: Express; readonly listener: RequestListener } {
@@ -41,17 +41,13 @@ function createApiApp(options: ApiOptions, keyRequests: CountStore): Express {
   app.get(DESCRIPTOR_PATH, sendDescriptor(provider));
   const answer = (path: string, limit: readonly RequestHandler[], length: number, type: string, work: Work) =>
     app.post(path, noStore, refuseForeignPages, ...limit, body(length), shed(refuseBusy), async (request, response) =>
-      send(response, type, await work(bytesOf(request.body))),
+      send(response, type, await work(options, bytesOf(request.body))),
     );
   const { bindingRequest, keyRequest } = MESSAGE_LIMITS;
-  answer(BINDING_PATH, bindingLimit(state, limits, 'bindings'), bindingRequest, 'application/json', (content) =>
-    bindDevice(state, provider, origin, content, limits.devices),
-  );
-  answer(RENEWAL_PATH, bindingLimit(state, limits, 'renewals'), bindingRequest, 'application/json', (content) =>
-    renewDeviceKey(state, provider, origin, content),
-  );
+  answer(BINDING_PATH, bindingLimit(state, limits, 'bindings'), bindingRequest, 'application/json', bindDevice);
+  answer(RENEWAL_PATH, bindingLimit(state, limits, 'renewals'), bindingRequest, 'application/json', renewDeviceKey);
   const keyRequestLimit = [limitRequests(limits.keyRequestsPerAddress, refuseTooMany, keyRequests)];
-  answer(KEY_REQUEST_PATH, keyRequestLimit, keyRequest, 'application/octet-stream', (content) =>
+  answer(KEY_REQUEST_PATH, keyRequestLimit, keyRequest, 'application/octet-stream', (_options, content) =>
     answerKeyRequest(state, origin, content),
   );
   addHealthRoutes(app, state, options.interval);
@@ -75,13 +71,9 @@ const refuseForeignPages: RequestHandler = ({ headers }, response, next) => {
 };
 
 /** A request that was answered can be sent again: all count, and those that failed once more. */
-function bindingLimit(
-  state: KeyServerState,
-  { bindingsPerAddress, changesPerAddress }: RequestLimits,
-  kind: string,
-): RequestHandler[] {
-  const limit = { kind, limit: bindingsPerAddress, countedBy: 'address' } as const;
-  return [limitRequests(changesPerAddress, refuseTooMany), limitFailures(state, limit, refuseTooMany)];
+function bindingLimit(state: KeyServerState, limits: RequestLimits, kind: string): RequestHandler[] {
+  const limit = { kind, limit: limits.bindingsPerAddress, countedBy: 'address' } as const;
+  return [limitRequests(limits.changesPerAddress, refuseTooMany), limitFailures(state, limit, refuseTooMany)];
 }
 
 function handleError({ log }: AppOptions): ErrorRequestHandler {

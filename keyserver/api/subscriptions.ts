@@ -184,10 +184,8 @@ async function show({ state }: ApiOptions, request: z.infer<typeof person>) {
   return { subscriber: name, revoked: revoked !== null, subscriptions, ...(await seatsOf(state, id)) };
 }
 
-async function invite(
-  { state, origins, mailer }: ApiOptions,
-  { subscriber: typed, days, mail }: z.infer<typeof inviting>,
-) {
+async function invite({ state, origins, mailer }: ApiOptions, request: z.infer<typeof inviting>) {
+  const { subscriber: typed, days, mail } = request;
   if (mail) {
     if (!mailer) throw new KeyServerError('mail-off', 'the configuration of this key server has no "mail"');
     const { name } = await knownSubscriber(state.database, typed);
@@ -205,11 +203,7 @@ async function invite(
  * @returns whether it changed anything
  * @throws KeyServerError for an event that cannot be used; `revoked` for a subscriber who was revoked: a payment does not undo that
  */
-async function acceptStripe(
-  { state, log }: ApiOptions,
-  { plans: byPrice }: StripeConfig,
-  bytes: Uint8Array,
-): Promise<boolean> {
+async function acceptStripe({ state, log }: ApiOptions, stripe: StripeConfig, bytes: Uint8Array): Promise<boolean> {
   const { database, now } = state;
   const told = readStripeEvent(bytes);
   if (!told) return false;
@@ -220,8 +214,8 @@ async function acceptStripe(
     return false;
   }
   const name = parseSubscriberName(named);
-  const unknown = prices.filter((price) => !Object.hasOwn(byPrice, price));
-  const plans = prices.flatMap((price) => (Object.hasOwn(byPrice, price) ? (byPrice[price] ?? []) : []));
+  const unknown = prices.filter((price) => !Object.hasOwn(stripe.plans, price));
+  const plans = prices.flatMap((price) => (Object.hasOwn(stripe.plans, price) ? (stripe.plans[price] ?? []) : []));
   const missing = unknown.map((price) => `stripe.plans.${price}`).join(' ');
   const isNews = await database.transaction(async () => {
     const before = await findSubscriber(database, name);

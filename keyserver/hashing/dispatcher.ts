@@ -208,11 +208,8 @@ function respond(stream: ServerHttp2Stream, status: number, text = ''): void {
  * @param secret - 32 bytes that all key servers of the database know
  * @throws KeyServerError `listen-failed`
  */
-export async function openDispatcher(
-  { listen, connect }: DispatcherConfig,
-  secret: Uint8Array,
-  log: Logger,
-): Promise<Hashing> {
+export async function openDispatcher(config: DispatcherConfig, secret: Uint8Array, log: Logger): Promise<Hashing> {
+  const { listen, connect } = config;
   const slots = availableParallelism();
   if (listen) return Dispatcher.start({ listen, secret, slots, log });
   const { hostname, port } = new URL(`tls://${connect}`);

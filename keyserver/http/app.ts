@@ -72,10 +72,8 @@ function logRequest(options: AppOptions): RequestHandler {
 }
 
 /** Writes a line for a request: what was asked for by its pattern, how it ended, and how long it took; the host too, where it is another one. */
-export function noteAnswer(
-  { log, count }: Pick<AppOptions, 'count' | 'log'>,
-  { request, response, start, route }: Noted,
-): void {
+export function noteAnswer({ log, count }: Pick<AppOptions, 'count' | 'log'>, noted: Noted): void {
+  const { request, response, start, route } = noted;
   const ms = Math.round(performance.now() - start);
   const { statusCode: status } = response;
   const cut = response.writableFinished ? {} : { cut: true };

@@ -77,13 +77,7 @@ export function checkHttpcryptListener({ httpcrypt, dev }: KeyServerConfig): voi
  */
 export async function listenFor(
   settings: ListenerConfig,
-  member:
-    | 'admin.listen'
-    | 'listen'
-    | 'reading.listen'
-    | 'reading.documents.listen'
-    | 'httpcrypt.listen'
-    | 'metrics.listen',
+  member: `${'' | 'admin.' | 'reading.' | 'reading.documents.' | 'httpcrypt.' | 'metrics.'}listen`,
   isTrustedProxy: IsTrustedProxy,
   limits: ConnectionLimits,
 ): Promise<Listener> {

@@ -8,17 +8,11 @@ import { refusalOf } from '../api/refusals.ts';
 import { CountStore } from '../http/count-store.ts';
 import { FailureCounts } from '../http/failure-counts.ts';
 import type { RequestLimits } from '../http/limits.ts';
-import type { ProviderReader } from '../publication/provider.ts';
-import { bindDevice, renewDeviceKey } from '../readers/bindings.ts';
+import { bindDevice, type Issuer, renewDeviceKey } from '../readers/bindings.ts';
 import { answerKeyRequest } from '../readers/key-requests.ts';
-import type { KeyServerState } from '../storage/state.ts';
 import type { Answer, Circumstances } from './app.ts';
 
-export interface MessagesOptions {
-  readonly state: KeyServerState;
-  readonly provider: ProviderReader;
-  /** Of the API: the origin that the messages name. */
-  readonly origin: string;
+export interface MessagesOptions extends Issuer {
   readonly limits: RequestLimits;
   readonly log: Logger;
 }
@@ -27,11 +21,9 @@ export interface MessagesOptions {
 export function answerMessages(
   options: MessagesOptions,
 ): (request: ChannelRequest, circumstances: Circumstances) => Promise<Answer> {
-  const { state, provider, origin, limits, log } = options;
-  const bind = bindingOf(options, 'bindings', (content) =>
-    bindDevice(state, provider, origin, content, limits.devices),
-  );
-  const renew = bindingOf(options, 'renewals', (content) => renewDeviceKey(state, provider, origin, content));
+  const { state, origin, log } = options;
+  const bind = bindingOf(options, 'bindings', bindDevice);
+  const renew = bindingOf(options, 'renewals', renewDeviceKey);
   return async ({ target, content }, circumstances) => {
     const route = [BINDING_PATH, RENEWAL_PATH, KEY_REQUEST_PATH].find((path) => target === `POST ${path}`) ?? 'none';
     try {
@@ -49,11 +41,8 @@ export function answerMessages(
 }
 
 /** Binding and its renewal, of requests that cannot be replays; failures are counted. */
-function bindingOf(
-  { state, limits }: MessagesOptions,
-  kind: string,
-  answerTo: (content: Uint8Array) => Promise<Uint8Array>,
-) {
+function bindingOf(options: MessagesOptions, kind: string, answer: typeof bindDevice) {
+  const { state, limits } = options;
   const failures = new FailureCounts(state, `${kind} by HTTPCrypt`);
   const counts = new CountStore();
   return async (content: Uint8Array, { address, clients, fresh }: Circumstances) => {
@@ -63,7 +52,7 @@ function bindingOf(
     let failed = false;
     try {
       if (attempt.hits > limits.bindingsPerAddress * clients) return refuse(429, 'too-many-requests');
-      return { status: 200, content: await answerTo(content) };
+      return { status: 200, content: await answer(options, content) };
     } catch (error) {
       failed = (refusalOf(error)?.status ?? 500) < 500;
       throw error;

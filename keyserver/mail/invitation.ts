@@ -2,7 +2,7 @@
 import { normaliseCode } from '../../core/keys/binding.ts';
 import type { Origins } from '../publication/import-bundle.ts';
 import { ProviderReader, siteReadAt } from '../publication/provider.ts';
-import { hashOfCode, type Invitation, invitationLink } from '../readers/invitations.ts';
+import { hashOfCode, invitationLink, type NewCode } from '../readers/invitations.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { requireMailAddress } from './address.ts';
 import type { Mailer, MailFields } from './mailer.ts';
@@ -13,7 +13,7 @@ export interface Sender {
   readonly origins: Origins;
 }
 
-export type FieldsOf = (name: string, invitation: Pick<Invitation, 'code' | 'expires'>) => MailFields;
+export type FieldsOf = (name: string, invitation: NewCode) => MailFields;
 
 /** @returns what the template of an invitation is given */
 export async function invitationFields({ state, origins }: Omit<Sender, 'mailer'>): Promise<FieldsOf> {
@@ -34,7 +34,7 @@ export async function invitationFields({ state, origins }: Omit<Sender, 'mailer'
  * @param make - makes the invitation
  * @throws KeyServerError `name-refused` where the name is no address, before anything is made; `mail-failed`, `mail-refused`
  */
-export async function mailInvitation<Made extends Pick<Invitation, 'code' | 'expires'>>(
+export async function mailInvitation<Made extends NewCode>(
   sender: Sender,
   name: string,
   make: () => Promise<Made>,

@@ -15,11 +15,9 @@ import { type ContentTarget, createContentHosts, targetsOf } from '../reading-si
 import type { KeyServerState } from '../storage/state.ts';
 
 /** The content hosts of the descriptor, or what stands in their place in the configuration; none before the first bundle. */
-export async function contentTargets(
-  { database }: KeyServerState,
-  { fetchFrom = {} }: KeyServerConfig,
-): Promise<ContentTarget[]> {
-  const known = await new ProviderReader(database).read();
+export async function contentTargets(state: KeyServerState, config: KeyServerConfig): Promise<ContentTarget[]> {
+  const { fetchFrom = {} } = config;
+  const known = await new ProviderReader(state.database).read();
   return known?.descriptor.sites.flatMap((site) => targetsOf(site, fetchFrom)) ?? [];
 }
 

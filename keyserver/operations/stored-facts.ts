@@ -35,17 +35,14 @@ async function readFacts(state: KeyServerState): Promise<StoredFacts> {
     if (expires > state.now() || !tokens.has(scope)) tokens.set(scope, expires);
   return {
     publication,
-    expiries: publication ? await expiriesOf(state, publication) : new Map(),
+    expiries: publication ? await expiriesOf(database, publication) : new Map(),
     tokens,
     backup: (await lastBackup(database)) ?? 0,
   };
 }
 
 /** Takes the publisher's word first: root and timestamp are known here. */
-async function expiriesOf(
-  { database }: KeyServerState,
-  publication: PublicationOverview,
-): Promise<Map<string, number>> {
+async function expiriesOf(database: Database, publication: PublicationOverview): Promise<Map<string, number>> {
   const expiries = new Map(publication.expiries.map(({ role, expires }) => [role, expires]));
   expiries.set('timestamp', publication.expires);
   const root = await newestRoot(database);

@@ -103,11 +103,8 @@ async function checkParts(bundle: OpenedBundle, { publisherKeyBytes, root }: Ver
 }
 
 /** Step B6 of docs/spec/keys.md; of two bundles with one serial, only the very same is accepted. */
-function compare(
-  known: ProviderRow,
-  { bundle, descriptor, digest }: Checked,
-  options: ImportOptions,
-): ImportResult['outcome'] {
+function compare(known: ProviderRow, checked: Checked, options: ImportOptions): ImportResult['outcome'] {
+  const { bundle, descriptor, digest } = checked;
   if (descriptor.root !== known.root)
     throw foreign(`the bundle is by the publisher ${descriptor.root}; this key server serves ${known.root}`);
   if (bundle.workspace !== known.workspace)

@@ -11,6 +11,7 @@ import {
   verifyRenewalRequest,
 } from '../../core/keys/binding.ts';
 import { REQUEST_TIME_TOLERANCE } from '../../core/keys/key-request.ts';
+import type { RequestLimits } from '../config/limits.ts';
 import { KeyServerError } from '../errors.ts';
 import type { ProviderReader } from '../publication/provider.ts';
 import { asReader, audit } from '../storage/audit.ts';
@@ -20,6 +21,16 @@ import { nameOfSubscriber } from '../subscriptions/subscribers.ts';
 import { type BrowserSession, isLiveSession, recordDevice, removeSurplusBrowsers } from './browser-devices.ts';
 import { demandRoomForReader, deviceRow } from './devices.ts';
 import { findInvitation, useInvitation } from './invitations.ts';
+
+/** What a key server answers bindings with. */
+export interface Issuer {
+  readonly state: KeyServerState;
+  readonly provider: ProviderReader;
+  /** The one that readers use, or that a browser asks. */
+  readonly origin: string;
+  /** `devices`: Readers that a subscriber can have, and browsers. */
+  readonly limits: Pick<RequestLimits, 'devices'>;
+}
 
 /** A device that was answered, and is not stored yet. */
 interface Answered {
@@ -33,28 +44,21 @@ interface Answered {
  * Answers a binding request. The device is in the database, and its code used up, before the answer leaves; a device that lost the answer
  * asks again with the same code, and takes its own place.
  *
- * @param keyServer - the origin that readers use
- * @param most - Readers that a subscriber can have
  * @throws KeyError as `verifyBindingRequest`; KeyServerError `no-provider`, `request-refused`, `stale-request`, `code-refused`, `seats-taken`, `too-many-devices`
  */
-export async function bindDevice(
-  state: KeyServerState,
-  provider: ProviderReader,
-  keyServer: string,
-  request: Uint8Array,
-  most: number,
-): Promise<Uint8Array> {
+export async function bindDevice(issuer: Issuer, request: Uint8Array): Promise<Uint8Array> {
+  const { state, limits } = issuer;
   const verified = await verifyBindingRequest(request);
-  await checkRequest(state, provider, verified);
+  await checkRequest(issuer, verified);
   await findInvitation(state, verified.code, keysDigestOf(verified)); // before the costly part
-  const device = await answer(state, keyServer, request, verified);
+  const device = await answer(issuer, request, verified);
   await state.database.transaction(async () => {
     const { keysDigest } = device;
     const invitation = await findInvitation(state, verified.code, keysDigest);
     const owner = 'SELECT subscriber FROM devices WHERE keys_digest = ?';
     const before = await state.database.first<{ subscriber: number }>(owner, keysDigest);
     const subscriber = await useInvitation(state, invitation, keysDigest, before?.subscriber);
-    await demandRoomForReader(state.database, subscriber, keysDigest, most);
+    await demandRoomForReader(state.database, subscriber, keysDigest, limits.devices);
     await storeDevice(state, subscriber, 'reader', device);
   });
   state.counts.add('binding');
@@ -64,22 +68,16 @@ export async function bindDevice(
 /**
  * Gives a Reader that was bound before another device key. Its signature shows which one it is; access that has ended stays ended.
  *
- * @param keyServer - the origin that readers use
  * @throws KeyError as `verifyRenewalRequest`; KeyServerError `no-provider`, `stale-request`; `request-refused` for a device that is unknown or was
  * revoked alike
  */
-export async function renewDeviceKey(
-  state: KeyServerState,
-  provider: ProviderReader,
-  keyServer: string,
-  request: Uint8Array,
-): Promise<Uint8Array> {
+export async function renewDeviceKey(issuer: Issuer, request: Uint8Array): Promise<Uint8Array> {
   const verified = await verifyRenewalRequest(request);
-  await checkRequest(state, provider, verified);
-  const device = await answer(state, keyServer, request, verified);
+  await checkRequest(issuer, verified);
+  const device = await answer(issuer, request, verified);
   const sql = `UPDATE devices SET key_id = ?, sealed = ? WHERE keys_digest = ? AND kind = 'reader' AND revoked IS NULL
     AND subscriber IN (SELECT id FROM subscribers WHERE revoked IS NULL)`;
-  const renewed = await state.database.run(sql, device.keyId, device.sealed, device.keysDigest);
+  const renewed = await issuer.state.database.run(sql, device.keyId, device.sealed, device.keysDigest);
   if (renewed > 0) return device.answer;
   throw new KeyServerError('request-refused', 'no device that has access has these keys');
 }
@@ -87,36 +85,27 @@ export async function renewDeviceKey(
 /**
  * Answers the binding request of a browser that is signed in: its session stands for the code.
  *
- * @param vault - the origin that the browser asks
- * @param most - browsers that a subscriber can have
  * @throws KeyError as `verifyBrowserBindingRequest`; KeyServerError `no-provider`, `request-refused`, `stale-request`, `not-signed-in`, `revoked`
  */
-export async function bindBrowser(
-  state: KeyServerState,
-  provider: ProviderReader,
-  vault: string,
-  session: BrowserSession,
-  request: Uint8Array,
-  most: number,
-): Promise<Uint8Array> {
+export async function bindBrowser(issuer: Issuer, session: BrowserSession, request: Uint8Array): Promise<Uint8Array> {
+  const { state, limits } = issuer;
   const verified = await verifyBrowserBindingRequest(request);
   if (session.subscriber.revoked !== null) throw new KeyServerError('revoked', 'the access was withdrawn');
-  await checkRequest(state, provider, verified);
-  const device = await answer(state, vault, request, verified);
+  await checkRequest(issuer, verified);
+  const device = await answer(issuer, request, verified);
   await state.database.transaction(async () => {
     if (!(await isLiveSession(state, session)))
       throw new KeyServerError('not-signed-in', 'the session has ended meanwhile');
     const id = await storeDevice(state, session.subscriber.id, 'browser', device);
-    await recordDevice(state, session, id);
-    await removeSurplusBrowsers(state, session.subscriber, most);
+    await recordDevice(state, session.token, id);
+    await removeSurplusBrowsers(state.database, session.subscriber.id, limits.devices);
   });
   state.counts.add('binding');
   return device.answer;
 }
 
 async function answer(
-  state: KeyServerState,
-  origin: string,
+  { state, origin }: Issuer,
   request: Uint8Array,
   verified: VerifiedRequest<BrowserBindingRequest>,
 ): Promise<Answered> {
@@ -152,15 +141,11 @@ function keysDigestOf({ ed25519, xwingPublicKey }: VerifiedRequest<BrowserBindin
   return toBase64url(digest('device keys', xwingPublicKey, ed25519));
 }
 
-async function checkRequest(
-  { now }: KeyServerState,
-  provider: ProviderReader,
-  { publisher, time }: BrowserBindingRequest,
-): Promise<void> {
+async function checkRequest({ state, provider }: Issuer, { publisher, time }: BrowserBindingRequest): Promise<void> {
   const known = await provider.read();
   if (!known) throw new KeyServerError('no-provider', 'no key bundle has been imported yet');
   if (known.publisher !== publisher)
     throw new KeyServerError('request-refused', 'the device means another publisher than this key server serves');
-  if (Math.abs(time - now()) > REQUEST_TIME_TOLERANCE)
+  if (Math.abs(time - state.now()) > REQUEST_TIME_TOLERANCE)
     throw new KeyServerError('stale-request', "the device's clock and that of this key server differ too much");
 }

@@ -1,4 +1,5 @@
 /** Browsers that hold keys themselves, and the sessions that they are used with: docs/spec/web-reader.md, "Devices of browsers". */
+import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { SESSION_LIFETIME, sessionHashOf } from './session-tokens.ts';
@@ -30,11 +31,7 @@ export async function deviceOfSession({ database }: KeyServerState, token: strin
 }
 
 /** Notes which device a session is used with, and renews the session: written where it is another one, and once a day. */
-export async function recordDevice(
-  { database, now }: KeyServerState,
-  { token }: BrowserSession,
-  device: number,
-): Promise<void> {
+export async function recordDevice({ database, now }: KeyServerState, token: string, device: number): Promise<void> {
   const hash = sessionHashOf(token);
   const expires = now() + SESSION_LIFETIME;
   const known = 'SELECT 1 FROM sessions WHERE token_hash = ? AND device = ? AND expires > ?';
@@ -43,13 +40,9 @@ export async function recordDevice(
 }
 
 /** Private windows make a device each time: those that were not used for longest go. Their sessions go with them. */
-export async function removeSurplusBrowsers(
-  { database }: KeyServerState,
-  { id }: Subscriber,
-  most: number,
-): Promise<void> {
+export async function removeSurplusBrowsers(database: Database, subscriber: number, most: number): Promise<void> {
   const sql = `DELETE FROM devices WHERE subscriber = ? AND kind = 'browser' AND id NOT IN (
     SELECT id FROM devices WHERE subscriber = ? AND kind = 'browser'
     ORDER BY CASE WHEN last_seen > created THEN last_seen ELSE created END DESC, id DESC LIMIT ?)`;
-  await database.run(sql, id, id, most);
+  await database.run(sql, subscriber, subscriber, most);
 }

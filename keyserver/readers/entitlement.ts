@@ -99,13 +99,10 @@ export async function patternsWithoutSet(database: Database, patterns: readonly 
 }
 
 /** Rights for a decision: `undefined` for who was revoked. */
-export async function standingRights(
-  { database, renewRights }: KeyServerState,
-  { id, revoked }: Subscriber,
-): Promise<Right[] | undefined> {
-  if (revoked !== null) return undefined;
-  await renewRights?.(id);
-  return rightsOf(database, id);
+export async function standingRights(state: KeyServerState, subscriber: Subscriber): Promise<Right[] | undefined> {
+  if (subscriber.revoked !== null) return undefined;
+  await state.renewRights?.(subscriber.id);
+  return rightsOf(state.database, subscriber.id);
 }
 
 async function decideSet(

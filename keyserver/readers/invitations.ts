@@ -59,6 +59,8 @@ export interface Invitation {
   readonly code: string;
 }
 
+export type NewCode = Pick<Invitation, 'code' | 'expires'>;
+
 /** An invitation whose code was found good. */
 export interface UsableInvitation {
   readonly subscriber: number;
@@ -109,11 +111,7 @@ export async function inviteSubscriber(state: KeyServerState, request: Invitatio
  *
  * @throws KeyServerError `no-such-subscriber`, `revoked`, `argument-invalid`
  */
-export async function inviteAgain(
-  state: KeyServerState,
-  name: string,
-  validDays?: number,
-): Promise<Pick<Invitation, 'code' | 'expires'>> {
+export async function inviteAgain(state: KeyServerState, name: string, validDays?: number): Promise<NewCode> {
   const { database, now, renewRights } = state;
   const expires = now() + checkedDays(validDays) * DAY;
   return database.transaction(async () => {
@@ -280,13 +278,9 @@ export async function admitSubscriber(
 async function readmit(database: Database, { id, revoked }: Subscriber): Promise<boolean> {
   if (revoked === null) return false;
   await database.run('UPDATE subscribers SET revoked = NULL, member_of = NULL WHERE id = ?', id);
-  await database.run('DELETE FROM accounts WHERE subscriber = ?', id);
   await database.run('DELETE FROM reader_passkeys WHERE owner = ?', id);
-  await database.run('DELETE FROM identities WHERE subscriber = ?', id);
-  await database.run('DELETE FROM sessions WHERE subscriber = ?', id);
-  await database.run('DELETE FROM grants WHERE subscriber = ?', id);
-  await database.run('DELETE FROM subscriptions WHERE subscriber = ?', id);
-  await database.run('DELETE FROM tellings WHERE subscriber = ?', id);
+  for (const table of ['accounts', 'identities', 'sessions', 'grants', 'subscriptions', 'tellings'])
+    await database.run(`DELETE FROM ${table} WHERE subscriber = ?`, id);
   return true;
 }
 

@@ -69,7 +69,7 @@ export async function answerBrowserKeyRequest(
   const sites = site === undefined ? [] : [site];
   const answer = counted(state, await decide(state, remembered, device, request, sites));
   const renewed = answer.keys.length > 0;
-  if (renewed) await recordDevice(state, session, device.id);
+  if (renewed) await recordDevice(state, session.token, device.id);
   return { answer: await encodeKeyAnswer(answer, bytes, device.keys), renewed };
 }
 

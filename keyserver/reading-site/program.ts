@@ -26,10 +26,7 @@ export async function programVersion(
   };
 }
 
-export function versionHere(
-  files: WebReaderFiles,
-  { publisher: root }: Provider,
-  { reading, site }: SiteDescription,
-): Promise<string> {
-  return versionOfProgram(programOf(files, { reading, root, site }));
+export function versionHere(files: WebReaderFiles, provider: Provider, site: SiteDescription): Promise<string> {
+  const { reading, site: name } = site;
+  return versionOfProgram(programOf(files, { reading, root: provider.publisher, site: name }));
 }

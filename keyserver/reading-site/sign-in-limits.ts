@@ -66,12 +66,8 @@ function limitNamed(
 }
 
 /** Has a browser in which a subscriber has signed in pass the limits that outsiders can use up. */
-export async function rememberBrowser(
-  { state, knownBrowser }: SignInLimits,
-  response: Response,
-  { id }: Subscriber,
-): Promise<void> {
-  knownBrowser.set(response, await markKnownBrowser(state, id));
+export async function rememberBrowser(pages: SignInLimits, response: Response, { id }: Subscriber): Promise<void> {
+  pages.knownBrowser.set(response, await markKnownBrowser(pages.state, id));
 }
 
 function recogniseBrowser({ state, knownBrowser }: SignInLimits): RequestHandler {

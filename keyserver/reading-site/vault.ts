@@ -72,9 +72,7 @@ export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles)
     ...asked(limits.changesPerAddress, MESSAGE_LIMITS.bindingRequest),
     inJson(async (request, response) => {
       const session = await sessionOf(pages, request);
-      const most = limits.devices;
-      const answer = await bindBrowser(state, provider, origin, session, bytesOf(request.body), most);
-      send(response, 'application/json', answer);
+      send(response, 'application/json', await bindBrowser(pages, session, bytesOf(request.body)));
     }),
   );
   app.post(

@@ -18,10 +18,13 @@ export interface Account {
 }
 
 /** Who signs in, and from where; addresses take turns. */
-export interface SignInAttempt {
-  readonly name: string;
+export interface TypedPassword {
   readonly password: string;
   readonly address: string;
+}
+
+export interface SignInAttempt extends TypedPassword {
+  readonly name: string;
 }
 
 /** A new session: always a new token. */
@@ -53,13 +56,9 @@ export async function joinWithCode(state: KeyServerState, code: string, present?
  * @param password - one that `isAcceptablePassword`
  * @throws KeyServerError `code-refused`, `seats-taken`, `busy`
  */
-export async function joinWithPassword(
-  state: KeyServerState,
-  code: string,
-  { password, address }: Pick<SignInAttempt, 'address' | 'password'>,
-): Promise<NewSession> {
+export async function joinWithPassword(state: KeyServerState, code: string, typed: TypedPassword): Promise<NewSession> {
   await provingInvitation(state, code); // before the costly part
-  const stored = await hashPassword(state.hashing, password, address);
+  const stored = await hashPassword(state.hashing, typed.password, typed.address);
   const { database } = state;
   return database.transaction(async () => {
     const subscriber = await useInvitation(state, await provingInvitation(state, code), BROWSER_USER, undefined);
@@ -76,12 +75,8 @@ export async function joinWithPassword(
  * @returns whether the session still stood when the password was hashed
  * @throws KeyServerError `busy`
  */
-export async function replacePassword(
-  state: KeyServerState,
-  token: string,
-  { password, address }: Pick<SignInAttempt, 'address' | 'password'>,
-): Promise<boolean> {
-  const stored = await hashPassword(state.hashing, password, address);
+export async function replacePassword(state: KeyServerState, token: string, typed: TypedPassword): Promise<boolean> {
+  const stored = await hashPassword(state.hashing, typed.password, typed.address);
   return state.database.transaction(async () => {
     const subscriber = await findSession(state, token);
     if (subscriber) await storePassword(state, subscriber.id, stored);
@@ -111,11 +106,9 @@ async function storePassword(state: KeyServerState, subscriber: number, stored: 
  * @returns `undefined` if the two do not fit
  * @throws KeyServerError `busy`
  */
-export async function signIn(
-  state: KeyServerState,
-  { name, password, address }: SignInAttempt,
-): Promise<NewSession | undefined> {
+export async function signIn(state: KeyServerState, attempt: SignInAttempt): Promise<NewSession | undefined> {
   const { database } = state;
+  const { name, password, address } = attempt;
   const account = await findAccount(database, (await findSubscriber(database, name))?.id);
   if (!(await verifyPassword(state.hashing, account?.password, password, address)) || !account) {
     state.counts.add('sign-in-refused');
@@ -146,11 +139,8 @@ export async function findAccount(database: Database, subscriber: number = -1): 
 }
 
 /** Begins a session. @param isProven - by the person: for a while, it may add credentials. Not so by a code that a session has made */
-export async function createSession(
-  { database, now, counts }: KeyServerState,
-  subscriber: number,
-  isProven = true,
-): Promise<NewSession> {
+export async function createSession(state: KeyServerState, subscriber: number, isProven = true): Promise<NewSession> {
+  const { database, now, counts } = state;
   const token = newSecret();
   await database.run('DELETE FROM sessions WHERE expires < ?', now());
   const sql = 'INSERT INTO sessions (token_hash, subscriber, expires, proven) VALUES (?, ?, ?, ?)';

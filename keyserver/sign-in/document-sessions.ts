@@ -44,12 +44,9 @@ export async function enterWithCode(state: KeyServerState, code: string): Promis
 }
 
 /** Who reads with a token; `undefined` if its session, or that of the account, has ended. */
-export async function findDocumentSession(
-  { database, now }: KeyServerState,
-  token: string,
-): Promise<Subscriber | undefined> {
+export async function findDocumentSession(state: KeyServerState, token: string): Promise<Subscriber | undefined> {
   const sql = `SELECT subscribers.id, name, revoked FROM document_sessions
       JOIN sessions ON sessions.token_hash = session JOIN subscribers ON subscribers.id = subscriber
     WHERE document_sessions.token_hash = ? AND expires >= ?`;
-  return database.first<Subscriber>(sql, digest('document session token', token), now());
+  return state.database.first<Subscriber>(sql, digest('document session token', token), state.now());
 }

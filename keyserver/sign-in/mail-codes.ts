@@ -43,11 +43,9 @@ export interface OpenMailCode extends Omit<MailCodeRequest, 'subscriber'> {
 }
 
 /** Makes a code. The work is the same for every name. */
-export async function createMailCode(
-  state: KeyServerState,
-  { purpose, name, subscriber, target }: MailCodeRequest,
-): Promise<NewMailCode> {
+export async function createMailCode(state: KeyServerState, request: MailCodeRequest): Promise<NewMailCode> {
   const { database, now } = state;
+  const { purpose, name, subscriber, target } = request;
   const secret = newSecret();
   const code = String(randomInt(1_000_000)).padStart(6, '0');
   const expires = now() + MAIL_CODE_LIFETIME;

@@ -1,5 +1,5 @@
 /** What subscribers do with their own accounts. */
-
+import type { SignUpConfig } from '../config/mail.ts';
 import { devicesOf, removeDevice } from '../readers/devices.ts';
 import { createSubscriber } from '../readers/invitations.ts';
 import { sessionHashOf } from '../readers/session-tokens.ts';
@@ -112,11 +112,7 @@ export async function moveSubscriber(state: KeyServerState, subscriber: Named, a
 }
 
 /** Within the caller's transaction: the subscriber of an address that was proven. The trial is given once. */
-export async function signUp(
-  state: KeyServerState,
-  typed: string,
-  { plan, days }: { readonly plan: string; readonly days: number },
-): Promise<number> {
+export async function signUp(state: KeyServerState, typed: string, { plan, days }: SignUpConfig): Promise<number> {
   const { database, now } = state;
   const name = parseSubscriberName(typed);
   const known = await findSubscriber(database, name);

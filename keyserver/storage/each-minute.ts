@@ -9,11 +9,8 @@ import { removeOldChanges } from './memory.ts';
 import type { KeyServerState } from './state.ts';
 
 /** @param isWorker - whether another process does what is done once @returns the end of it, with a last run */
-export function workEachMinute(
-  { database, counts, lastSeen, now }: KeyServerState,
-  log: Logger,
-  isWorker: boolean,
-): () => Promise<void> {
+export function workEachMinute(state: KeyServerState, log: Logger, isWorker: boolean): () => Promise<void> {
+  const { database, counts, lastSeen, now } = state;
   const { run, stop } = eachMinute(async () => {
     try {
       await counts.store();

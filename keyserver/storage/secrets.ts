@@ -37,20 +37,19 @@ export async function fillSecrets(database: Database, vault: Vault): Promise<voi
   }
 }
 
+export interface SecretStore {
+  readonly database: Database;
+  readonly vault: Vault;
+}
+
 /** @throws KeyServerError `store-unusable` */
-export async function readSecret(
-  { database, vault }: { readonly database: Database; readonly vault: Vault },
-  name: SecretName,
-): Promise<Uint8Array> {
+export async function readSecret({ database, vault }: SecretStore, name: SecretName): Promise<Uint8Array> {
   const row = await database.first<{ sealed: Uint8Array }>('SELECT sealed FROM secrets WHERE name = ?', name);
   return vault.open(secretRow(name), row?.sealed ?? new Uint8Array(0));
 }
 
 /** Puts a random value in the place of a secret. */
-export async function renewSecret(
-  { database, vault }: { readonly database: Database; readonly vault: Vault },
-  name: SecretName,
-): Promise<void> {
+export async function renewSecret({ database, vault }: SecretStore, name: SecretName): Promise<void> {
   const sealed = await vault.seal(secretRow(name), randomBytes(32));
   await database.run('UPDATE secrets SET sealed = ? WHERE name = ?', sealed, name);
 }

@@ -21,6 +21,12 @@ import { systemCode } from '../system-error.ts';
 
 const TEMPORARY_NAME = /^\.wispr-new-[0-9a-f]{12}$/;
 
+interface WriteOptions {
+  /** Permissions, for example `0o644`. */
+  readonly mode?: number;
+  readonly durable?: boolean;
+}
+
 /** A new name in the directory of `file`. Short, because names may be as long as the system allows. */
 export function temporaryBeside(file: string): string {
   return join(dirname(file), `.wispr-new-${randomBytes(6).toString('hex')}`);
@@ -63,17 +69,9 @@ function setMode(descriptor: number, mode: number): void {
   }
 }
 
-/**
- * Writes a file, or replaces it.
- *
- * @param options - `mode`: permissions, for example `0o644`
- * @throws the system's error; the previous file is unchanged then
- */
-export function writeFileAtomicSync(
-  file: string,
-  content: Uint8Array | string,
-  { mode = 0o600, durable = true }: { readonly mode?: number; readonly durable?: boolean } = {},
-): void {
+/** Writes a file, or replaces it. @throws the system's error; the previous file is unchanged then */
+export function writeFileAtomicSync(file: string, content: Uint8Array | string, options: WriteOptions = {}): void {
+  const { mode = 0o600, durable = true } = options;
   replaceFileSync(file, (temporary) => writeNew(temporary, content, mode, durable), { durable });
 }
 
@@ -127,7 +125,7 @@ export function moveIntoPlace(temporary: string, file: string): void {
 export async function replaceFile(
   file: string,
   write: (temporary: string) => Promise<void>,
-  { durable = true }: { readonly durable?: boolean } = {},
+  { durable = true }: Pick<WriteOptions, 'durable'> = {},
 ): Promise<void> {
   const temporary = temporaryBeside(file);
   try {
@@ -144,7 +142,7 @@ export async function replaceFile(
 export function replaceFileSync(
   file: string,
   write: (temporary: string) => void,
-  { durable = true }: { readonly durable?: boolean } = {},
+  { durable = true }: Pick<WriteOptions, 'durable'> = {},
 ): void {
   const temporary = temporaryBeside(file);
   try {

@@ -67,7 +67,8 @@ it('use a code up for each other: for an account, for a device, for the document
       const [device] = devices.slice(index);
       if (!device) throw new Error('no device');
       const request = encodeBindingRequest(device, provider.publisher, deviceCode, the.now());
-      return bindDevice(state, new ProviderReader(state.database), provider.keyServer, request, 20);
+      const issuer = { provider: new ProviderReader(state.database), origin: provider.keyServer, limits: { devices: 20 } };
+      return bindDevice({ state, ...issuer }, request);
     });
     expect(bound).toHaveLength(1);
   }
