@@ -27,15 +27,9 @@ export function createAdminSite(options: AdminSiteOptions): Express {
     cookie: operatorCookie(origin, 'operator', OPERATOR_SESSION_LIFETIME),
     publisher: async () => (await provider.read())?.descriptor.name ?? 'Key server',
   };
-  const app = createApp(
-    { ...options, formsLeadTo: [] },
-    (_request, response) =>
-      void response
-        .status(421)
-        .type('text')
-        .send('These pages have another address: the key server says it at its start.\n'),
-    refuseTooMany,
-  );
+  const elsewhere = 'These pages have another address: the key server says it at its start.\n';
+  const misdirected: RequestHandler = (_request, response) => void response.status(421).type('text').send(elsewhere);
+  const app = createApp({ ...options, formsLeadTo: [] }, misdirected, refuseTooMany);
   for (const [path, { type, file }] of Object.entries(ASSETS))
     app.get(path, (request, response) => sendFile(request, response, type, file));
   app.get('/favicon.ico', (_request, response) => void response.status(204).end());

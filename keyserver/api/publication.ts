@@ -19,11 +19,6 @@ const TIMESTAMP_AGE = 60;
 const VERSIONED_AGE = 3600;
 const MAXIMUM_RUN_LENGTH = 1024;
 
-export function addPublicationRoutes(app: Express, options: ApiOptions): void {
-  addMetadataRoute(app, options);
-  addPublishingRoutes(app, options);
-}
-
 /** What readers ask the key server for first: docs/spec/publication.md, "Reading". */
 function addMetadataRoute(app: Express, { state: { database }, limits }: ApiOptions): void {
   const limit = limitRequests(limits.metadataPerAddress, refuseTooMany);
@@ -44,7 +39,8 @@ function sayWho({ who, place }: { readonly who: string; readonly place: string }
   return { by: who.replace(/^token /, ''), from: place };
 }
 
-function addPublishingRoutes(app: Express, options: ApiOptions): void {
+export function addPublicationRoutes(app: Express, options: ApiOptions): void {
+  addMetadataRoute(app, options);
   const { state, keeper, origins, log, limits } = options;
   const guards = [
     noStore,

@@ -1,13 +1,10 @@
 import type { Server } from 'node:net';
 import { systemReason } from '../../node-support/system-error.ts';
 import { KeyServerError } from '../errors.ts';
+import type { ListenAddress } from './schema.ts';
 
 /** Has a server listen. @param member - what the configuration calls the address @throws KeyServerError `listen-failed` */
-export function listenAt(
-  server: Server,
-  { host, port }: { readonly host: string; readonly port: number },
-  member: string,
-): Promise<void> {
+export function listenAt(server: Server, { host, port }: ListenAddress, member: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const reason = cause.code === 'EADDRINUSE' ? 'the port is in use' : systemReason(cause);

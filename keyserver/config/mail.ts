@@ -1,6 +1,7 @@
 /** The member `mail` of the configuration. */
 import { z } from 'zod';
 import { isLoopback } from '../../core/site/site.ts';
+import { file } from './subscribers.ts';
 
 export const mailConfig = z
   .strictObject({
@@ -16,23 +17,16 @@ export const mailConfig = z
       .max(200)
       .refine((text) => /^[^\p{C}]+$/u.test(text) && text.includes('@'), 'must be like News <reader@news.example>')
       .meta({ description: 'Sender, like `The News <reader@news.example>`.' }),
-    passwordFile: z.string().min(1).optional().meta({ description: 'The file with the password of the mail server.' }),
+    passwordFile: file('The file with the password of the mail server.').optional(),
     connections: z.int().min(1).max(20).default(2).meta({ description: 'Connections to the mail server at a time.' }),
     queue: z.int().min(1).max(100_000).default(500).meta({
       description: 'Mails that can wait. Beyond them, pages that would send one say "try again in a minute".',
     }),
-    templates: z
-      .string()
-      .min(1)
-      .optional()
-      .meta({ description: 'A folder with own texts in place of wispr\'s: docs/subscriptions.md, "By mail".' }),
+    templates: file('A folder with own texts in place of wispr\'s: docs/subscriptions.md, "By mail".').optional(),
   })
   .refine(
     ({ smtp, passwordFile }) => !isSmtpUrl(smtp) || (new URL(smtp).username === '') === (passwordFile === undefined),
-    {
-      path: ['passwordFile'],
-      message: 'goes with a user in "smtp", and a user with it',
-    },
+    { path: ['passwordFile'], message: 'goes with a user in "smtp", and a user with it' },
   )
   .meta({ description: 'Sends invitations and codes by mail; off if left out.' });
 

@@ -4,7 +4,7 @@ import { isHttpcryptUrl } from '../../core/httpcrypt/endpoint.ts';
 import { isLoopback, isOrigin, isSite } from '../../core/site/site.ts';
 import { limits, network } from './limits.ts';
 import { mailConfig, signUpConfig } from './mail.ts';
-import { entitlementConfig, openidConfig, stripeConfig } from './subscribers.ts';
+import { entitlementConfig, file, openidConfig, stripeConfig } from './subscribers.ts';
 
 const httpsOrigin = z
   .string()
@@ -17,7 +17,6 @@ const listen = z
 const tls = z
   .strictObject({ certificate: z.string().min(1), key: z.string().min(1) })
   .meta({ description: '`{ "certificate", "key" }`: PEM files. TLS 1.3 only; read again when they change.' });
-const file = (description: string) => z.string().min(1).meta({ description });
 
 /** A password in it would stand in a file that others read, and in messages. */
 const database = z
@@ -123,10 +122,9 @@ const httpcrypt = z.strictObject({
   rotateMinutes: z.int().min(10).max(1440).default(60).meta({
     description: 'Minutes for which one of its keys is announced, and the time to live of the DNS records.',
   }),
-  zone: z.string().min(1).optional().meta({
-    description:
-      'A file for the DNS records that announce the key, for a zone to include. It is written again with each key.',
-  }),
+  zone: file(
+    'A file for the DNS records that announce the key, for a zone to include. It is written again with each key.',
+  ).optional(),
 });
 
 const dispatcher = z

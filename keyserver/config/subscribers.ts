@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { isLoopback } from '../../core/site/site.ts';
 
-const file = (description: string) => z.string().min(1).meta({ description });
+export const file = (description: string) => z.string().min(1).meta({ description });
 
 export const stripeConfig = z
   .strictObject({

@@ -67,10 +67,8 @@ export class Dispatcher implements Hashing {
   readonly #timing: Timing;
 
   private constructor({ secret, slots, log, timing = TIMING }: DispatcherOptions) {
-    this.#queue = new FairQueue(
-      BOUNDS,
-      Array.from({ length: slots }, () => ({ do: hashOnThread })),
-    );
+    const local = Array.from({ length: slots }, () => ({ do: hashOnThread }));
+    this.#queue = new FairQueue(BOUNDS, local);
     this.#log = log;
     this.#timing = timing;
     this.#server = createSecureServer(serverTls(secret));

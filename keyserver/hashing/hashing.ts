@@ -52,11 +52,10 @@ export function localHashing(): Hashing {
   const queue = new FairQueue(BOUNDS, Array.from({ length: LOCALLY }, Symbol));
   const tally = new Tally();
   return {
-    hash: (address, work) =>
-      tally.of(
-        'local',
-        queue.run(address, () => hashOnThread(work)),
-      ),
+    hash: (address, work) => {
+      const done = queue.run(address, () => hashOnThread(work));
+      return tally.of('local', done);
+    },
     counts: () => tally.counts,
     connected: () => undefined,
     close: async () => undefined,

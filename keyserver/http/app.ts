@@ -1,6 +1,6 @@
 /** Parts that API, reading site and its documents have in common. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
 import { isWindow, senderOf } from '../../reading/navigation.ts';
@@ -34,11 +34,7 @@ export interface AppOptions {
  * @param misdirected - answers requests for another host
  * @param refuseTooMany - answers those above what one address may ask, whatever it asks for
  */
-export function createApp(
-  options: AppOptions,
-  misdirected: (request: Request, response: Response) => void,
-  refuseTooMany: RequestHandler,
-): Express {
+export function createApp(options: AppOptions, misdirected: RequestHandler, refuseTooMany: RequestHandler): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', false).set('trust proxy', options.isTrustedProxy);
   app.set('is shared', trustedProxies(options.limits.sharedNetworks));
@@ -49,7 +45,7 @@ export function createApp(
   app.use(logRequest(options), (request, response, next) => {
     response.setHeaders(headers);
     if (hosts.includes(request.headers.host?.toLowerCase() ?? '')) next();
-    else misdirected(request, response);
+    else misdirected(request, response, next);
   });
   const limit = limitRequests(options.limits.requestsPerAddress, refuseTooMany, options.requests);
   app.use((request, response, next) => {

@@ -77,10 +77,7 @@ export class FailureCounts {
   /** Reads and writes one after the other, so that each attempt counts once, as one that runs or as one that failed. */
   #inTurn<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     const done = Promise.resolve(this.#turns.get(key)).then(work);
-    const turn = done.then(
-      () => undefined,
-      () => undefined,
-    );
+    const turn = done.catch(() => undefined);
     this.#turns.set(key, turn);
     void turn.then(() => this.#turns.get(key) === turn && this.#turns.delete(key));
     return done;

@@ -1,5 +1,4 @@
 /** The key of TLS tickets, the same at all key servers, so that a session goes on at whichever the reader comes to: docs/cluster.md. */
-
 import type { Logger } from 'pino';
 import { randomBytes } from '#primitives';
 import { eachMinute } from '../../node-support/each-minute.ts';

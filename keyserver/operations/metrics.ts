@@ -44,7 +44,9 @@ export function createMetrics(state: KeyServerState, sources: MetricsSources): M
     registers,
   });
   const gauge = gaugesIn(registry);
-  addSettings(gauge, sources.settings);
+  const { resignMinutes, freshHours } = sources.settings; // with which alerts compare times
+  gauge('wispr_timestamp_interval_seconds', 'Between two timestamps, as configured.').set(resignMinutes * 60);
+  gauge('wispr_timestamp_fresh_seconds', 'For which a timestamp is valid, as configured.').set(freshHours * 3600);
   addTotals(registry, state);
   const fill = [
     publicationGauges(gauge, state),
@@ -61,8 +63,7 @@ export function createMetrics(state: KeyServerState, sources: MetricsSources): M
     'At the dispatcher, other key servers that are connected; elsewhere 1, or 0 where the dispatcher is lost.',
   );
   const values = () => {
-    const ends = Array.from(sources.certificates(), ([name, end]) => [name, end - Date.now() / 1000] as const);
-    replace(certificates, 'listener', ends);
+    replace(certificates, 'listener', timesUntil(sources.certificates(), Date.now() / 1000));
     return registry.getMetricsAsJSON();
   };
   return {
@@ -104,10 +105,8 @@ function replace(gauge: Gauge, label: string, values: Iterable<readonly [string,
   for (const [name, value] of values) gauge.set({ [label]: name }, value);
 }
 
-/** Adds the settings that alerts compare times with. */
-function addSettings(gauge: MakeGauge, { resignMinutes, freshHours }: MetricsSources['settings']): void {
-  gauge('wispr_timestamp_interval_seconds', 'Between two timestamps, as configured.').set(resignMinutes * 60);
-  gauge('wispr_timestamp_fresh_seconds', 'For which a timestamp is valid, as configured.').set(freshHours * 3600);
+function timesUntil(ends: Iterable<readonly [string, number]>, now: number): [string, number][] {
+  return Array.from(ends, ([name, end]) => [name, end - now]);
 }
 
 /** Adds what is counted elsewhere since the start. */
@@ -141,11 +140,7 @@ function publicationGauges(gauge: MakeGauge, { now }: KeyServerState): Fill {
   return (facts) => {
     const { publication, expiries = [] } = facts ?? {};
     for (const each of [version, time, withdrawn, age]) each.remove();
-    replace(
-      expiry,
-      'role',
-      Array.from(expiries, ([role, expires]) => [role, expires - now()] as const),
-    );
+    replace(expiry, 'role', timesUntil(expiries, now()));
     if (!publication) return;
     version.set(publication.version);
     time.set(publication.published);
@@ -156,11 +151,8 @@ function publicationGauges(gauge: MakeGauge, { now }: KeyServerState): Fill {
 
 function pushGauges(gauge: MakeGauge, { targets }: MetricsSources): Fill {
   const place = 'by its place in "push"; 0: never.';
-  const succeeded = gauge(
-    'wispr_push_succeeded_timestamp_seconds',
-    `When the timestamp was last put at a target, ${place}`,
-    ['target'],
-  );
+  const help = `When the timestamp was last put at a target, ${place}`;
+  const succeeded = gauge('wispr_push_succeeded_timestamp_seconds', help, ['target']);
   const failed = gauge('wispr_push_failed_timestamp_seconds', `When that last failed, ${place}`, ['target']);
   return (facts) => {
     const rows = new Map(facts?.publication?.pushes.map((row) => [row.target, row]));
@@ -173,12 +165,7 @@ function pushGauges(gauge: MakeGauge, { targets }: MetricsSources): Fill {
 
 function tokenGauge(gauge: MakeGauge, { now }: KeyServerState): Fill {
   const ends = gauge('wispr_token_expiry_seconds', 'Until the first token for something ends.', ['scope']);
-  return (facts) =>
-    replace(
-      ends,
-      'scope',
-      Array.from(facts?.tokens ?? [], ([scope, end]) => [scope, end - now()] as const),
-    );
+  return (facts) => replace(ends, 'scope', timesUntil(facts?.tokens ?? [], now()));
 }
 
 function backupGauge(gauge: MakeGauge): Fill {

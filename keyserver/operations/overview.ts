@@ -1,5 +1,4 @@
 /** What `wispr admin list` shows: everything but secrets. */
-
 import { readProviderRow } from '../publication/provider.ts';
 import { isWithdrawn, readPublication } from '../publication/stored.ts';
 import { listTokens, type TokenOverview } from '../publication/tokens.ts';
@@ -7,7 +6,7 @@ import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { listPlans, type PlanOverview } from '../subscriptions/plans.ts';
 import { takenSeats } from '../subscriptions/seats.ts';
-import type { Grant, Subscriber } from '../subscriptions/subscribers.ts';
+import type { Grant } from '../subscriptions/subscribers.ts';
 import type { HeldPlan } from '../subscriptions/subscriptions.ts';
 
 export interface Overview {
@@ -70,14 +69,9 @@ export interface DeviceOverview {
   readonly revoked: number | null;
 }
 
-type SubscriberRow = Subscriber & {
-  readonly seats: number | null;
-  readonly taken: number;
-  readonly group: string | null;
+type SubscriberRow = Omit<SubscriberOverview, 'account' | 'devices' | 'grants' | 'subscriptions'> & {
+  readonly id: number;
   readonly accounts: number;
-  readonly sessions: number;
-  readonly openInvitations: number;
-  readonly mailRefusal: string | null;
 };
 
 export async function overview(state: KeyServerState): Promise<Overview> {
@@ -116,20 +110,14 @@ async function describeSubscribers({ database, now }: KeyServerState): Promise<S
       (SELECT count(*) FROM invitations WHERE subscriber = subscribers.id AND used_by IS NULL AND expires >= ?) AS "openInvitations"
     FROM subscribers ORDER BY name_key`;
   const subscribers = await database.all<SubscriberRow>(sql, now(), now(), now());
-  const grants = await bySubscriber<Grant>(
-    database,
-    'SELECT subscriber, pattern, granted_from AS "from", granted_until AS until FROM grants ORDER BY pattern',
-  );
-  const subscriptions = await bySubscriber<HeldPlan>(
-    database,
-    `SELECT subscriber, plan, title, zone, begins AS "from", ends AS until FROM subscriptions JOIN plans ON plans.name = plan
-     ORDER BY plan, begins`,
-  );
-  const devices = await bySubscriber<DeviceOverview>(
-    database,
-    `SELECT subscriber, substr(key_id, 1, 8) AS id, kind, created, last_seen AS "lastSeen", revoked
-     FROM devices ORDER BY created, devices.id`,
-  );
+  const granted = 'subscriber, pattern, granted_from AS "from", granted_until AS until FROM grants ORDER BY pattern';
+  const grants = await bySubscriber<Grant>(database, granted);
+  const held = `subscriber, plan, title, zone, begins AS "from", ends AS until
+    FROM subscriptions JOIN plans ON plans.name = plan ORDER BY plan, begins`;
+  const subscriptions = await bySubscriber<HeldPlan>(database, held);
+  const bound = `subscriber, substr(key_id, 1, 8) AS id, kind, created, last_seen AS "lastSeen", revoked
+    FROM devices ORDER BY created, devices.id`;
+  const devices = await bySubscriber<DeviceOverview>(database, bound);
   return subscribers.map(({ id, name, revoked, accounts, ...counts }) => ({
     name,
     revoked,
@@ -141,10 +129,10 @@ async function describeSubscribers({ database, now }: KeyServerState): Promise<S
   }));
 }
 
-/** Rows by their column `subscriber`, in the order of the query. */
-async function bySubscriber<Row>(database: Database, sql: string): Promise<Map<number, Row[]>> {
+/** Rows by their column `subscriber`, in the order of the query. @param selected - what follows `SELECT` */
+async function bySubscriber<Row>(database: Database, selected: string): Promise<Map<number, Row[]>> {
   const found = new Map<number, Row[]>();
-  for (const { subscriber, ...row } of await database.all<Row & { readonly subscriber: number }>(sql)) {
+  for (const { subscriber, ...row } of await database.all<Row & { readonly subscriber: number }>(`SELECT ${selected}`)) {
     const rows = found.get(subscriber) ?? [];
     rows.push(row as Row);
     found.set(subscriber, rows);

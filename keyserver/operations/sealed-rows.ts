@@ -21,25 +21,18 @@ export interface SealedTable {
   readonly refOf: (row: SealedRow) => RowRef | Promise<RowRef>;
 }
 
+const refOfRecipient = (row: SealedRow) => recipientRow(row.public_key as Uint8Array);
+const refOfDevice = (row: SealedRow) => deviceRow(String(row.keys_digest), row.key_id as KeyId);
+
 export const SEALED_TABLES: readonly SealedTable[] = [
-  { table: 'recipient', key: 'id', start: -1, refOf: (row) => recipientRow(row.public_key as Uint8Array) },
-  {
-    table: 'former_recipients',
-    key: 'key_id',
-    start: '',
-    refOf: (row) => recipientRow(row.public_key as Uint8Array),
-  },
+  { table: 'recipient', key: 'id', start: -1, refOf: refOfRecipient },
+  { table: 'former_recipients', key: 'key_id', start: '', refOf: refOfRecipient },
   { table: 'secrets', key: 'name', start: '', refOf: ({ name }) => secretRow(String(name)) },
   { table: 'timestamp_key', key: 'id', start: -1, refOf: ({ key_id }) => timestampKeyRow(String(key_id)) },
   { table: 'ticket_key', key: 'id', start: -1, refOf: () => TICKET_KEY_ROW },
   { table: 'sets', key: 'id', start: '', refOf: ({ id }) => setRow(id as KeyId) },
   { table: 'periods', key: 'id', start: '', refOf: ({ id }) => periodRow(id as KeyId) },
-  {
-    table: 'devices',
-    key: 'id',
-    start: -1,
-    refOf: ({ keys_digest, key_id }) => deviceRow(String(keys_digest), key_id as KeyId),
-  },
+  { table: 'devices', key: 'id', start: -1, refOf: refOfDevice },
 ];
 
 /** Rows that are not under a version of the master key, and come after a primary key, in its order. A device that waits for a new key has none. */

@@ -215,19 +215,15 @@ async function storeConfirmed(
 function usable(signer: RoleSigner | undefined, { roles, keys }: RootMetadata): RoleSigner {
   const { keyids, threshold } = roles.timestamp;
   if (signer && threshold === 1 && keyids.includes(signer.keyid) && keys.has(signer.keyid)) return signer;
-  throw new KeyServerError(
-    'timestamp-key-unusable',
-    "the publisher has handed over no timestamp key, or one that is not its root's alone",
-  );
+  const problem = "the publisher has handed over no timestamp key, or one that is not its root's alone";
+  throw new KeyServerError('timestamp-key-unusable', problem);
 }
 
 /** The version of a timestamp is the time at which it was signed. @throws KeyServerError `clock-off` */
 function checkClock(version: number, now: number): void {
   if (now >= version - PUBLICATION_LIMITS.clockTolerance) return;
-  throw new KeyServerError(
-    'clock-off',
-    `this machine's clock says ${isoTime(now)}, and the last timestamp was signed at ${isoTime(version)}`,
-  );
+  const times = `this machine's clock says ${isoTime(now)}, and the last timestamp was signed at ${isoTime(version)}`;
+  throw new KeyServerError('clock-off', times);
 }
 
 function sha256Of(bytes: Uint8Array): string {

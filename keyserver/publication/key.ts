@@ -25,6 +25,4 @@ export async function readTimestampKey({ database, vault }: KeyServerState): Pro
   throw new KeyServerError('store-unusable', 'the timestamp key in the database is not the one that it is named');
 }
 
-export function timestampKeyRow(id: string) {
-  return { table: 'timestamp_key', row: '1', keyId: id };
-}
+export const timestampKeyRow = (id: string) => ({ table: 'timestamp_key', row: '1', keyId: id });

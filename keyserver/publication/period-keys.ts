@@ -1,5 +1,4 @@
 /** Period keys of plans, as the publisher hands them over in its bundle: docs/spec/keys.md, "Period keys". */
-
 import { type KeyId, keyIdOf } from '../../core/crypto/key-id.ts';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import type { BundledPeriod } from '../../core/keys/bundle.ts';
@@ -82,6 +81,4 @@ async function openPeriod({ vault }: KeyServerState, { id, sealed }: Period): Pr
 }
 
 /** Where a period key stands in the database. */
-export function periodRow(id: KeyId) {
-  return { table: 'periods', row: id, keyId: id };
-}
+export const periodRow = (id: KeyId) => ({ table: 'periods', row: id, keyId: id });

@@ -1,5 +1,4 @@
 /** The publisher that this key server serves: its pinned identity, and its descriptor. */
-
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { type SiteDescription, type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
 import type { Database } from '../storage/database.ts';

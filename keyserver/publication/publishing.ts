@@ -1,4 +1,6 @@
 /** Runs that publish: of several people with a copy of the workspace, one at a time. docs/spec/keys.md, "Handing over". */
+import { z } from 'zod';
+import { parseJson } from '../../node-support/parse-json.ts';
 import { printable } from '../../node-support/printable.ts';
 import { unfit } from '../errors.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -6,7 +8,7 @@ import type { KeyServerState } from '../storage/state.ts';
 /** Seconds after which a run is forgotten that has not asked again. */
 const HELD = 120;
 const MAXIMUM_PLACE_LENGTH = 100;
-const RUN = /^[A-Za-z0-9_-]{22}$/;
+const RUN = z.object({ run: z.string().regex(/^[A-Za-z0-9_-]{22}$/), from: z.string().max(MAXIMUM_PLACE_LENGTH) });
 
 /** A run of `wispr publish` or `rollback`. */
 export interface PublishingRun {
@@ -26,14 +28,9 @@ export interface Holder {
 
 /** Reads the body of a request. @throws KeyServerError `argument-invalid` */
 export function parseRun(bytes: Uint8Array): PublishingRun {
-  try {
-    const { run, from } = JSON.parse(new TextDecoder().decode(bytes));
-    if (RUN.test(run) && typeof from === 'string' && from.length <= MAXIMUM_PLACE_LENGTH)
-      return { run, place: printable(from) };
-  } catch {
-    // No JSON object.
-  }
-  throw unfit('a run has "run", 22 characters of base64url, and "from"');
+  const { data } = RUN.safeParse(parseJson(bytes));
+  if (!data) throw unfit('a run has "run", 22 characters of base64url, and "from"');
+  return { run: data.run, place: printable(data.from) };
 }
 
 /**

@@ -88,13 +88,12 @@ export async function checkToken(
 ): Promise<string> {
   const [, given = ''] = /^Bearer (\S{1,128})$/i.exec(authorization ?? '') ?? [];
   const hash = digestOf(given);
-  let found: { readonly id: number; readonly name: string; readonly last_used: number | null } | undefined;
   const rows = await database.all<{ id: number; name: string; token_hash: Uint8Array; last_used: number | null }>(
     'SELECT id, name, token_hash, last_used FROM tokens WHERE expires >= ? AND scope = ?',
     now(),
     scope,
   );
-  for (const row of rows) if (timingSafeEqual(row.token_hash, hash)) found = row;
+  const [found] = rows.filter((row) => timingSafeEqual(row.token_hash, hash));
   if (!found) throw new KeyServerError('token-refused', 'no such token for this, or it has expired');
   if (now() - (found.last_used ?? 0) > LAST_USED_INTERVAL)
     await database.run('UPDATE tokens SET last_used = ? WHERE id = ?', now(), found.id);

@@ -1,5 +1,4 @@
 /** Binding a device: docs/spec/keys.md, "Binding", the issuer's side; and a browser's: docs/spec/web-reader.md, "Devices of browsers". */
-
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import {

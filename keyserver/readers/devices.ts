@@ -17,9 +17,7 @@ export interface ListedDevice {
 }
 
 /** Where a device key stands in the database. */
-export function deviceRow(keysDigest: string, keyId: KeyId) {
-  return { table: 'devices', row: keysDigest, keyId };
-}
+export const deviceRow = (keysDigest: string, keyId: KeyId) => ({ table: 'devices', row: keysDigest, keyId });
 
 /** The devices of a subscriber that get keys, newest first. */
 export async function devicesOf(database: Database, subscriber: number): Promise<ListedDevice[]> {

@@ -1,5 +1,4 @@
 /** Decides whether a subscriber may have the key of a set, and gets it. */
-
 import { type KeyId, keyIdOf } from '../../core/crypto/key-id.ts';
 import { matchesPattern } from '../../core/keys/set-pattern.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';

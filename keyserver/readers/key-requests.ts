@@ -1,5 +1,4 @@
 /** Answering key requests: docs/spec/keys.md, "Key requests", the server's side. */
-
 import { randomBytes } from '#primitives';
 import type { DerivedDeviceKeys } from '../../core/keys/device-key.ts';
 import {
@@ -156,9 +155,8 @@ async function periodKeys(
   const covered = (await openPeriods(state, remembered)).filter(
     (period) => isGivenAt(period, now) && coversPeriod(rights, period, now),
   );
-  return Promise.all(
-    covered.map(({ id, key, starts, ends }) => {
-      return wrapKey(keys, { id, key, kind: 'period' }, { notBefore: givenFrom({ starts, ends }), notAfter: ends });
-    }),
+  const wrapped = covered.map(({ id, key, starts, ends }) =>
+    wrapKey(keys, { id, key, kind: 'period' }, { notBefore: givenFrom({ starts, ends }), notAfter: ends }),
   );
+  return Promise.all(wrapped);
 }

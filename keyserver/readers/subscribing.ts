@@ -1,5 +1,4 @@
 /** Begins and ends subscriptions in the name of a subscriber: for the API, and for operators. */
-
 import { daySpan } from '../../core/keys/set-time.ts';
 import { mistyped } from '../errors.ts';
 import { audit } from '../storage/audit.ts';

@@ -27,11 +27,9 @@ export interface OwnPages {
 
 /** An app of the reading site, with the style sheets that pages load. */
 export function createReadingApp(options: AppOptions, pages: OwnPages, ...guards: readonly RequestHandler[]): Express {
-  const app = createApp(
-    options,
-    (request, response) => void sendRefusal(pages, request, response, refusalFor('misdirected-request')),
-    refuseTooMany,
-  );
+  const misdirected: RequestHandler = (request, response) =>
+    sendRefusal(pages, request, response, refusalFor('misdirected-request'));
+  const app = createApp(options, misdirected, refuseTooMany);
   for (const guard of guards) app.use(guard);
   app.use(compressAnswers);
   app.get('/-/style.css', async (request, response) =>
@@ -183,9 +181,8 @@ export const named: RequestHandler = (_request, response, next) => {
 
 /** What express.urlencoded throws: a form too large, cut short, or in a coding. */
 function isFormError(error: unknown): boolean {
-  return (
-    !(error instanceof KeyServerError) && error instanceof Error && 'status' in error && Number(error.status) < 500
-  );
+  if (error instanceof KeyServerError || !(error instanceof Error)) return false;
+  return 'status' in error && Number(error.status) < 500;
 }
 
 /** The browser went away while a document was sent, or before. */

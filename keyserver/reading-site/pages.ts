@@ -18,19 +18,21 @@ for (const name of TEMPLATES.split(' '))
 export const REFUSAL_STYLE_SHEET = '/-/refusal.css';
 
 /** Scripts that stand in the pages, by the name under which a template asks for one. */
-const SCRIPTS: Readonly<Record<string, string>> = Object.fromEntries(
-  ['join', 'sign-in', 'hand-over', 'reader'].map((name) => [
-    name,
-    readProgramFile(`assets/${name}.js`, import.meta.url).toString(),
-  ]),
-);
+const SCRIPTS = {
+  join: assetOf('join.js'),
+  'sign-in': assetOf('sign-in.js'),
+  'hand-over': assetOf('hand-over.js'),
+  reader: assetOf('reader.js'),
+};
 /** Digests of these, as a policy names them. */
-export const SCRIPT_DIGESTS: readonly string[] = Object.values(SCRIPTS).map(
-  (text) => fileOf(Buffer.from(text)).integrity,
-);
+export const SCRIPT_DIGESTS = Object.values(SCRIPTS).map((text) => fileOf(Buffer.from(text)).integrity);
 
-const STYLE = readProgramFile('assets/style.css', import.meta.url).toString();
+const STYLE = assetOf('style.css');
 let coloured: { readonly text: string; readonly file: WebReaderFile } | undefined;
+
+function assetOf(file: string): string {
+  return readProgramFile(`assets/${file}`, import.meta.url).toString();
+}
 
 /** The style sheet of the pages, with the publisher's colours. */
 export function styleSheet({ light, dark }: Accent): WebReaderFile {

@@ -60,11 +60,10 @@ function flowsIn(cookie: ReadingCookie): FlowCookie {
       while (flows.length > 1 && flows.join('~').length > MAXIMUM_COOKIE_LENGTH) flows.pop();
       keep(response, flows);
     },
-    remove: (request, response, flow) =>
-      keep(
-        response,
-        read(request).filter((each) => each !== flow),
-      ),
+    remove: (request, response, flow) => {
+      const others = read(request).filter((each) => each !== flow);
+      keep(response, others);
+    },
   };
 }
 

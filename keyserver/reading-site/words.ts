@@ -1,5 +1,4 @@
 /** What stands on the account page, in words. */
-
 import type { ListedDevice } from '../readers/devices.ts';
 import type { ListedPasskey } from '../sign-in/passkeys.ts';
 import type { HeldPlan } from '../subscriptions/subscriptions.ts';

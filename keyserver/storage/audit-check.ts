@@ -1,5 +1,4 @@
 /** Checks the chain of the audit trail, and an export against it. */
-
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { parseCanonicalJson } from '../../core/encoding/canonical-json.ts';
 import { type AuditHead, type AuditRow, auditFrom, auditLine, hashOf } from './audit.ts';

@@ -48,8 +48,6 @@ export async function migrate(
 /** @throws KeyServerError `store-unusable` for a version that this program cannot migrate */
 export function checkVersion(version: number, name: string): void {
   if (version >= FIRST_VERSION && version <= SCHEMA_VERSION) return;
-  throw new KeyServerError(
-    'store-unusable',
-    `the database ${name} has schema version ${version}; this program knows version ${SCHEMA_VERSION}`,
-  );
+  const versions = `has schema version ${version}; this program knows version ${SCHEMA_VERSION}`;
+  throw new KeyServerError('store-unusable', `the database ${name} ${versions}`);
 }

@@ -16,6 +16,8 @@ export interface SqlTypes {
 /** The database. Times are seconds since 1970. `sealed` values are the vault's (keyserver/storage/vault.ts). */
 export function schema(types: SqlTypes): string {
   const { integer, identity, blob, strict, keyed } = types;
+  const texts = ['who', 'action', 'about', 'details'].map((name) => `${name} TEXT NOT NULL`);
+  const change = [`time ${integer} NOT NULL`, ...texts].join(', ');
   return `
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)${keyed};
 
@@ -238,18 +240,11 @@ CREATE TABLE identities (
 )${keyed};
 CREATE INDEX identities_subscriber ON identities (subscriber);
 
-CREATE TABLE passkey_challenges (
-  challenge_hash ${blob} PRIMARY KEY,
-  expires ${integer} NOT NULL
-)${keyed};
+CREATE TABLE passkey_challenges (challenge_hash ${blob} PRIMARY KEY, expires ${integer} NOT NULL)${keyed};
 CREATE INDEX passkey_challenges_expires ON passkey_challenges (expires);
 ${passkeyTable(types, 'reader_passkeys', 'subscribers')}
 
-CREATE TABLE operators (
-  id ${identity},
-  name TEXT NOT NULL UNIQUE,
-  created ${integer} NOT NULL
-)${strict};
+CREATE TABLE operators (id ${identity}, name TEXT NOT NULL UNIQUE, created ${integer} NOT NULL)${strict};
 
 -- Digests of links with which an operator registers a passkey, and of tokens of sessions.
 CREATE TABLE operator_secrets (
@@ -304,11 +299,7 @@ CREATE TABLE publishing (
 )${strict};
 
 -- When timestamps were last pushed, and when that last failed.
-CREATE TABLE pushes (
-  target TEXT PRIMARY KEY,
-  succeeded ${integer},
-  failed ${integer}
-)${keyed};
+CREATE TABLE pushes (target TEXT PRIMARY KEY, succeeded ${integer}, failed ${integer})${keyed};
 
 -- One-time codes with which a browser that is signed in opens a session at the origin of the documents. Codes and sessions end with the
 -- session that they belong to.
@@ -325,18 +316,11 @@ CREATE TABLE document_sessions (
 )${keyed};
 
 -- Failed attempts, by a MAC over what is counted.
-CREATE TABLE failures (
-  counted ${blob} PRIMARY KEY,
-  failed ${integer} NOT NULL,
-  ends ${integer} NOT NULL
-)${keyed};
+CREATE TABLE failures (counted ${blob} PRIMARY KEY, failed ${integer} NOT NULL, ends ${integer} NOT NULL)${keyed};
 CREATE INDEX failures_ends ON failures (ends);
 
 -- Written to see whether it can be: probe.ts.
-CREATE TABLE probe (
-  id ${integer} PRIMARY KEY,
-  time ${integer} NOT NULL
-)${strict};
+CREATE TABLE probe (id ${integer} PRIMARY KEY, time ${integer} NOT NULL)${strict};
 
 -- What was answered, by hour: counts.ts.
 CREATE TABLE counts (
@@ -347,24 +331,9 @@ CREATE TABLE counts (
 )${keyed};
 
 -- What changes have noted: audit.ts moves it into the chain.
-CREATE TABLE audit_news (
-  id ${identity},
-  time ${integer} NOT NULL,
-  who TEXT NOT NULL,
-  action TEXT NOT NULL,
-  about TEXT NOT NULL,
-  details TEXT NOT NULL
-)${strict};
+CREATE TABLE audit_news (id ${identity}, ${change})${strict};
 
-CREATE TABLE audit (
-  number ${integer} PRIMARY KEY,
-  time ${integer} NOT NULL,
-  who TEXT NOT NULL,
-  action TEXT NOT NULL,
-  about TEXT NOT NULL,
-  details TEXT NOT NULL,
-  hash TEXT NOT NULL
-)${strict};
+CREATE TABLE audit (number ${integer} PRIMARY KEY, ${change}, hash TEXT NOT NULL)${strict};
 CREATE INDEX audit_time ON audit (time);
 CREATE INDEX audit_backup ON audit (time) WHERE action = 'backup';
 CREATE INDEX audit_who ON audit (who, number);

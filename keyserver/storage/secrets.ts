@@ -23,9 +23,7 @@ const NAMES = [
 ] as const;
 export type SecretName = (typeof NAMES)[number];
 
-export function secretRow(name: string) {
-  return { table: 'secrets', row: name, keyId: name };
-}
+export const secretRow = (name: string) => ({ table: 'secrets', row: name, keyId: name });
 
 /** Makes the rows that are missing. Of two processes that do this at once, both use what the first one made. */
 export async function fillSecrets(database: Database, vault: Vault): Promise<void> {

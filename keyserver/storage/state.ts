@@ -83,11 +83,7 @@ export async function createState(config: KeyServerConfig): Promise<void> {
 }
 
 /** Opens the state whose store was found filled. */
-export async function openExisting(
-  config: KeyServerConfig,
-  store: Store,
-  now: () => number = nowInSeconds,
-): Promise<KeyServerState> {
+export async function openExisting(config: KeyServerConfig, store: Store, now = nowInSeconds): Promise<KeyServerState> {
   const vault = await openVault(config);
   await store.inspect((database) => checkCanary(database, vault, config.masterKey));
   return prepare(config, store, vault, now);
@@ -126,10 +122,8 @@ async function prepare(
 export async function checkCanary(database: Database, vault: Vault, masterKey: MasterKeySource): Promise<void> {
   const row = await database.first<{ sealed: Uint8Array }>('SELECT sealed FROM canary');
   if (row && (await vault.tryOpen(CANARY_PLACE, row.sealed))) return;
-  throw new KeyServerError(
-    'storage-key-refused',
-    `${nameOfSource(masterKey)} ${typeof masterKey === 'string' ? 'is not' : 'does not hold'} the master key of this database`,
-  );
+  const verb = typeof masterKey === 'string' ? 'is not' : 'does not hold';
+  throw new KeyServerError('storage-key-refused', `${nameOfSource(masterKey)} ${verb} the master key of this database`);
 }
 
 /** The canary as it is under a version of the master key. Its version is the one that all rows are sealed under from then on. */

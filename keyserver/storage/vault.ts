@@ -91,22 +91,16 @@ export class Vault {
     const under = version ?? (await this.currentVersion());
     const key = await this.#rowKey(under);
     if (key) return seal(key, under, ref, secret);
-    throw new KeyServerError(
-      'storage-key-refused',
-      `the master key lacks version ${under}, which the database is under`,
-    );
+    const problem = `the master key lacks version ${under}, which the database is under`;
+    throw new KeyServerError('storage-key-refused', problem);
   }
 
   /** Decrypts what {@link seal} made for this row. @throws KeyServerError `store-unusable`: another master key, another row, or altered */
   async open(ref: RowRef, sealed: Uint8Array): Promise<Uint8Array> {
     const secret = await this.tryOpen(ref, sealed);
-    if (secret === undefined) {
-      throw new KeyServerError(
-        'store-unusable',
-        `a row of the table ${ref.table} does not decrypt: altered, or moved from another row`,
-      );
-    }
-    return secret;
+    if (secret !== undefined) return secret;
+    const problem = `a row of the table ${ref.table} does not decrypt: altered, or moved from another row`;
+    throw new KeyServerError('store-unusable', problem);
   }
 
   /** Like {@link open}; `undefined` where that throws. */

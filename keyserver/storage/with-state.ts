@@ -1,5 +1,4 @@
 /** The state of a key server for commands beside it. */
-
 import { isDiskFull } from '../../node-support/disk-full.ts';
 import { userName } from '../../node-support/user-name.ts';
 import type { KeyServerConfig } from '../config/config.ts';

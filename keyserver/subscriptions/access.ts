@@ -2,7 +2,6 @@
  * Decides whether the rights of a person cover a set, with nothing but the rights, the name of the set and the time. A right comes from a plan, or
  * names sets by itself.
  */
-
 import { matchesPattern } from '../../core/keys/set-pattern.ts';
 import { timeOf } from '../../core/keys/set-time.ts';
 

@@ -104,10 +104,8 @@ export function checkSignature(body: Uint8Array, header: string, secret: string,
   const given = parts.filter(([name]) => name === 'v1').map(([, hex = '']) => Buffer.from(hex, 'hex'));
   const isSigned = given.filter((bytes) => bytes.length === wanted.length && timingSafeEqual(bytes, wanted)).length > 0;
   if (isSigned && /^\d{1,12}$/.test(time) && Math.abs(now - Number(time)) <= TOLERANCE) return;
-  throw new KeyServerError(
-    'token-refused',
-    'the event is not signed with the secret of this endpoint, or was signed long ago',
-  );
+  const problem = 'the event is not signed with the secret of this endpoint, or was signed long ago';
+  throw new KeyServerError('token-refused', problem);
 }
 
 /** The id of a signed event, as Stripe lists it; `undefined` where it has none. */

@@ -196,13 +196,8 @@ export class DirectoryTarget implements Target {
 
   async #removeEmpty(path: string): Promise<void> {
     for (let at = path; at !== '/'; at = dirname(at)) {
-      if (
-        !(await rmdir(this.#fileOf(at)).then(
-          () => true,
-          () => false,
-        ))
-      )
-        return;
+      const failure = await rmdir(this.#fileOf(at)).catch((error: unknown) => error);
+      if (failure !== undefined) return;
     }
   }
 
