@@ -18,7 +18,7 @@ import { followTicketKey } from './http/ticket-keys.ts';
 import { type StartedHttpcrypt, startHttpcrypt } from './httpcrypt/start.ts';
 import { noteBounces } from './mail/bounces.ts';
 import { createMailer } from './mail/mailer.ts';
-import { ContentWatch } from './operations/content-watch.ts';
+import { watchContent } from './operations/content-watch.ts';
 import { logOutput } from './operations/log-output.ts';
 import { createMetrics, freeOnDisks, type Metrics, metricsApp } from './operations/metrics.ts';
 import { openStateAndListeners } from './operations/open-state.ts';
@@ -164,14 +164,14 @@ async function serve(
   const targets = await Promise.all(publication.push.map((target) => PushTarget.open(target)));
   const pushElsewhere = primary && (() => primary?.tell('push'));
   const keeper = new TimestampKeeper({ state, log, targets, pushElsewhere, ...publication });
-  const watch = new ContentWatch(state, config, log);
+  const watch = watchContent(state, config, log);
   const metrics = createMetrics(state, {
     targets,
     settings: publication,
     isBackedUpElsewhere: config.database !== undefined,
     certificates: () => certificateEnds(listeners),
     disks: () => freeOnDisks(config),
-    shown: () => watch.shown,
+    shown: watch.shown,
     others: workers && (() => workers.metrics()),
   });
 

@@ -10,35 +10,24 @@ import { contentTargets, placesAt } from './shown-places.ts';
 /** Milliseconds that all hosts together may take. */
 const PATIENCE = 20_000;
 
-/** Content hosts as they were seen last. */
-export class ContentWatch {
+/** Content hosts as they were seen last, once a minute from `start` on. */
+export function watchContent(state: KeyServerState, config: KeyServerConfig, log: Pick<Logger, 'warn'>) {
   /** Versions that hosts show, by their number in the descriptor, from 1; 0: none, or none that is signed by the keys of today. */
-  shown: ReadonlyMap<string, number> = new Map();
-  readonly #state: KeyServerState;
-  readonly #config: KeyServerConfig;
-  readonly #log: Pick<Logger, 'warn'>;
-
-  constructor(state: KeyServerState, config: KeyServerConfig, log: Pick<Logger, 'warn'>) {
-    this.#state = state;
-    this.#config = config;
-    this.#log = log;
-  }
-
-  start(): () => Promise<void> {
+  let shown: ReadonlyMap<string, number> = new Map();
+  const look = async () => {
+    const current = await readCurrent(state.database);
+    if (!current) return;
+    const places = placesAt(await contentTargets(state, config), current.root);
+    const seen = await Promise.allSettled(places.map(({ read }) => withinTime(PATIENCE, read)));
+    const versions = seen.map((one) => (one.status === 'fulfilled' ? one.value.version : 0));
+    shown = new Map(versions.map((version, index) => [String(index + 1), version]));
+  };
+  const start = () => {
     const { run, stop } = eachMinute(() =>
-      this.look().catch((err: unknown) => this.#log.warn({ err }, 'the content hosts were not looked at')),
+      look().catch((err: unknown) => log.warn({ err }, 'the content hosts were not looked at')),
     );
     void run();
     return stop;
-  }
-
-  async look(): Promise<void> {
-    const current = await readCurrent(this.#state.database);
-    if (!current) return;
-    const places = placesAt(await contentTargets(this.#state, this.#config), current.root);
-    const seen = await Promise.allSettled(places.map(({ read }) => withinTime(PATIENCE, read)));
-    this.shown = new Map(
-      seen.map((one, index) => [String(index + 1), one.status === 'fulfilled' ? one.value.version : 0] as const),
-    );
-  }
+  };
+  return { shown: () => shown, start };
 }

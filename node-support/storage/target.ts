@@ -56,16 +56,10 @@ export interface Target {
 
 /** Whether a path stays inside a target and can stand in every kind of it. */
 export function isTargetPath(path: string): boolean {
+  if (path.includes('\0') || !path.isWellFormed() || Buffer.byteLength(path) > MAXIMUM_PATH) return false;
   const [first, ...segments] = path.split('/');
-  if (
-    first !== '' ||
-    segments.length === 0 ||
-    path.includes('\0') ||
-    !path.isWellFormed() ||
-    Buffer.byteLength(path) > MAXIMUM_PATH
-  )
-    return false;
-  return segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..');
+  const areNames = segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..');
+  return first === '' && segments.length > 0 && areNames;
 }
 
 /** @throws StorageError `path-refused` */
