@@ -12,7 +12,8 @@ import { holdSite, parseRun, releaseSite } from '../publication/publishing.ts';
 import { readMetadata, readPublication } from '../publication/stored.ts';
 import { listTokens } from '../publication/tokens.ts';
 import { digest } from '../storage/digest.ts';
-import { type ApiOptions, actingState, body, bytesOf, demandToken, refuseTooMany, send, sendError } from './answers.ts';
+import { actingState, body, bytesOf, demandToken, refuseTooMany, send, sendError } from './answers.ts';
+import type { ApiOptions } from './options.ts';
 
 /** Seconds for which others may keep a copy. The timestamp is what readers ask for to learn of news. */
 const TIMESTAMP_AGE = 60;

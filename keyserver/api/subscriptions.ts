@@ -25,7 +25,8 @@ import {
   revokeSubscriber,
 } from '../subscriptions/subscribers.ts';
 import { plansOf } from '../subscriptions/subscriptions.ts';
-import { type ApiOptions, actingState, body, bytesOf, demandToken, refuseTooMany, type StripeConfig } from './answers.ts';
+import { actingState, body, bytesOf, demandToken, refuseTooMany } from './answers.ts';
+import type { ApiOptions, StripeConfig } from './options.ts';
 import { refusalOf } from './refusals.ts';
 
 /** Bytes of a request. */
@@ -134,7 +135,10 @@ export const OPERATIONS: readonly Operation[] = [
     summary: 'List the plans.',
     request: z.strictObject({}),
     answer: z.object({ plans: z.array(z.object({ name: plan, title: z.string(), subscriptions: z.number() })) }),
-    run: async ({ state }) => ({ plans: (await listPlans(state)).map(({ name, title, subscriptions }) => ({ name, title, subscriptions })) }),
+    run: async ({ state }) => {
+      const plans = await listPlans(state);
+      return { plans: plans.map(({ name, title, subscriptions }) => ({ name, title, subscriptions })) };
+    },
   },
 ];
 

@@ -132,7 +132,8 @@ async function describeSubscribers({ database, now }: KeyServerState): Promise<S
 /** Rows by their column `subscriber`, in the order of the query. @param selected - what follows `SELECT` */
 async function bySubscriber<Row>(database: Database, selected: string): Promise<Map<number, Row[]>> {
   const found = new Map<number, Row[]>();
-  for (const { subscriber, ...row } of await database.all<Row & { readonly subscriber: number }>(`SELECT ${selected}`)) {
+  const all = await database.all<Row & { readonly subscriber: number }>(`SELECT ${selected}`);
+  for (const { subscriber, ...row } of all) {
     const rows = found.get(subscriber) ?? [];
     rows.push(row as Row);
     found.set(subscriber, rows);

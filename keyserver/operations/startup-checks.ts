@@ -1,5 +1,5 @@
 /** What is checked before the key server makes or changes anything. */
-import type { StripeConfig } from '../api/answers.ts';
+import type { StripeConfig } from '../api/options.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { readSecretFile } from '../config/secret-file.ts';
 import { KeyServerError, misconfigured } from '../errors.ts';

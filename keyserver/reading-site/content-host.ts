@@ -24,6 +24,9 @@ const METADATA_CONNECTIONS = 8;
 /** Bytes read of an unwanted body, to keep its connection. */
 const UNWANTED = 16_384;
 
+/** By site: where to connect to instead of the descriptor's content hosts. */
+type FetchFrom = Readonly<Record<string, string>>;
+
 /** An address to connect to, and the host to name there. */
 export interface ContentTarget {
   readonly origin: string;
@@ -39,14 +42,8 @@ export interface ContentHosts {
   readonly close: () => Promise<void>;
 }
 
-/**
- * @param fetchFrom - by site: where to connect to instead of the descriptor's content hosts
- * @param onFailed - called where a host failed, and the next one is asked
- */
-export function createContentHosts(
-  fetchFrom: Readonly<Record<string, string>>,
-  onFailed: () => void = () => {},
-): ContentHosts {
+/** @param onFailed - called where a host failed, and the next one is asked */
+export function createContentHosts(fetchFrom: FetchFrom, onFailed: () => void = () => {}): ContentHosts {
   const resolve = nameResolver();
   const documents = agentWith(DOCUMENT_CONNECTIONS, resolve);
   const metadata = agentWith(METADATA_CONNECTIONS, resolve);
@@ -101,7 +98,7 @@ function agentWith(connections: number, resolve: ResolveName): Agent {
 }
 
 /** Where a site is carried, in the publisher's order. */
-export function targetsOf({ site, content }: SiteDescription, fetchFrom: Readonly<Record<string, string>>): ContentTarget[] {
+export function targetsOf({ site, content }: SiteDescription, fetchFrom: FetchFrom): ContentTarget[] {
   const instead = Object.hasOwn(fetchFrom, site) ? fetchFrom[site] : undefined;
   if (instead !== undefined) return [{ origin: instead, host: site }];
   return content.map((origin) => ({ origin, host: new URL(origin).host }));

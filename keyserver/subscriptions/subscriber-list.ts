@@ -150,8 +150,9 @@ function columnsOf(
   const mapped = new Map(
     Object.entries(map).map(([column, name]) => [name.trim().toLowerCase(), column as ListColumn]),
   );
-  for (const name of mapped.keys())
-    if (!names.includes(name)) throw mistyped(`line 1 names no column ${quoted(name)}; it names ${header.slice(0, 12).map(quoted).join(', ')}`);
+  const missing = [...mapped.keys()].find((name) => !names.includes(name));
+  const named = header.slice(0, 12).map(quoted).join(', ');
+  if (missing !== undefined) throw mistyped(`line 1 names no column ${quoted(missing)}; it names ${named}`);
   const columns = new Map<ListColumn, number>();
   const ignored: string[] = [];
   for (const [index, name] of names.entries()) {
