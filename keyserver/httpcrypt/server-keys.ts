@@ -95,11 +95,8 @@ export class ServerKeys {
     const key = await serverKey(exchange.publicKey, time + 2 * timeToLive);
     const name = nameOf(key.id);
     setTimeout(() => this.#keys.delete(name), 2 * timeToLive * 1000).unref();
-    this.#keys.set(name, {
-      ...key,
-      exchange,
-      tickets: new LRUCache({ maxSize: maximumTickets, sizeCalculation: () => 1 }),
-    });
+    const tickets = new LRUCache<string, Uint8Array>({ maxSize: maximumTickets, sizeCalculation: () => 1 });
+    this.#keys.set(name, { ...key, exchange, tickets });
     this.#record = signRecord(key, url, signer.secretKey);
     this.#renewAt = time + timeToLive;
     clearTimeout(this.#timer);

@@ -102,12 +102,8 @@ export async function importSubscribers(
       if (options.dryRun) throw new DryRun(outcome);
       const { revoked: _, invitations, ...counts } = taken;
       const sha256 = createHash('sha256').update(bytes).digest('hex');
-      await audit(state, 'import-list', '', {
-        ...counts,
-        ended: left.ended.length,
-        invited: invitations.length,
-        sha256,
-      });
+      const others = { ended: left.ended.length, invited: invitations.length, sha256 };
+      await audit(state, 'import-list', '', { ...counts, ...others });
       await options.keep?.(outcome);
       return outcome;
     });

@@ -35,7 +35,7 @@ export function addAccountPages(app: Express, pages: AccountPages): void {
   const own = ownForm(pages);
   app.get('/-/', (_request, response) => response.redirect(303, '/-/account'));
   app.get('/-/sign-in', noStore, (request, response) =>
-    sendSignIn(pages, response, 200, { to: '/', left: queryOf(request, 'left') === '1' }),
+    sendSignIn(pages, response, { to: '/', left: queryOf(request, 'left') === '1' }),
   );
   app.get('/-/enter', noStore, openedOnly, documentLimit(pages.limits), (request, response) =>
     sendOn(pages, request, response),
@@ -46,7 +46,7 @@ export function addAccountPages(app: Express, pages: AccountPages): void {
   );
   app.get('/-/confirm', noStore, async (request, response) => {
     const name = (await subscriberOf(pages, request))?.name ?? '';
-    await sendSignIn(pages, response, 200, { to: '/-/account', name, again: name !== '' });
+    await sendSignIn(pages, response, { to: '/-/account', name, again: name !== '' });
   });
   app.post('/-/remove-device', ...own, async (request, response) => {
     const device = Number(field(request, 'device'));
@@ -82,17 +82,12 @@ export interface SignInPage {
 }
 
 /** Lets a person sign in, and go on to `page.to`. */
-export async function sendSignIn(
-  pages: AccountPages,
-  response: Response,
-  status: number,
-  page: SignInPage,
-): Promise<void> {
+export async function sendSignIn(pages: AccountPages, response: Response, page: SignInPage): Promise<void> {
   const { mail, openid } = pages;
   const refused = page.refused && REFUSED_SIGN_INS[page.refused];
   const ways = { openid: openid?.title, byMail: mail !== undefined, signsUp: mail?.signUp !== undefined };
   const wanted = wantedBy(page.to, pages);
-  await sendPage(pages, response.status(status), 'sign-in', { name: '', ...page, ...ways, refused, wanted });
+  await sendPage(pages, response, 'sign-in', { name: '', ...page, ...ways, refused, wanted });
 }
 
 /**
@@ -104,16 +99,13 @@ export function provenOnly(pages: AccountPages): RequestHandler {
     const subscriber = await subscriberOf(pages, request);
     if (!subscriber) return response.redirect(303, '/-/account');
     if (await isProven(pages.state, pages.cookie.read(request) ?? '')) return next();
-    await sendSignIn(pages, response, 403, { to: '/-/account', name: subscriber.name, again: true });
+    await sendSignIn(pages, response.status(403), { to: '/-/account', name: subscriber.name, again: true });
   };
 }
 
 /** Mails a subscriber what was added to the account, in case somebody else has done it. */
-export async function tellAdded(
-  { limits, mail, masthead, told: counts }: AccountPages,
-  { name }: Subscriber,
-  what: string,
-): Promise<void> {
+export async function tellAdded(pages: AccountPages, { name }: Subscriber, what: string): Promise<void> {
+  const { limits, mail, masthead, told: counts } = pages;
   if (!mail || !isMailAddress(name)) return;
   const told = await counts.begin(nameKey(name));
   told.end(true);
@@ -127,12 +119,12 @@ async function sendOn(pages: AccountPages, request: Request, response: Response)
   if (await subscriberOf(pages, request)) return handOver(pages, response, pages.cookie.read(request), to);
   const again = `/-/enter?${new URLSearchParams({ to })}`;
   response.set('WWW-Authenticate', 'Wispr-Session');
-  await sendSignIn(pages, response, 401, { to: again });
+  await sendSignIn(pages, response.status(401), { to: again });
 }
 
 async function showAccount(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const subscriber = await subscriberOf(pages, request);
-  if (!subscriber) return sendSignIn(pages, response, 401, { to: '/-/account' });
+  if (!subscriber) return sendSignIn(pages, response.status(401), { to: '/-/account' });
   const { state } = pages;
   const { id, name, revoked } = subscriber;
   const token = pages.cookie.read(request) ?? '';
@@ -170,7 +162,7 @@ async function acceptSignIn(pages: AccountPages, request: Request, response: Res
   const to = localTarget(field(request, 'to'), pages.origin);
   const session = await signIn(pages.state, { name, password, address: addressOf(request) });
   const again = (await subscriberOf(pages, request)) !== undefined;
-  if (!session) return sendSignIn(pages, response, 403, { to, name, failed: true, again });
+  if (!session) return sendSignIn(pages, response.status(403), { to, name, failed: true, again });
   await beginSession(pages, request, response, session);
   response.redirect(303, to);
 }

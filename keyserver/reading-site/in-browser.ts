@@ -180,12 +180,8 @@ interface StartOptions {
 }
 
 /** @param to - path and query of the document, for readers who read what is decrypted here */
-async function sendStart(
-  { account, provider, webReader, pages }: InBrowser,
-  response: Response,
-  to: string,
-  more: StartOptions = {},
-): Promise<void> {
+async function sendStart(reader: InBrowser, response: Response, to: string, more: StartOptions = {}): Promise<void> {
+  const { account, provider, webReader, pages } = reader;
   if (webReader === undefined) throw new Error('the in-browser reader is not there');
   const known = await provider.read();
   const content = (known && siteReadAt(known.descriptor, account))?.content ?? [];

@@ -79,7 +79,7 @@ async function refuse(pages: OpenIdPages, response: Response, to: string, error:
   if (!(error instanceof KeyServerError && isRefusal(error.code))) throw error;
   const { code, message } = error;
   if (code !== 'openid-cancelled') pages.log.warn({ code, reason: message }, 'refused');
-  await sendSignIn(pages, response, FAULTS.includes(code) ? 502 : 403, { to, refused: code });
+  await sendSignIn(pages, response.status(FAULTS.includes(code) ? 502 : 403), { to, refused: code });
 }
 
 function isRefusal(code: string): code is RefusedSignIn {

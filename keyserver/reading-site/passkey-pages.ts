@@ -78,7 +78,7 @@ async function acceptSignIn(pages: AccountPages, request: Request, response: Res
     response.redirect(303, to);
   } catch (error) {
     if (!(error instanceof KeyServerError && error.code === 'passkey-refused')) throw error;
-    await sendSignIn(pages, response, 403, { to, refused: error.code });
+    await sendSignIn(pages, response.status(403), { to, refused: error.code });
   }
 }
 

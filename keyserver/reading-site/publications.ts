@@ -84,8 +84,5 @@ export class ReadPublications {
 function createMemoryStore(): MetadataStore {
   const sizeCalculation = ({ length }: Uint8Array) => Math.max(1, length);
   const files = new LRUCache<string, Uint8Array>({ maxSize: CACHED_BYTES, sizeCalculation });
-  return {
-    read: async (name) => files.get(name),
-    write: async (name, bytes) => void files.set(name, bytes),
-  };
+  return { read: async (name) => files.get(name), write: async (name, bytes) => void files.set(name, bytes) };
 }

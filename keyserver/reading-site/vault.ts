@@ -96,7 +96,7 @@ export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles)
 async function showVault(pages: VaultPages, scripts: Scripts, request: Request, response: Response): Promise<void> {
   const subscriber = await subscriberOf(pages, request);
   if (!subscriber && queryOf(request, 'silent') === '')
-    return sendSignIn(pages, response, 401, { to: KEYS_PAGE });
+    return sendSignIn(pages, response.status(401), { to: KEYS_PAGE });
   const { state, provider, origin, documents } = pages;
   const known = await provider.read();
   const site = known && siteReadAt(known.descriptor, origin);

@@ -17,9 +17,7 @@ export function discoveryError(issuer: string, error: unknown): KeyServerError {
   if (status !== undefined && status < 500)
     return unusable(`"openid.issuer" ${issuer} does not describe itself: it answers ${status}`, error);
   const reason = status === undefined ? `does not answer: ${wordsOf(error)}` : `answers ${status}`;
-  return new KeyServerError('openid-unreachable', `the OpenID provider ${issuer} ${reason}`, {
-    cause: error,
-  });
+  return new KeyServerError('openid-unreachable', `the OpenID provider ${issuer} ${reason}`, { cause: error });
 }
 
 /** @returns why nobody is signed in by an answer of the provider */

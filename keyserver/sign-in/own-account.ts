@@ -62,16 +62,11 @@ export async function removeCredentials(state: KeyServerState, subscriber: Named
 /** All that is stored of a subscriber but keys and digests, for them to keep. Times are seconds since 1970. */
 export async function exportSubscriber(state: KeyServerState, subscriber: number) {
   const { database } = state;
-  const { name, created } =
-    (await database.first<{ name: string; created: number }>(
-      'SELECT name, created FROM subscribers WHERE id = ?',
-      subscriber,
-    )) ?? {};
+  const identities = 'SELECT issuer, subject, created FROM identities WHERE subscriber = ? ORDER BY created';
   const invitations =
     'SELECT expires, CASE WHEN used_by IS NULL THEN 0 ELSE 1 END AS used FROM invitations WHERE subscriber = ? ORDER BY expires';
   return {
-    name,
-    created,
+    ...(await database.first<object>('SELECT name, created FROM subscribers WHERE id = ?', subscriber)),
     hasPassword: (await findAccount(database, subscriber)) !== undefined,
     subscriptions: await plansOf(database, subscriber),
     sets: await grantsOf(database, subscriber),
@@ -79,10 +74,7 @@ export async function exportSubscriber(state: KeyServerState, subscriber: number
     group: (await groupOf(database, subscriber)) ?? null,
     seats: (await seatsOf(state, subscriber)) ?? null,
     passkeys: (await passkeysOf(database, 'reader_passkeys', subscriber)).map(({ id: _, ...passkey }) => passkey),
-    identities: await database.all(
-      'SELECT issuer, subject, created FROM identities WHERE subscriber = ? ORDER BY created',
-      subscriber,
-    ),
+    identities: await database.all(identities, subscriber),
     sessions: await database.all('SELECT expires FROM sessions WHERE subscriber = ? ORDER BY expires', subscriber),
     invitations: await database.all(invitations, subscriber),
     mail: await database.all('SELECT mailed, refusal, unsubscribed FROM mailings WHERE subscriber = ?', subscriber),
