@@ -1,4 +1,4 @@
-/** What the API is made of. */
+/** Parts of the API. */
 import type { AppOptions } from '../http/app.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { Origins } from '../publication/import-bundle.ts';
@@ -19,7 +19,7 @@ export interface ApiOptions extends AppOptions {
   readonly mailer: Mailer | undefined;
 }
 
-/** What Stripe signs its events with, and which plan each of its prices is. */
+/** Secret that Stripe signs its events with, and the plan that each of its prices is. */
 export interface StripeConfig {
   readonly secret: string;
   readonly plans: Readonly<Record<string, string>>;

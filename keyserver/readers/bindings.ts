@@ -21,7 +21,7 @@ import { type BrowserSession, isLiveSession, recordDevice, removeSurplusBrowsers
 import { demandRoomForReader, deviceRow } from './devices.ts';
 import { findInvitation, useInvitation } from './invitations.ts';
 
-/** What a key server answers bindings with. */
+/** Parts with which a key server answers bindings. */
 export interface Issuer {
   readonly state: KeyServerState;
   readonly provider: ProviderReader;

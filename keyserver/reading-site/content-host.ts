@@ -24,7 +24,7 @@ const METADATA_CONNECTIONS = 8;
 /** Bytes read of an unwanted body, to keep its connection. */
 const UNWANTED = 16_384;
 
-/** By site: where to connect to instead of the descriptor's content hosts. */
+/** Origins by site, to connect to instead of the descriptor's content hosts. */
 type FetchFrom = Readonly<Record<string, string>>;
 
 /** An address to connect to, and the host to name there. */
