@@ -36,7 +36,7 @@ export interface ContentTarget {
 export interface ContentHosts {
   /** Sources of one document; `signal` ends every transfer for it. */
   readonly supplyOf: (site: SiteDescription, path: string, entry: DocumentEntry, signal: AbortSignal) => DocumentSupply;
-  /** Where a site is carried, in the publisher's order. */
+  /** Targets that carry a site, in the publisher's order. */
   readonly targetsOf: (site: SiteDescription) => ContentTarget[];
   readonly fetchFile: FetchFile<ContentTarget>;
   readonly close: () => Promise<void>;
@@ -97,7 +97,7 @@ function agentWith(connections: number, resolve: ResolveName): Agent {
   });
 }
 
-/** Where a site is carried, in the publisher's order. */
+/** Targets that carry a site, in the publisher's order. */
 export function targetsOf({ site, content }: SiteDescription, fetchFrom: FetchFrom): ContentTarget[] {
   const instead = Object.hasOwn(fetchFrom, site) ? fetchFrom[site] : undefined;
   if (instead !== undefined) return [{ origin: instead, host: site }];

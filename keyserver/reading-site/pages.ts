@@ -51,7 +51,7 @@ export function render(template: string, masthead: Masthead, page: object): stri
     scripts: SCRIPTS,
     invitation: READER_INVITATION_URL,
     connect: `http://localhost:${READER_PORT}/connect`,
-    // Where a Reader on the same computer offers a document.
+    // Address at which a Reader on the same computer offers a document.
     openInReader: (target: string) => (signed ? openInReaderUrl(site, target.replace(/\?.*/s, '')) : undefined),
   });
 }

@@ -14,7 +14,7 @@ export interface SignInLimits {
   readonly knownBrowser: ReadingCookie;
 }
 
-/** What stands before an attempt to sign in, and behind its form. @param refuse - answers 429 */
+/** Guards of an attempt to sign in, behind its form. @param refuse - answers 429 */
 export function limitSignIns(pages: SignInLimits, refuse: RequestHandler): RequestHandler[] {
   const { limits } = pages;
   return limitNamed(pages, refuse, { kind: 'sign-ins' }, [
