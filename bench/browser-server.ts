@@ -15,8 +15,8 @@ import { importBundle } from '../keyserver/publication/import-bundle.ts';
 import { deviceRow } from '../keyserver/readers/devices.ts';
 import { inviteSubscriber } from '../keyserver/readers/invitations.ts';
 import { SESSION_LIFETIME, sessionHashOf } from '../keyserver/readers/session-tokens.ts';
-import { newSecret } from '../keyserver/storage/digest.ts';
 import { startKeyServer } from '../keyserver/server.ts';
+import { newSecret } from '../keyserver/storage/digest.ts';
 import { findSubscriber } from '../keyserver/subscriptions/subscribers.ts';
 import { createPublisher, sealBundle, setOf } from '../tests/support/publisher-with-sets.ts';
 

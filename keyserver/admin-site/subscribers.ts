@@ -82,9 +82,7 @@ const SHOWN = 50;
 export function addImportPages(app: Express, pages: AdminPages): void {
   const form = formOf(MAXIMUM_LENGTH, 5);
   const page = { ...LIST, title: 'Import a list' };
-  app.get('/import', (_request, response) =>
-    sendPage(pages, response, 'import', { ...page, list: '', problems: [] }),
-  );
+  app.get('/import', (_request, response) => sendPage(pages, response, 'import', { ...page, list: '', problems: [] }));
   app.post('/import', form, demandPasskey(pages), async (request, response) => {
     const list = field(request, 'list');
     const dryRun = field(request, 'step') !== 'take';

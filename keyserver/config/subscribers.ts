@@ -31,7 +31,10 @@ export const openidConfig = z
   .strictObject({
     issuer: z
       .string()
-      .refine((text) => isHttpsUrl(text) && new URL(text).search === '', 'must be an https address without a query, like https://accounts.example')
+      .refine(
+        (text) => isHttpsUrl(text) && new URL(text).search === '',
+        'must be an https address without a query, like https://accounts.example',
+      )
       .refine((text) => !text.includes('{'), 'must have the id of your tenant in place of {tenantid}')
       .meta({ format: 'uri', description: 'The address of the provider, as it calls itself.' }),
     clientId: z.string().min(1).meta({ description: 'What the provider calls this reading site.' }),

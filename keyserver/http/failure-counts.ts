@@ -32,7 +32,7 @@ export class FailureCounts {
   readonly #kind: string;
   readonly #window: number;
   readonly #running = new Map<string, number>();
-  readonly #turns = new Map<string, Promise<void>>();
+  readonly #turns = new Map<string, Promise<unknown>>();
   #writes = 0;
   #secret: Uint8Array | undefined;
 

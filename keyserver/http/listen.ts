@@ -16,7 +16,7 @@ import { readAbsoluteForm, refuseFault } from '../../node-support/http-requests.
 import type { KeyServerConfig, ListenerConfig } from '../config/config.ts';
 import { listenAt } from '../config/listen-at.ts';
 import type { TlsFiles } from '../config/schema.ts';
-import { KeyServerError, misconfigured } from '../errors.ts';
+import { misconfigured } from '../errors.ts';
 import type { IsTrustedProxy } from './client-address.ts';
 import { TICKET_KEY_LIFETIME } from './ticket-keys.ts';
 import { endOf, readTls } from './tls.ts';
@@ -166,12 +166,12 @@ function hasLongCookies(packet: Buffer | undefined): boolean {
 /** Plain HTTP is for loopback with `--dev`, or for proxies that end TLS: others are cut off. */
 function checkPlainHttp({ tls, listen, origin }: ListenerConfig, dev: boolean, withoutProxy: boolean): void {
   const { host, port } = listen;
-  if (dev) return checkLoopback(host);
-  if (!tls && withoutProxy)
+  if (dev) checkLoopback(host);
+  else if (!tls && withoutProxy)
     throw misconfigured(
       `no certificate ("tls") is configured for ${host}:${port}, and no "trustedProxies": plain HTTP is refused`,
     );
-  if (!origin?.startsWith('https:'))
+  else if (!origin?.startsWith('https:'))
     throw misconfigured(`no https "origin" is configured for ${host}:${port}: the address that readers use`);
 }
 

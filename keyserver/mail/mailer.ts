@@ -208,7 +208,10 @@ function readTemplates(
   return (kind, fields) => {
     const [subject = '', ...lines] = eta.render(`@${kind}`, fields).trim().split('\n');
     // Names are without control characters already; what a template adds is not trusted to be.
-    const oneLine = subject.replace(/\p{C}+/gu, ' ').trim().slice(0, MAXIMUM_SUBJECT_LENGTH);
+    const oneLine = subject
+      .replace(/\p{C}+/gu, ' ')
+      .trim()
+      .slice(0, MAXIMUM_SUBJECT_LENGTH);
     return { subject: oneLine, text: `${lines.join('\n').trim()}\n` };
   };
 }

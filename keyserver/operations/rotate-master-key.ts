@@ -8,7 +8,7 @@
  */
 import { u32 } from '../../core/encoding/bytes.ts';
 import type { KeyServerConfig } from '../config/config.ts';
-import { KeyServerError, unfit } from '../errors.ts';
+import { unfit } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import { type MasterKeys, nameOfSource, readMasterKeys, withNewKey, writeMasterKeys } from '../storage/master-key.ts';
 import { currentVersion, type KeyServerState, setCanary } from '../storage/state.ts';
@@ -69,9 +69,7 @@ export async function removeOlderKeys(state: KeyServerState, { masterKey }: KeyS
   const kept = keys.get(version);
   if (older.length === 0 || kept === undefined) return { outcome: 'removed', version, rows, older };
   if (typeof masterKey !== 'string')
-    throw unfit(
-      `no row is under version ${older.join(', ')} any more: remove that line at ${nameOfSource(masterKey)}`,
-    );
+    throw unfit(`no row is under version ${older.join(', ')} any more: remove that line at ${nameOfSource(masterKey)}`);
   writeMasterKeys(masterKey, new Map([[version, kept]]));
   await audit(state, 'rotate', 'master', { removed: older });
   return { outcome: 'removed', version, rows, older };

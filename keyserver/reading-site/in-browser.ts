@@ -233,4 +233,3 @@ function rememberWorker(webReader: WebReaderFiles): (site: WorkerSite) => WebRea
     return made.file;
   };
 }
-

@@ -30,8 +30,7 @@ export function operatorCookie(origin: string, name: string, lifetime: number): 
 export const plainCookie = (origin: string) => cookieOf(origin, '-plain');
 
 /** Holds the secrets of a browser that asked for codes by mail. */
-export const mailCookie = (origin: string) =>
-  flowsIn(cookieOf(origin, '-mail', { maxAge: MAIL_CODE_LIFETIME * 1000 }));
+export const mailCookie = (origin: string) => flowsIn(cookieOf(origin, '-mail', { maxAge: MAIL_CODE_LIFETIME * 1000 }));
 
 /** Holds the mark of a known browser. */
 export const knownBrowserCookie = (origin: string) =>

@@ -41,7 +41,7 @@ export async function answerForSite(
 ): Promise<void> {
   const site = provider && siteReadAt(provider.descriptor, service.account);
   if (!site) throw new KeyServerError('no-provider', 'no site is read at this origin');
-  if (documentPathOf(request.originalUrl) === undefined) 
+  if (documentPathOf(request.originalUrl) === undefined)
     throw new ReadingError('path-refused', 'the path is not one that a document can have');
   const keeper = service.publications.of(provider, site);
   const freshness = await keeper.current(asksForNewest(request.headers));

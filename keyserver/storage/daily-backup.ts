@@ -38,7 +38,10 @@ export async function backUpDaily(config: KeyServerConfig, folder: string, keep:
   else await demandRestorable(config, file, file);
   // Today's stays in any case: others have later names if the clock was ahead.
   const others = readdirSync(folder).filter((name) => NAME.test(name) && name !== today);
-  const older = others.sort().reverse().slice(keep - 1);
+  const older = others
+    .sort()
+    .reverse()
+    .slice(keep - 1);
   const removed = older.map((name) => join(folder, name));
   for (const old of removed) rmSync(old, { force: true });
   return { file, made, removed };

@@ -67,7 +67,9 @@ export function withNewKey(keys: MasterKeys): MasterKeys {
 export async function readMasterKeys(source: MasterKeySource): Promise<MasterKeys> {
   const keys = parseMasterKeys(await textAt(source));
   if (keys === undefined)
-    throw refused(`${nameOfSource(source)} ${typeof source === 'string' ? 'is not' : 'does not hold'} a master key file`);
+    throw refused(
+      `${nameOfSource(source)} ${typeof source === 'string' ? 'is not' : 'does not hold'} a master key file`,
+    );
   return keys;
 }
 

@@ -55,7 +55,10 @@ export async function openState(config: KeyServerConfig, now: () => number = now
   const isFile = typeof masterKey === 'string';
   if (isFile && hasMasterKey(masterKey) && (await store.occupancy()) === 'absent')
     // An empty database in its place would hide a loss.
-    throw new KeyServerError('store-unusable', `there is no database at ${store.name}, but its master key is at ${masterKey}`);
+    throw new KeyServerError(
+      'store-unusable',
+      `there is no database at ${store.name}, but its master key is at ${masterKey}`,
+    );
   if (!isFile) await readMasterKeys(masterKey);
   await store.claim();
   if (isFile && !hasMasterKey(masterKey)) createMasterKey(masterKey);

@@ -42,7 +42,8 @@ export async function openBucket(text: string): Promise<S3Target> {
   const fields = { packages: '@aws-sdk/client-s3@3 @aws-sdk/lib-storage@3' };
   const { S3Target } = await loadOptional(
     () => import('./s3.ts'),
-    (cause) => new StorageError('package-missing', 'buckets need two packages that are not installed', { cause, fields }),
+    (cause) =>
+      new StorageError('package-missing', 'buckets need two packages that are not installed', { cause, fields }),
   );
   return new S3Target(bucket, prefix);
 }

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { encodeRenewalRequest, RENEWAL_PATH } from '../../core/keys/binding.ts';
-import { removeOlderKeys, rotateMasterKey } from '../../keyserver/operations/rotate-master-key.ts';
 import { rotateRecipient } from '../../keyserver/operations/rotate.ts';
+import { removeOlderKeys, rotateMasterKey } from '../../keyserver/operations/rotate-master-key.ts';
 import { SEALED_TABLES } from '../../keyserver/operations/sealed-rows.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { findKnownBrowser, markKnownBrowser } from '../../keyserver/sign-in/known-browsers.ts';

@@ -67,7 +67,11 @@ it('use a code up for each other: for an account, for a device, for the document
       const [device] = devices.slice(index);
       if (!device) throw new Error('no device');
       const request = encodeBindingRequest(device, provider.publisher, deviceCode, the.now());
-      const issuer = { provider: new ProviderReader(state.database), origin: provider.keyServer, limits: { devices: 20 } };
+      const issuer = {
+        provider: new ProviderReader(state.database),
+        origin: provider.keyServer,
+        limits: { devices: 20 },
+      };
       return bindDevice({ state, ...issuer }, request);
     });
     expect(bound).toHaveLength(1);
