@@ -111,8 +111,8 @@ function compare(known: ProviderRow, checked: Checked, options: ImportOptions): 
   // Root and workspace are public, so a forged bundle can have them. The key alone authenticates it.
   if (bundle.publisher !== known.publisher_key && bundle.publisher !== options.newPublisherKey)
     throw keyChanged(bundle.publisher, `not by ${known.publisher_key}, which is known here`);
-  if (bundle.serial < known.serial)
-    throw new KeyServerError('bundle-older', `the bundle has serial ${bundle.serial}; ${known.serial} is here already`);
+  const older = `the bundle has serial ${bundle.serial}; serial ${known.serial} is already here`;
+  if (bundle.serial < known.serial) throw new KeyServerError('bundle-older', older);
   if (bundle.serial > known.serial) return 'updated';
   if (digest === known.bundle_digest) return 'unchanged';
   throw new KeyServerError('bundle-older', `another bundle with serial ${bundle.serial} is already here`);
