@@ -15,7 +15,7 @@ import type { ProviderReader } from '../publication/provider.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { ContentHosts } from './content-host.ts';
 import { takeTurns } from './deliveries.ts';
-import { addEntrance, begin, type Entrance, hasBegun, readerOf, takeCode } from './entrance.ts';
+import { addEntrance, begin, type Entrance, readerOf, takeCode } from './entrance.ts';
 import {
   addInBrowser,
   frontFor,
@@ -82,7 +82,6 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     ...options,
     pages,
     isStrict: options.firstPage === 'browser',
-    readsHere: (request) => hasBegun(entrance, request),
     isPlain: (request) => entrance.plain.read(request) !== undefined,
   };
   const app = createReadingApp(options, pages, onlyOwnWorker, noPasskeys);

@@ -86,11 +86,6 @@ export async function readerOf({ state, session }: Entrance, request: Request): 
   return token === undefined ? undefined : findDocumentSession(state, token);
 }
 
-/** Whether a browser reads what is decrypted here, or is about to. */
-export async function hasBegun(entrance: Entrance, request: Request): Promise<boolean> {
-  return entrance.plain.read(request) !== undefined || (await readerOf(entrance, request)) !== undefined;
-}
-
 /** Leads to the account's origin for a code. @param to - the document wanted */
 export function begin({ origin, account }: Entrance, response: Response, to: string): void {
   const query = new URLSearchParams({ to: documentTarget(to, origin) });

@@ -40,8 +40,7 @@ export interface InBrowser {
   readonly webReader: WebReaderFiles | undefined;
   /** True if a browser's first page is opened by the in-browser reader, as all others are. */
   readonly isStrict: boolean;
-  /** Whether a browser reads what is decrypted here: it has begun to, for want of scripts or of service workers. */
-  readonly readsHere: (request: Request) => Promise<boolean>;
+  /** Tells whether a browser has asked to read what is decrypted here, for want of scripts or of service workers. A session is no such word: any page can bring one about. */
   readonly isPlain: (request: Request) => boolean;
 }
 
@@ -127,15 +126,14 @@ export function addInBrowser(app: Express, reader: InBrowser): void {
 /** Answers with the page that starts the in-browser reader, where a document is opened in a browser that can be expected to have one. */
 export function startInBrowser(reader: InBrowser): RequestHandler {
   return async (request, response, next) => {
-    const isWanted = isPage(request) && (await mayStart(reader, request)) && (await isReadInBrowser(reader));
+    const isWanted = isPage(request) && mayStart(reader, request) && (await isReadInBrowser(reader));
     if (!isWanted) return next();
     await sendStart(reader, response, request.originalUrl);
   };
 }
 
-async function mayStart(reader: InBrowser, request: Request): Promise<boolean> {
-  if (reader.isStrict) return !(await reader.readsHere(request));
-  return !reader.isPlain(request) && parseCookie(request.headers.cookie ?? '')[STRICT_COOKIE] !== undefined;
+function mayStart({ isStrict, isPlain }: InBrowser, request: Request): boolean {
+  return !isPlain(request) && (isStrict || parseCookie(request.headers.cookie ?? '')[STRICT_COOKIE] !== undefined);
 }
 
 /** Makes the addition to a page that is opened here first, and later by the in-browser reader. */

@@ -16,7 +16,7 @@ import { writeWebReader } from '../../scripts/build-web-reader.ts';
 import type { ContentHost } from '../support/content-host.ts';
 import { configIn, logged, rigForFile, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { publish, SITE, sealBundle } from '../support/publisher-with-sets.ts';
-import { createReader, createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
+import { createReader, createVisitor, handedOver, type Visitor } from '../support/reading-site-visitor.ts';
 import { routesOf } from '../support/routes.ts';
 import { everyRow } from '../support/store.ts';
 import { TEST_SETTINGS } from '../support/test-publication.ts';
@@ -276,6 +276,16 @@ it('attack 129: whatever address of both origins a foreign page leads a reader t
     }
   expect(visited.length).toBeGreaterThan(25);
   expect(await everyRow(state.database)).toEqual(before);
+});
+
+it('attack 129: a foreign page that leads a reader into the documents makes that browser read nothing that is decrypted here', async () => {
+  const reader = await rig.join('dora');
+  reader.documents.cookies.clear();
+  const led = { ...OPENED, 'sec-fetch-site': 'cross-site', referer: 'https://evil.example/' };
+  const { code = '' } = handedOver(await reader.get('/-/enter?to=/letter.html', led));
+  const entered = await reader.documents.post('/letter.html', { code }, { origin: rig.server.readingUrl });
+  expect([code.length, entered.status]).toEqual([43, 303]);
+  expect((await reader.documents.get('/letter.html', OPENED)).text).toContain(BEGINNING);
 });
 
 it('links lead to the document, where the reader asks for keys itself', async () => {
