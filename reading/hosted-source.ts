@@ -15,6 +15,8 @@ export interface HostedFile {
   readonly path: string;
   readonly maximumLength: number;
   readonly milliseconds: number;
+  /** True where its hash is known: then nobody waits for a slow host alone. */
+  readonly isPinned?: boolean;
   /** Caches on the way have to revalidate. */
   readonly newest: boolean;
   /** Aborts when another host was quicker; that is no failure. */
@@ -48,6 +50,7 @@ export interface HostedSourceOptions<Host extends AnyHost> {
 interface SoughtFile {
   readonly path: string;
   readonly maximumLength: number;
+  readonly isPinned: boolean;
   readonly isGood: IsGood;
   readonly isAtKeyServer: boolean;
   readonly mayBeMissing: boolean;
@@ -92,6 +95,7 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
     return this.#find({
       path: METADATA_PATH + file,
       maximumLength,
+      isPinned: sha256 !== undefined,
       isGood: isGood ?? hashedTo(sha256),
       isAtKeyServer: mayBeMissing || SNAPSHOT_FILE.test(file),
       mayBeMissing,
@@ -99,7 +103,9 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   }
 
   file(path: string, maximumLength: number, sha256?: string): Promise<Uint8Array | undefined> {
-    return this.#find({ path, maximumLength, isGood: hashedTo(sha256), isAtKeyServer: false, mayBeMissing: false });
+    const isPinned = sha256 !== undefined;
+    const rest = { isGood: hashedTo(sha256), isAtKeyServer: false, mayBeMissing: false };
+    return this.#find({ path, maximumLength, isPinned, ...rest });
   }
 
   /** Waits for all hosts that were asked: the slow one may have the newest timestamp. */
@@ -153,12 +159,12 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   /** @throws the first failure, where no host says that it has no such file, and none has other bytes */
   async #findAt(
     endpoints: readonly Endpoint<Host>[],
-    { path, maximumLength, isGood, mayBeMissing }: SoughtFile,
+    { path, maximumLength, isPinned, isGood, mayBeMissing }: SoughtFile,
     signal: AbortSignal,
   ): Promise<Uint8Array | undefined> {
     const { times } = this.#options;
     const timeout = mayBeMissing ? times.timestampTimeout : times.metadataTimeout;
-    const bounds = { path, maximumLength, newest: mayBeMissing, signal };
+    const bounds = { path, maximumLength, isPinned, newest: mayBeMissing, signal };
     const ask = (endpoint: Endpoint<Host>) =>
       this.#fetch(endpoint, { ...bounds, milliseconds: this.#timeLeft(timeout) });
     let failure: { readonly error?: unknown } | undefined;
@@ -183,7 +189,8 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   async #fetch(endpoint: Endpoint<Host>, file: HostedFile): Promise<Uint8Array | undefined> {
     const { fetch, keyServer, times } = this.#options;
     const bytes = await (endpoint === undefined ? keyServer?.(file) : fetch(endpoint, file));
-    this.#deadline += (bytes?.length ?? 0) * times.slowestByte;
+    const longer = (bytes?.length ?? 0) * times.slowestByte;
+    this.#deadline += file.isPinned ? longer : Math.min(longer, times.slowestUnpinned);
     return bytes;
   }
 

@@ -30,8 +30,13 @@ export class Line {
     return milliseconds * (this.isSlow ? this.#limits.slowTimes : 1);
   }
 
-  /** Ends what takes too long. @param milliseconds - on a line that is not slow, for what nothing comes of */
-  wait(milliseconds: number, end: () => void): Patience {
+  /**
+   * Ends what takes too long.
+   *
+   * @param milliseconds - on a line that is not slow, for what nothing comes of
+   * @param most - by which bytes lengthen it
+   */
+  wait(milliseconds: number, end: () => void, most = Number.POSITIVE_INFINITY): Patience {
     const { slowestByte } = this.#limits;
     const start = performance.now();
     let extra = 0;
@@ -43,7 +48,7 @@ export class Line {
     let timer = setTimeout(look, milliseconds);
     return {
       came: (bytes) => {
-        extra += bytes * slowestByte;
+        extra = Math.min(most, extra + bytes * slowestByte);
       },
       stop: () => clearTimeout(timer),
     };

@@ -74,13 +74,13 @@ export async function fetchFile(upstream: Upstream, wanted: FileRequest): Promis
 type Came = (bytes: number) => void;
 
 async function within<Result>(
-  { line }: Upstream,
-  { origin, milliseconds, signal }: FileRequest,
+  { line, limits }: Upstream,
+  { origin, milliseconds, isPinned, signal }: FileRequest,
   work: (signal: AbortSignal, came: Came) => Promise<Result>,
 ): Promise<Result> {
   const ending = new AbortController();
   const tooSlow = () => ending.abort(new ReadingError('content-host-unreachable', `${origin} took too long`));
-  const { came, stop } = line.wait(milliseconds, tooSlow);
+  const { came, stop } = line.wait(milliseconds, tooSlow, isPinned ? undefined : limits.slowestUnpinned);
   try {
     return await work(signal ? AbortSignal.any([signal, ending.signal]) : ending.signal, came);
   } finally {

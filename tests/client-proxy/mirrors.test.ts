@@ -1,5 +1,6 @@
 /** Several content hosts of one site: slow, dead, refusing, lying, breaking off. Real servers, and the running proxy. */
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { HostReport } from '../../client-proxy/index.ts';
@@ -72,6 +73,25 @@ describe('of several content hosts', () => {
     expect((await get('/a.bin')).body.equals(content)).toBe(true);
     expect([asked(first, file).length, asked(second, file).length, told]).toEqual([1, 0, []]);
   });
+
+  it.each([TIMESTAMP_FILE, '2.root.json'])(
+    'attack 38: one that gives %s byte by byte holds no check up',
+    async (file) => {
+      await publish('/a.html', Buffer.from('signed'));
+      let drips = 0;
+      first.handlers.set(METADATA_PATH + file, (_, response) => {
+        const drip = setInterval(() => response.write(' ', () => drips++), 5);
+        response.on('close', () => clearInterval(drip));
+      });
+      Object.assign(rig.limits, { timestampTimeout: 200, slowestUnpinned: 300, hedgeAfter: 0 });
+      rig.publisher.afterPublishing = async () => undefined;
+      await rig.publisher.publish(rig.host.files, '/a.html', { content: 'newer' });
+      const late = AbortSignal.timeout(10_000);
+      await Promise.race([rig.proxy.check(), once(late, 'abort').then(() => Promise.reject(late.reason))]);
+      expect(drips).toBeGreaterThan(20);
+      expect((await get('/a.html')).body.toString()).toBe('newer');
+    },
+  );
 
   it('a slow one is not given up, but the next one is asked beside it; for a while it is asked last', async () => {
     Object.assign(rig.limits, { hedgeAfter: 300 });
