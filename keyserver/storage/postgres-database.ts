@@ -234,10 +234,10 @@ class PostgresDatabase implements Migratable {
     const client = this.#transactions.connection();
     const topic = topicOf(sql);
     if (topic && !client) return this.transaction(() => this.#query(sql, values));
-    if (topic) this.#transactions.noteChange(topic);
-    return client
-      ? client.query(query).catch(rethrow)
-      : repeated(() => this.#pool.query(query).catch(rethrow), IN_THE_WAY);
+    if (!client) return repeated(() => this.#pool.query(query).catch(rethrow), IN_THE_WAY);
+    const result = await client.query(query).catch(rethrow);
+    if (topic && result.rowCount !== 0) this.#transactions.noteChange(topic);
+    return result;
   }
 
   /** A statement with a name is prepared once on every connection. */

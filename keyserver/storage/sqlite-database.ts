@@ -150,9 +150,10 @@ class SqliteDatabase implements Migratable {
     if (isQuestion) return work((inside ?? this.#reading).prepared(sql));
     const topic = topicOf(sql);
     if (topic && !inside) return this.transaction(() => this.#do(sql, work));
-    if (topic) this.#transactions.noteChange(topic);
-    if (inside) return work(inside.prepared(sql));
-    return this.#transactions.takeTurn(() => whenFree(() => work(this.#writing.prepared(sql))));
+    if (!inside) return this.#transactions.takeTurn(() => whenFree(() => work(this.#writing.prepared(sql))));
+    const result = work(inside.prepared(sql));
+    if (topic && result !== 0) this.#transactions.noteChange(topic); // no rows: what strangers ask for may have changed nothing
+    return result;
   }
 
   async #begin<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -4,6 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { randomBytes } from '#primitives';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
+import { encodeRenewalRequest, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH, openKeyAnswer } from '../../core/keys/key-request.ts';
 import { type NamedKey, unwrapKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import { load } from '../../keyserver/http/load.ts';
@@ -12,7 +13,15 @@ import { devicesOf } from '../../keyserver/readers/devices.ts';
 import { noteChanges, removeOldChanges } from '../../keyserver/storage/memory.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { askForKeys, type BoundDevice, bind, bytesOf, post, sendKeyRequest } from '../support/device.ts';
+import {
+  askForKeys,
+  type BoundDevice,
+  bind,
+  bytesOf,
+  createDeviceKeys,
+  post,
+  sendKeyRequest,
+} from '../support/device.ts';
 import { rigForFile } from '../support/keyserver-rig.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 
@@ -202,6 +211,16 @@ describe('a key request', () => {
     await revokeSubscriber(rig.server.state, 'ivo');
     await removeOldChanges(database);
     expect(await ask()).toMatchObject({ keys: [], refused: [{ reason: 'revoked' }] });
+  });
+
+  it('attack 135: finds in memory what was there, whatever strangers ask to renew', async () => {
+    await connect('ilka');
+    const numbers = () => rig.server.state.database.all('SELECT * FROM changes ORDER BY process, topic');
+    const before = await numbers();
+    const keys = await createDeviceKeys(rig.provider);
+    const request = encodeRenewalRequest(keys, rig.provider.publisher, nowInSeconds());
+    const { status } = await post(rig.server.url, RENEWAL_PATH, request);
+    expect([status, await numbers()]).toEqual([403, before]);
   });
 
   it('attack 45: unknown device and wrong proof get the same answer, byte for byte', async () => {
