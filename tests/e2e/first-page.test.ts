@@ -3,9 +3,10 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { x25519KeyPair, x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
+import { readWebReader } from '../../node-support/web-reader-files.ts';
 import { forFile } from '../support/for-file.ts';
 import { CONTENT, heading, keptKeys, startVault, VAULT } from '../support/pages/vault.ts';
-import { setOf } from '../support/publisher-with-sets.ts';
+import { publish, setOf } from '../support/publisher-with-sets.ts';
 import { inRelease } from '../support/tier.ts';
 
 const vault = forFile(() => startVault('server'));
@@ -151,6 +152,28 @@ inRelease(() => {
     }
     const posted = vault.rig.log().matchAll(/"method":"POST","route":"\/-\/keys","status":(\d+)/g);
     expect(Array.from(posted, ([, status]) => status)).toEqual(['403']);
+  });
+
+  it('attack 97: what a page has in it of others loads no script by the one in front, under a policy that trusts what that one loads', async () => {
+    const { content = '' } = readWebReader()?.first ?? {};
+    await publish(vault.rig.publisher, vault.rig.host, {
+      path: '/comments.html',
+      content: `<!doctype html><title>C</title><base href="https://evil.example/"><h1>Comments</h1>${[
+        'https://evil.example/x.js',
+        '/-/x.js',
+      ]
+        .map((src) => `<script data-src="${src}">${content}</script>`)
+        .join('')}`,
+      mediaType: 'text/html',
+      headers: { 'content-security-policy': "script-src 'nonce-none' 'strict-dynamic'" },
+    });
+    const page = await signedIn('fritz');
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    await page.goto(`${CONTENT}/comments.html`);
+    await readerHasCome(page);
+    await expect.poll(() => asked.join()).toContain('/-/sheet.js');
+    expect(asked.filter((url) => url.includes('evil.example'))).toEqual([]);
   });
 
   it('a page whose own policy permits nothing else starts the reader, which the next page shows', async () => {

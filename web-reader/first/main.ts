@@ -3,7 +3,7 @@
  * worker and has it fetch keys; then the worker answers for this page too.
  */
 
-import { BEHIND_PAGE, STRICT_COOKIE } from '../../core/site/path.ts';
+import { BEHIND_PAGE, READING_SITE_PAGES, STRICT_COOKIE } from '../../core/site/path.ts';
 import { hideReader } from '../hide-reader.ts';
 import { AHEAD } from '../names.ts';
 import { openAsTold, openBehind } from '../vault-frame.ts';
@@ -14,13 +14,14 @@ const { src, integrity } = script?.dataset ?? {};
 const controllerOf = Object.getOwnPropertyDescriptor(ServiceWorkerContainer.prototype, 'controller')?.get;
 
 function begin(): void {
-  const frame = openBehind(BEHIND_PAGE);
+  const frame = openBehind(origin + BEHIND_PAGE); // whatever base the page has
   const { serviceWorker: workers } = navigator;
   workers.addEventListener('controllerchange', () => {
     frame.remove();
     controllerOf?.call(workers)?.postMessage({ [AHEAD]: whatBlocks() });
-    if (!src) return;
-    const sheet = Object.assign(document.createElement('script'), { src, integrity });
+    // A policy that lets this script run, wherever it stands, may let everything run that it loads.
+    if (!src?.startsWith(`${READING_SITE_PAGES}/`)) return;
+    const sheet = Object.assign(document.createElement('script'), { src: origin + src, integrity });
     sheet.dataset.first = '';
     document.head.append(sheet);
   });
