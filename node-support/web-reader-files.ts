@@ -10,25 +10,25 @@ export type WebReaderScript = (typeof SCRIPTS)[number];
 
 const SCRIPTS = [
   'worker',
+  'root-worker',
   'start',
   'first',
   'vault',
   'ml-kem',
   'page',
   'sheet',
-  'library',
   'open',
   'password',
 ] as const;
 
 /** Scripts that the worker puts into pages: it has their addresses in front. */
-export const SCRIPTS_OF_WORKER = ['library', 'page', 'sheet'] as const;
+export const SCRIPTS_OF_WORKER = ['page', 'sheet'] as const;
 
 /** Those at the origin of the documents; the others are at the reading site's own. */
 export const SCRIPTS_WITH_DOCUMENTS: readonly string[] = ['worker', 'start', 'first', ...SCRIPTS_OF_WORKER];
 
 /** Those of sites that have no key server. */
-const WITHOUT_KEY_SERVER: readonly string[] = ['open', 'password'];
+const WITHOUT_KEY_SERVER: readonly string[] = ['root-worker', 'open', 'password'];
 
 export interface WebReaderFile {
   readonly content: Buffer;
@@ -82,7 +82,7 @@ export interface WorkerSite {
 export function workerFor(files: WebReaderFiles, { keys, reading, root, site }: WorkerSite): WebReaderFile {
   const scripts = Object.fromEntries(SCRIPTS_OF_WORKER.map((name) => [name, addressOf(`/-/${name}.js`, files[name])]));
   const named = `self.wisprSite=${JSON.stringify({ keys, reading, root, scripts, site })};`;
-  return fileOf(Buffer.concat([Buffer.from(named), files.worker.content]));
+  return fileOf(Buffer.concat([Buffer.from(named), files[keys ? 'root-worker' : 'worker'].content]));
 }
 
 /** The program as browsers of a site with a key server get it, for the publisher to sign and for others to compare. */

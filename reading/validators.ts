@@ -16,18 +16,14 @@ export interface Validators {
 export function preconditionFails(headers: RequestHeaders, { etag, lastModified }: Validators): boolean {
   const tags = headerOf(headers, 'if-match');
   if (tags !== undefined) return !isNamed(tags, etag, false);
-  const since = parseHttpDate(headerOf(headers, 'if-unmodified-since'));
-  const modified = since === undefined ? undefined : parseHttpDate(lastModified);
-  return since !== undefined && modified !== undefined && modified > since;
+  return modifiedAfter(headerOf(headers, 'if-unmodified-since'), lastModified) === true;
 }
 
 /** Whether the client has this version already, so that 304 is the answer (steps 3 and 4). */
 export function isNotModified(headers: RequestHeaders, { etag, lastModified }: Validators): boolean {
   const tags = headerOf(headers, 'if-none-match');
   if (tags !== undefined) return isNamed(tags, etag, true);
-  const since = parseHttpDate(headerOf(headers, 'if-modified-since'));
-  const modified = since === undefined ? undefined : parseHttpDate(lastModified);
-  return since !== undefined && modified !== undefined && modified <= since;
+  return modifiedAfter(headerOf(headers, 'if-modified-since'), lastModified) === false;
 }
 
 /** Whether a range may be served: `If-Range` is absent, or names exactly this version (step 5). */
@@ -35,6 +31,13 @@ export function rangeApplies(headers: RequestHeaders, { etag, lastModified }: Va
   const condition = headerOf(headers, 'if-range');
   if (condition === undefined) return true;
   return condition === etag || (lastModified !== undefined && condition === lastModified);
+}
+
+/** Whether this version is newer than a date of the request; `undefined` where one of both is none. */
+function modifiedAfter(date: string | undefined, lastModified: string | undefined): boolean | undefined {
+  const since = parseHttpDate(date);
+  const modified = since === undefined ? undefined : parseHttpDate(lastModified);
+  return since === undefined || modified === undefined ? undefined : modified > since;
 }
 
 /** @param weakly - a mark of weakness is no difference */

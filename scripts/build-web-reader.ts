@@ -45,36 +45,40 @@ function bundle(entry: string) {
 
 /** Shortens what esbuild leaves long: functions that are used once, and names of each function's own. About 6 % of what readers load. */
 async function shorten(script: string): Promise<Uint8Array> {
-  const { code = '' } = await minify(script, { ecma: 2020, compress: { passes: 2 } });
+  const { code = '' } = await minify(script, { ecma: 2020, compress: { passes: 3 } });
   return Buffer.from(code);
 }
 
 /**
- * Leaves out words that no reader sees: the entries of error catalogues, which people read at a terminal and in docs/generated/errors.md; what noble and
- * core/ say to programmers who pass something wrong; what is wrong with the title of a set, for publishers; and of keys what happened, for the vault's
- * page shows the code alone. What is wrong with a document stays.
+ * Words that no reader sees, by the files that have them: the entries of error catalogues, which people read at a terminal and in
+ * docs/generated/errors.md; what noble and core/ say to programmers who pass something wrong; what a publisher's own programs say of metadata,
+ * settings, descriptors, key files and titles; and of keys what happened, for the vault's page shows the code alone. What is wrong with a document stays.
  */
+const WORDS: readonly (readonly [files: RegExp, words: RegExp, by: string])[] = [
+  [/[/\\]errors\.ts$/, /^ {2}['\w-]+: \{\n(?: {4}.*\n)*? {2}\},\n/gm, ''],
+  [/[/\\]core[/\\]keys[/\\]/, /(new KeyError\(\s*'[\w-]+',\s*)(?:'[^'\\\n]*'|"[^"\\\n]*")/g, "$1''"],
+  [
+    /[/\\]core[/\\](?:keys|publication)[/\\]/,
+    /(throw malformed\()(\w+, |'\w+', )?(?:'[^'\n]*'|`[^`\n]*`)\);/g,
+    "$1$2'');",
+  ],
+  [/[/\\]@noble[/\\].*\.js$/, /throw new (\w*Error)\([^;\n]*\);$/gm, 'throw new $1();'],
+  [/[/\\]set-titles\.ts$/, /return (['"`]).*\1;$/gm, "return '';"],
+  [
+    /[/\\](?:core[/\\]\w+|reading)[/\\][\w-]+\.ts$/,
+    /throw new ((?:Range|Type)?Error)\([^;\n]*\);$/gm,
+    'throw new $1();',
+  ],
+];
+
 const withoutWords: Plugin = {
   name: 'without words',
-  setup: ({ onLoad }) => {
-    const loads = (filter: RegExp, loader: 'js' | 'ts', pattern: RegExp, by: string) =>
-      onLoad({ filter }, ({ path }) => ({ contents: readFileSync(path, 'utf8').replace(pattern, by), loader }));
-    loads(/[/\\]errors\.ts$/, 'ts', /^ {2}['\w-]+: \{\n(?: {4}.*\n)*? {2}\},\n/gm, '');
-    loads(
-      /[/\\]core[/\\]keys[/\\][\w-]+\.ts$/,
-      'ts',
-      /(new KeyError\(\s*'[\w-]+',\s*)(?:'[^'\\\n]*'|"[^"\\\n]*")/g,
-      "$1''",
-    );
-    loads(/[/\\]@noble[/\\].*\.js$/, 'js', /throw new (\w*Error)\([^;\n]*\);$/gm, 'throw new $1();');
-    loads(/[/\\]set-titles\.ts$/, 'ts', /return (['"`]).*\1;$/gm, "return '';");
-    loads(
-      /[/\\](?:core[/\\]\w+|reading)[/\\][\w-]+\.ts$/,
-      'ts',
-      /throw new ((?:Range|Type)?Error)\([^;\n]*\);$/gm,
-      'throw new $1();',
-    );
-  },
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /\.[jt]s$/ }, ({ path }) => {
+      const words = WORDS.filter(([files]) => files.test(path));
+      const contents = words.reduce((text, [, each, by]) => text.replace(each, by), readFileSync(path, 'utf8'));
+      return { contents, loader: path.endsWith('.ts') ? 'ts' : 'js' };
+    }),
 };
 
 /** Writes all bundles and their licences, each file whole at every moment. @returns the folders of the packages */

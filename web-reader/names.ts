@@ -1,5 +1,8 @@
 /** Names that the scripts of this origin share. */
 
+/** Page of what is kept. */
+export const LIBRARY = '/-/library';
+
 /** Name in the session of a window: when it was loaded again for the worker to answer, in milliseconds since 1970. Pages that the worker shows remove it. */
 export const RELOADED = 'wispr-reloaded';
 

@@ -4,6 +4,7 @@
  */
 import type { KeyId } from '../core/crypto/key-id.ts';
 import type { DocumentKey } from '../core/keys/document-keys.ts';
+import { macUnder } from '../core/primitives/webcrypto-symmetric.ts';
 import type { StoredPair } from './pair.ts';
 
 /** A set key. Times in seconds since 1970, both inclusive. */
@@ -95,7 +96,7 @@ export function importHandle(key: Uint8Array): Promise<CryptoKey> {
 
 /** HMAC under a key that the browser holds. */
 export function macOf(key: CryptoKey): (data: Uint8Array) => Promise<Uint8Array> {
-  return async (data) => new Uint8Array(await crypto.subtle.sign('HMAC', key, data as Uint8Array<ArrayBuffer>));
+  return (data) => macUnder(key, data);
 }
 
 const DATABASE = 'wispr';
@@ -162,8 +163,13 @@ export async function openStore(): Promise<OriginStore> {
   };
 }
 
-/** A version that this program does not make was put there by a published script: that database goes. */
-async function openDatabase(closed: () => void): Promise<IDBDatabase> {
+/**
+ * Opens the database. A version that this program does not make was put there by a published script: that database goes.
+ *
+ * @param closed - called when the connection is of no use any more
+ * @throws DOMException where the browser keeps nothing
+ */
+export async function openDatabase(closed: () => void): Promise<IDBDatabase> {
   try {
     return await openVersion(closed);
   } catch (error) {

@@ -6,7 +6,7 @@ import { compare, type Row, sideBySide } from '../measure.ts';
 
 const PLAIN = 'the same in clear';
 const RUNS = 7;
-const LOADED = ['worker', 'start', 'vault', 'sheet', 'library'];
+const LOADED = ['worker', 'start', 'vault', 'sheet'];
 
 /** Bytes by gzip of the scripts that readers of documents load; the others are in `bound`. */
 export async function webReaderSize(): Promise<Row[]> {

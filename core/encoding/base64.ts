@@ -28,26 +28,22 @@ export function encodeBase64(bytes: Uint8Array, { characters }: Alphabet): Uint8
 
 /** The bytes that `text` spells; `undefined` if that is not their one spelling: a foreign byte, or an unused bit that is set. */
 export function decodeBase64(text: Uint8Array, { values }: Alphabet): Uint8Array | undefined {
-  if (text.length % 4 === 1) return undefined;
   const bytes = new Uint8Array(Math.floor((text.length * 3) / 4));
-  let foreign = 0;
-  let rest = 0;
-  for (let from = 0, to = 0; from < text.length; from += 4, to += 3) {
-    let group = 0;
-    for (let index = from; index < from + 4; index++) {
-      const value = index < text.length ? (values[text[index] ?? 0] ?? 0) : 0;
-      foreign |= value & 0xc0;
-      group = (group << 6) | value;
-    }
-    for (let index = 0; index < 3; index++) {
-      const byte = (group >> (16 - 8 * index)) & 0xff;
-      if (to + index < bytes.length) bytes[to + index] = byte;
-      else rest |= byte;
-    }
+  let [bits, count, all] = [0, 0, 0];
+  for (let from = 0, to = 0; from < text.length; from++) {
+    const value = values[text[from] ?? 0] ?? 0;
+    all |= value;
+    bits = ((bits & 0x3f) << 6) | value;
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    bytes[to++] = bits >> count;
   }
-  return foreign === 0 && rest === 0 ? bytes : undefined;
+  // A foreign byte, a character too many, an unused bit.
+  return all > 63 || count === 6 || bits & ((1 << count) - 1) ? undefined : bytes;
 }
 
+/** @__NO_SIDE_EFFECTS__ */
 function alphabet(lastTwo: string): Alphabet {
   const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
   const characters = new TextEncoder().encode(`${letters}${letters.toLowerCase()}0123456789${lastTwo}`);

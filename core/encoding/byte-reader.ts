@@ -8,7 +8,7 @@ interface ChunkSource extends AsyncIterator<Uint8Array> {
 /** Pieces up to this length are copied out of a chunk whose source wants it back: a head of some hundred bytes would keep all of it. */
 const COPIED = 4096;
 
-const NOTHING = new Uint8Array(0);
+const NOTHING = /* @__PURE__ */ new Uint8Array(0);
 
 /**
  * Reads a stream of byte chunks in pieces of a wanted length. Holds no more than one piece and one chunk.

@@ -1,9 +1,9 @@
-const encoder = new TextEncoder();
+const encoder = /* @__PURE__ */ new TextEncoder();
 // Fatal: invalid UTF-8 throws instead of turning into U+FFFD. A byte order mark is a character like any other.
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const decoder = /* @__PURE__ */ new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Memory in which short texts are encoded: platforms take ten times as long to make memory for each. */
-const scratch = new Uint8Array(3072);
+const scratch = /* @__PURE__ */ new Uint8Array(3072);
 
 /** UTF-8 bytes of `text`. */
 export function utf8(text: string): Uint8Array {

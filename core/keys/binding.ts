@@ -17,6 +17,7 @@ import { lengthPrefixed, utf8 } from '../encoding/bytes.ts';
 import { canonicalJson, hasMembers, type JsonObject } from '../encoding/canonical-json.ts';
 import { checkXwingPublicKey, type DeviceKeys, type KeyIssuer } from './device.ts';
 import { KeyError } from './errors.ts';
+import { areKeysWanted } from './key-request.ts';
 import { MESSAGE_LIMITS } from './limits.ts';
 import { isSignedBy, parseMessage, signMessage, signMessageBy } from './sealed-message.ts';
 import type { NamedKey } from './wrapped-key.ts';
@@ -42,6 +43,11 @@ export interface BrowserBindingRequest {
   readonly time: number;
   /** base64url of the device's X-Wing public key. */
   readonly xwing: string;
+}
+
+/** A browser's, which asks for its first keys too: it has no device key yet to prove itself by, and a session instead. */
+export interface BrowserDeviceRequest extends BrowserBindingRequest {
+  readonly keys: readonly KeyId[];
 }
 
 export interface BindingRequest extends BrowserBindingRequest {
@@ -90,13 +96,14 @@ export interface BrowserDevice {
   };
 }
 
-/** The request of a browser in which the subscriber is signed in. */
+/** The request of a browser in which the subscriber is signed in. @param keys - that it asks for */
 export async function encodeBrowserBindingRequest(
   device: BrowserDevice,
   publisher: KeyId,
   time: number,
+  keys: readonly KeyId[],
 ): Promise<Uint8Array> {
-  const request = requestOf(device, publisher, time);
+  const request: BrowserDeviceRequest = { ...requestOf(device, publisher, time), keys };
   const message = await signMessageBy(BROWSER_REQUEST_LABEL, request, device.ed25519.sign);
   return canonicalJson(message as unknown as JsonObject);
 }
@@ -117,8 +124,12 @@ export async function verifyBindingRequest(bytes: Uint8Array): Promise<VerifiedR
  *
  * @throws KeyError `binding-malformed`
  */
-export function verifyBrowserBindingRequest(bytes: Uint8Array): Promise<VerifiedRequest<BrowserBindingRequest>> {
-  return verify<BrowserBindingRequest>(bytes, BROWSER_REQUEST_LABEL, MEMBERS);
+export async function verifyBrowserBindingRequest(bytes: Uint8Array): Promise<VerifiedRequest<BrowserDeviceRequest>> {
+  const members = ['keys', ...MEMBERS];
+  const limit = MESSAGE_LIMITS.browserBinding;
+  const verified = await verify<BrowserDeviceRequest>(bytes, BROWSER_REQUEST_LABEL, members, limit);
+  if (areKeysWanted(verified.keys)) return verified;
+  throw new KeyError('binding-malformed', 'the binding request asks for no keys, or for what are none');
 }
 
 /**
@@ -142,8 +153,9 @@ async function verify<Request extends BrowserBindingRequest>(
   bytes: Uint8Array,
   label: string,
   members: readonly string[],
+  longest: number = MESSAGE_LIMITS.bindingRequest,
 ): Promise<VerifiedRequest<Request>> {
-  const message = parseMessage(bytes, MESSAGE_LIMITS.bindingRequest);
+  const message = parseMessage(bytes, longest);
   if (message === undefined || !hasMembers(message, members)) {
     throw new KeyError('binding-malformed', 'the binding request is not of the form that the protocol allows');
   }

@@ -7,11 +7,7 @@ import { KEY_LENGTH, type KeyId } from '../crypto/key-id.ts';
 import { lengthPrefixed, utf8 } from '../encoding/bytes.ts';
 
 /** AES-256-GCM decryption under one key; `undefined` if the tag is wrong. */
-export type Open = (
-  nonce: Uint8Array,
-  ciphertext: Uint8Array,
-  additionalData: Uint8Array,
-) => Promise<Uint8Array | undefined>;
+type Open = (nonce: Uint8Array, ciphertext: Uint8Array, additionalData: Uint8Array) => Promise<Uint8Array | undefined>;
 
 export interface DeviceKeyHandle {
   readonly id: KeyId;

@@ -119,13 +119,20 @@ export async function openKeyAnswer(
 function hasRequestForm({ device, keys, nonce, time }: JsonObject): boolean {
   return (
     isKeyId(device) &&
+    areKeysWanted(keys) &&
+    fromBase64url(nonce, NONCE_LENGTH) !== undefined &&
+    typeof time === 'number'
+  );
+}
+
+/** Whether a received value names keys to be asked for. */
+export function areKeysWanted(keys: unknown): keys is readonly KeyId[] {
+  return (
     Array.isArray(keys) &&
     keys.length >= 1 &&
     keys.length <= MAXIMUM_KEYS_PER_REQUEST &&
     keys.every(isKeyId) &&
-    new Set(keys).size === keys.length &&
-    fromBase64url(nonce, NONCE_LENGTH) !== undefined &&
-    typeof time === 'number'
+    new Set(keys).size === keys.length
   );
 }
 

@@ -2,6 +2,7 @@
 export const MESSAGE_LIMITS = {
   bindingRequest: 8192,
   bindingAnswer: 8192,
+  browserBinding: 16_384,
   keyRequest: 16_384,
   keyAnswer: 262_144,
   descriptor: 65_536,

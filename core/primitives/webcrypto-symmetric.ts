@@ -9,7 +9,7 @@ import {
   TAG_LENGTH,
 } from './contract.ts';
 
-const NO_DATA = new Uint8Array(0);
+const NO_DATA = /* @__PURE__ */ new Uint8Array(0);
 const { subtle } = globalThis.crypto;
 
 // WebCrypto's types ask for arrays that are not over shared memory; ours never are.
@@ -26,7 +26,7 @@ export const aes256GcmSeal: Primitives['aes256GcmSeal'] = async (key, nonce, pla
   seal(await importKey(key), nonce, plaintext, additionalData);
 
 export const aes256GcmOpen: Primitives['aes256GcmOpen'] = async (key, nonce, ciphertext, additionalData) =>
-  open(await importKey(key), nonce, ciphertext, additionalData);
+  openUnder(await importKey(key), nonce, ciphertext, additionalData);
 
 export const sealChunks: Primitives['sealChunks'] = async (keys, firstChunk, plaintext, last, target) => {
   const key = await importKey(keys.key);
@@ -51,7 +51,7 @@ export const openChunks: Primitives['openChunks'] = async (keys, firstChunk, cip
 async function openRun(keys: ChunkKeys, firstChunk: number, pieces: Uint8Array[]): Promise<Uint8Array | undefined> {
   const key = await importKey(keys.key);
   const opened = await Promise.all(
-    pieces.map((piece, index) => open(key, chunkNonce(keys.baseNonce, firstChunk + index), piece, NO_DATA)),
+    pieces.map((piece, index) => openUnder(key, chunkNonce(keys.baseNonce, firstChunk + index), piece, NO_DATA)),
   );
   const chunks = opened.filter((chunk) => chunk !== undefined);
   return chunks.length === opened.length ? concatAll(chunks) : undefined;
@@ -61,11 +61,22 @@ async function hmac(hash: string, key: Uint8Array, data: Uint8Array): Promise<Ui
   // WebCrypto has no empty HMAC key; RFC 2104 pads every key with zeros, so one zero byte is the same key.
   const bytes = (key.length === 0 ? new Uint8Array(1) : key) as Unshared;
   const imported = await subtle.importKey('raw', bytes, { name: 'HMAC', hash }, false, ['sign']);
-  return new Uint8Array(await subtle.sign('HMAC', imported, data as Unshared));
+  return macUnder(imported, data);
 }
 
-function importKey(key: Uint8Array): Promise<CryptoKey> {
-  return subtle.importKey('raw', key as Unshared, 'AES-GCM', false, ['encrypt', 'decrypt']);
+/** HMAC under a key whose bytes cannot be had. */
+export async function macUnder(key: CryptoKey, data: Uint8Array): Promise<Uint8Array> {
+  return new Uint8Array(await subtle.sign('HMAC', key, data as Unshared));
+}
+
+/** Keys that were imported, by their bytes: of a document, each block asks for the same. */
+const importedKeys = new WeakMap<Uint8Array, Promise<CryptoKey>>();
+
+function importKey(bytes: Uint8Array): Promise<CryptoKey> {
+  const key =
+    importedKeys.get(bytes) ?? subtle.importKey('raw', bytes as Unshared, 'AES-GCM', false, ['encrypt', 'decrypt']);
+  importedKeys.set(bytes, key);
+  return key;
 }
 
 function parameters(nonce: Uint8Array, additionalData: Uint8Array): AesGcmParams {
@@ -76,7 +87,13 @@ async function seal(key: CryptoKey, nonce: Uint8Array, plaintext: Uint8Array, ad
   return new Uint8Array(await subtle.encrypt(parameters(nonce, additionalData), key, plaintext as Unshared));
 }
 
-async function open(key: CryptoKey, nonce: Uint8Array, ciphertext: Uint8Array, additionalData: Uint8Array) {
+/** {@link aes256GcmOpen} under a key whose bytes cannot be had. */
+export async function openUnder(
+  key: CryptoKey,
+  nonce: Uint8Array,
+  ciphertext: Uint8Array,
+  additionalData: Uint8Array,
+): Promise<Uint8Array | undefined> {
   if (ciphertext.length < TAG_LENGTH) return undefined;
   try {
     return new Uint8Array(await subtle.decrypt(parameters(nonce, additionalData), key, ciphertext as Unshared));

@@ -1,10 +1,9 @@
 /**
- * The keys of a browser's device, on WebCrypto as far as it goes: X-Wing out of ML-KEM-768, native X25519 and noble's SHA-3, and native Ed25519. The
- * private keys of the native ones cannot be extracted.
+ * The keys of a browser's device, on WebCrypto as far as it goes: X-Wing out of native X25519 and two parts that are native or not, and native
+ * Ed25519. The private keys of the native ones cannot be extracted.
  */
-import { keccakP } from '@noble/hashes/sha3.js';
 import { concat, utf8 } from '../encoding/bytes.ts';
-import type { CreateMlKemRecipient } from './ml-kem.ts';
+import type { XwingParts } from './ml-kem.ts';
 import { x25519Agree, x25519KeyPair, x25519PublicKey } from './webcrypto-x25519.ts';
 
 /** Bytes of ML-KEM-768's ciphertext, in front of the X25519 one. */
@@ -26,7 +25,7 @@ export interface Ed25519Signer {
   readonly sign: (message: Uint8Array) => Promise<Uint8Array>;
 }
 
-export async function createXwingRecipient(createMlKem: CreateMlKemRecipient): Promise<XwingRecipient> {
+export async function createXwingRecipient({ createMlKem, sha3 }: XwingParts): Promise<XwingRecipient> {
   const [mlkem, pair] = [await createMlKem(), await x25519KeyPair(false)];
   const x25519 = await x25519PublicKey(pair);
   return {
@@ -35,19 +34,9 @@ export async function createXwingRecipient(createMlKem: CreateMlKemRecipient): P
       const theirs = ciphertext.subarray(MLKEM_CIPHERTEXT_LENGTH);
       const agreed = await x25519Agree(pair.privateKey, theirs);
       const secret = await mlkem.decapsulate(ciphertext.subarray(0, MLKEM_CIPHERTEXT_LENGTH));
-      return agreed && sha3Block(concat(secret, agreed, theirs, x25519, LABEL));
+      return agreed && sha3(concat(secret, agreed, theirs, x25519, LABEL));
     },
   };
-}
-
-/** SHA3-256 (FIPS 202) of a message that with its padding is one block of 136 bytes, as X-Wing's is. */
-function sha3Block(message: Uint8Array): Uint8Array {
-  const state = new Uint8Array(200);
-  state.set(message);
-  state[message.length] = 0x06;
-  state[135] = 0x80;
-  keccakP(new Uint32Array(state.buffer));
-  return state.slice(0, 32);
 }
 
 export async function createEd25519Signer(): Promise<Ed25519Signer> {

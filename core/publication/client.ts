@@ -292,7 +292,9 @@ export class PublicationClient {
   ): Promise<VerifiedRole<Role>> {
     const { source, store } = this.#options;
     const own = await readStored(store, name, verify);
-    const bytes = own?.bytes ?? (await fetchNamed(source, root, name, expected, PUBLICATION_LIMITS[`${name}Length`]));
+    const { snapshotLength, targetsLength } = PUBLICATION_LIMITS;
+    const longest = name === 'snapshot' ? snapshotLength : targetsLength;
+    const bytes = own?.bytes ?? (await fetchNamed(source, root, name, expected, longest));
     const role = own?.role ?? (await verify(bytes));
     checkExpiry(name, role, now);
     if (own === undefined) await store.write(name, bytes);

@@ -56,7 +56,7 @@ export function isDocumentPath(text: unknown): text is string {
  * @param urlPath - the path as it stands in the request: percent-encoded; a query or fragment is cut off
  * @returns `undefined` for a spelling that is refused
  */
-export const documentPathOf: (urlPath: string) => string | undefined = remembering((urlPath) => {
+export const documentPathOf: (urlPath: string) => string | undefined = /* @__PURE__ */ remembering((urlPath) => {
   const [encoded = ''] = urlPath.split(/[?#]/, 1);
   if (!encoded.startsWith('/') || encoded.length > 3 * MAXIMUM_PATH_BYTES) return undefined;
   const segments = encoded.slice(1).split('/').map(percentDecode);

@@ -81,12 +81,21 @@ export async function renewDeviceKey(issuer: Issuer, request: Uint8Array): Promi
   throw new KeyServerError('request-refused', 'no device that has access has these keys');
 }
 
+/** A browser that has become a device. */
+export interface NewBrowser {
+  /** The answer to its binding. */
+  readonly answer: Uint8Array;
+  readonly device: KeyId;
+  /** Keys that it asks for. */
+  readonly keys: readonly KeyId[];
+}
+
 /**
  * Answers the binding request of a browser that is signed in: its session stands for the code.
  *
  * @throws KeyError as `verifyBrowserBindingRequest`; KeyServerError `no-provider`, `request-refused`, `stale-request`, `not-signed-in`, `revoked`
  */
-export async function bindBrowser(issuer: Issuer, session: BrowserSession, request: Uint8Array): Promise<Uint8Array> {
+export async function bindBrowser(issuer: Issuer, session: BrowserSession, request: Uint8Array): Promise<NewBrowser> {
   const { state, limits } = issuer;
   const verified = await verifyBrowserBindingRequest(request);
   if (session.subscriber.revoked !== null) throw new KeyServerError('revoked', 'the access was withdrawn');
@@ -100,7 +109,7 @@ export async function bindBrowser(issuer: Issuer, session: BrowserSession, reque
     await removeSurplusBrowsers(state.database, session.subscriber.id, limits.devices);
   });
   state.counts.add('binding');
-  return device.answer;
+  return { answer: device.answer, device: device.keyId, keys: verified.keys };
 }
 
 async function answer(

@@ -16,6 +16,7 @@ import { openPeriods } from '../publication/period-keys.ts';
 import type { Remembered } from '../storage/memory.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { coversPeriod, givenFrom, isGivenAt, type Right } from '../subscriptions/periods.ts';
+import type { NewBrowser } from './bindings.ts';
 import { type BrowserSession, recordDevice } from './browser-devices.ts';
 import { decideKeys } from './entitlement.ts';
 import { type KnownDevice, readDevice, rememberDevice, rememberedDevice, type StoredDevice } from './known-devices.ts';
@@ -73,6 +74,29 @@ export async function answerBrowserKeyRequest(
 }
 
 /**
+ * Answers what a browser asked for as it became a device, which nobody else can open: the answer is under its new device key.
+ *
+ * @param site - as for {@link answerBrowserKeyRequest}
+ * @param bytes - of the binding request
+ */
+export async function answerNewBrowser(
+  state: KeyServerState,
+  site: string | undefined,
+  { device: id, keys }: NewBrowser,
+  bytes: Uint8Array,
+): Promise<Uint8Array> {
+  const { device } = await readDevice(state, id, ({ kind }) => kind === 'browser');
+  if (!device) throw new KeyServerError('request-refused', 'the device was removed meanwhile');
+  const sites = site === undefined ? [] : [site];
+  const asked = { keys, time: state.now() };
+  return encodeKeyAnswer(
+    counted(state, await decide(state, await state.memory.current(), device, asked, sites)),
+    bytes,
+    device.keys,
+  );
+}
+
+/**
  * Finds the device that a request proves to be, in memory first. Any other costs the same, whether there is such a device or not: one look-up, one sealed
  * row opened, two MACs.
  */
@@ -101,7 +125,7 @@ async function decide(
   state: KeyServerState,
   remembered: Remembered,
   device: KnownDevice,
-  request: KeyRequest,
+  request: Pick<KeyRequest, 'keys' | 'time'>,
   sites?: readonly string[],
 ): Promise<KeyAnswer> {
   const time = state.now();

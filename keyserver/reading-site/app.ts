@@ -82,7 +82,8 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
     opensHere: async () => firstPage === 'server' || !(await isInBrowser()),
   };
   const formsLeadTo = [documents, new URL(READER_INVITATION_URL).origin];
-  const app = createReadingApp({ ...options, formsLeadTo, scripts: SCRIPT_DIGESTS }, pages);
+  const scripts = webReader ? [...SCRIPT_DIGESTS, webReader.vault.integrity] : SCRIPT_DIGESTS;
+  const app = createReadingApp({ ...options, formsLeadTo, scripts }, pages);
   if (webReader) addVault(app, { ...pages, provider }, webReader);
   app.use(limitChanges(limits));
   addAccountPages(app, pages);

@@ -3,6 +3,7 @@
  * origin are of the same site, and their requests carry the cookie: what a page of this very origin did not send is refused.
  */
 import type { Express, Request, RequestHandler, Response } from 'express';
+import { concat, lengthPrefixed } from '../../core/encoding/bytes.ts';
 import { CodedError } from '../../core/errors.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { MAXIMUM_KEYS_PER_REQUEST } from '../../core/keys/refused-key.ts';
@@ -19,9 +20,9 @@ import { shed } from '../http/load.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import { readPublication } from '../publication/stored.ts';
 import { bindBrowser } from '../readers/bindings.ts';
-import type { BrowserSession } from '../readers/browser-devices.ts';
+import { type BrowserSession, deviceOfSession } from '../readers/browser-devices.ts';
 import { readableSets } from '../readers/entitlement.ts';
-import { answerBrowserKeyRequest } from '../readers/key-requests.ts';
+import { answerBrowserKeyRequest, answerNewBrowser } from '../readers/key-requests.ts';
 import { sendSignIn } from './account-pages.ts';
 import { type AccountPages, subscriberOf } from './account-session.ts';
 import { isInFrame, permitFrame } from './first-page.ts';
@@ -36,8 +37,10 @@ const STATUS: Readonly<Record<string, number>> = {
   'no-provider': 503,
 };
 
-/** The program of the page, and what only some browsers need. */
-type Scripts = Readonly<Record<'mlKem' | 'script', ScriptAddress>>;
+/** The program of the page, as a whole and by its address, and what only some browsers need. */
+interface Scripts extends Readonly<Record<'mlKem' | 'script', ScriptAddress>> {
+  readonly program: string;
+}
 
 const SCRIPT = '/-/vault.js';
 const ML_KEM = '/-/ml-kem.js';
@@ -56,9 +59,15 @@ export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles)
     body(length),
     shed(refuseBusy),
   ];
-  const scripts = { script: addressOf(SCRIPT, files.vault), mlKem: addressOf(ML_KEM, files['ml-kem']) };
-  addScript(app, SCRIPT, files.vault);
-  addScript(app, ML_KEM, files['ml-kem']);
+  const siteHere = async () => {
+    const known = await provider.read();
+    return known && siteReadAt(known.descriptor, origin)?.site;
+  };
+  const { vault, 'ml-kem': mlKem } = files;
+  const program = vault.content.toString();
+  const scripts = { program, script: addressOf(SCRIPT, vault), mlKem: addressOf(ML_KEM, mlKem) };
+  addScript(app, SCRIPT, vault);
+  addScript(app, ML_KEM, mlKem);
   // Counted apart from windows: a published script could use up what its reader may open.
   const limitFrames = limitRequests(limits.keyRequestsPerAddress, tooMany);
   app.get(KEYS_PAGE, behindOnly, noStore, limitFrames, async (request, response) => {
@@ -69,10 +78,12 @@ export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles)
   app.get(KEYS_PAGE, noStore, openedOnly, (request, response) => showVault(pages, scripts, request, response));
   app.post(
     '/-/device',
-    ...asked(limits.changesPerAddress, MESSAGE_LIMITS.bindingRequest),
+    ...asked(limits.changesPerAddress, MESSAGE_LIMITS.browserBinding),
     inJson(async (request, response) => {
-      const session = await sessionOf(pages, request);
-      send(response, 'application/json', await bindBrowser(pages, session, bytesOf(request.body)));
+      const [session, bytes] = [await sessionOf(pages, request), bytesOf(request.body)];
+      const made = await bindBrowser(pages, session, bytes);
+      const keys = await answerNewBrowser(state, await siteHere(), made, bytes);
+      send(response, 'application/octet-stream', concat(lengthPrefixed(made.answer), keys));
     }),
   );
   app.post(
@@ -80,9 +91,8 @@ export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles)
     ...asked(limits.keyRequestsPerAddress, MESSAGE_LIMITS.keyRequest),
     inJson(async (request, response) => {
       const session = await sessionOf(pages, request);
-      const known = await provider.read();
-      const site = known && siteReadAt(known.descriptor, origin)?.site;
-      const { answer, renewed } = await answerBrowserKeyRequest(state, origin, site, session, bytesOf(request.body));
+      const bytes = bytesOf(request.body);
+      const { answer, renewed } = await answerBrowserKeyRequest(state, origin, await siteHere(), session, bytes);
       if (renewed) cookie.set(response, session.token);
       send(response, 'application/octet-stream', answer);
     }),
@@ -97,15 +107,18 @@ async function showVault(pages: VaultPages, scripts: Scripts, request: Request, 
   const subscriber = await subscriberOf(pages, request);
   if (!subscriber && queryOf(request, 'silent') === '')
     return sendSignIn(pages, response.status(401), { to: KEYS_PAGE });
-  const { state, provider, origin, documents } = pages;
+  const { state, provider, origin, documents, cookie } = pages;
   const known = await provider.read();
   const site = known && siteReadAt(known.descriptor, origin);
   if (!site) throw new KeyServerError('no-provider', 'no site is read at this origin');
   const pair = await readPublication(state.database);
   const { titles } = await pages.masthead();
   const sets = subscriber ? await readableSets(state, subscriber, site.site, MAXIMUM_KEYS_PER_REQUEST) : [];
+  // Only as far as its session says: a browser that is going to become a device gets the program without asking.
+  const isDevice = !subscriber || (await deviceOfSession(state, cookie.read(request) ?? '')) !== undefined;
   const page = {
     ...scripts,
+    program: isDevice ? undefined : scripts.program,
     documents,
     publisher: known.publisher,
     isVisitor: !subscriber,

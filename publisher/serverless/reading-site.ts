@@ -25,18 +25,20 @@ const PATHS = [
   PASSWORD_SCRIPT,
   '/-/page.js',
   '/-/sheet.js',
-  '/-/library.js',
   '/-/site.json',
   ROOT_WORKER,
   OPEN_PAGE,
 ] as const;
 export const READING_SITE_FILES: readonly string[] = PATHS;
 
+/** Those of earlier versions as well, which go. */
+export const ALL_READING_SITE_FILES: readonly string[] = [...PATHS, '/-/library.js'];
+
 /** @throws PublishError `web-reader-missing` */
 export function readingSiteFiles(about: ReadingSite): ReadonlyMap<string, Uint8Array> {
   const { site, root, content, accent } = about;
   const built = builtWebReader();
-  const { open, page, password, sheet, library } = built;
+  const { open, page, password, sheet } = built;
   const described = { content, reading: content[0], root, site };
   const files: Readonly<Record<(typeof PATHS)[number], Uint8Array>> = {
     [STYLE]: Buffer.from(styleOf(accent)),
@@ -44,7 +46,6 @@ export function readingSiteFiles(about: ReadingSite): ReadonlyMap<string, Uint8A
     [PASSWORD_SCRIPT]: password.content,
     '/-/page.js': page.content,
     '/-/sheet.js': sheet.content,
-    '/-/library.js': library.content,
     '/-/site.json': Buffer.from(`${JSON.stringify(described)}\n`),
     [ROOT_WORKER]: workerFor(built, { keys: OPEN_PAGE, root, site }).content,
     [OPEN_PAGE]: Buffer.from(pageOf(about, open, password)),

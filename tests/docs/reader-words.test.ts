@@ -48,7 +48,7 @@ describe('no page of a reader names what is behind it', () => {
     expect(unwantedIn(readFileSync(file, 'utf8').replace(/<%[\s\S]*?%>|<[^>]*>/g, ' '))).toEqual([]);
   });
 
-  it.each(['about', 'worker/pages', 'worker/own-pages', 'sheet/main', 'library/main'])('web-reader/%s', (name) => {
+  it.each(['about', 'worker/pages', 'worker/own-pages', 'sheet/main', 'sheet/library'])('web-reader/%s', (name) => {
     expect(wordsOf(readFileSync(`web-reader/${name}.ts`, 'utf8')).flatMap(unwantedIn)).toEqual([]);
   });
 

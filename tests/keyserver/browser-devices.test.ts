@@ -1,7 +1,10 @@
 /** Browsers as devices, request by request: docs/spec/web-reader.md, sections 3 and 4. */
+import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import type { KeyId } from '../../core/crypto/key-id.ts';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { readU32 } from '../../core/encoding/bytes.ts';
 import {
   acceptBrowserBinding,
   BINDING_PATH,
@@ -9,9 +12,10 @@ import {
   encodeBrowserBindingRequest,
 } from '../../core/keys/binding.ts';
 import { deriveDeviceKeys } from '../../core/keys/device.ts';
+import { KeyError } from '../../core/keys/errors.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
-import { createNobleMlKem } from '../../core/primitives/noble-ml-kem.ts';
+import { nobleXwingParts } from '../../core/primitives/noble-ml-kem.ts';
 import { createEd25519Signer, createXwingRecipient } from '../../core/primitives/webcrypto-xwing.ts';
 import { overview } from '../../keyserver/operations/overview.ts';
 import { devicesOf, removeDevice } from '../../keyserver/readers/devices.ts';
@@ -47,10 +51,16 @@ function send(reader: Reader, path: string, body: Uint8Array, headers: Record<st
 
 async function becomeDevice(reader: Reader): Promise<NamedKey> {
   const keys = await createKeys();
-  const request = await encodeBrowserBindingRequest(keys, provider().publisher, now());
+  const request = await encodeBrowserBindingRequest(keys, provider().publisher, now(), [day1()]);
   const response = await send(reader, '/-/device', request);
   expect(response.status).toBe(200);
-  return acceptBrowserBinding(request, new Uint8Array(await response.arrayBuffer()), keys, provider());
+  const answer = new Uint8Array(await response.arrayBuffer());
+  const end = 4 + readU32(answer);
+  const device = await acceptBrowserBinding(request, answer.subarray(4, end), keys, provider());
+  const first = answer.subarray(end);
+  expect(await openKeyAnswer(first, request, device.key)).toMatchObject({ keys: [{ id: day1() }], refused: [] });
+  await expect(openKeyAnswer(first, await requestFor([day1()]), device.key)).rejects.toThrow(KeyError);
+  return device;
 }
 
 async function ask(reader: Reader, device: NamedKey): Promise<KeyAnswer | { status: number; error: string }> {
@@ -61,10 +71,12 @@ async function ask(reader: Reader, device: NamedKey): Promise<KeyAnswer | { stat
 }
 
 const createKeys = async () => ({
-  xwing: await createXwingRecipient(createNobleMlKem),
+  xwing: await createXwingRecipient(nobleXwingParts),
   ed25519: await createEd25519Signer(),
 });
-const request = async () => encodeBrowserBindingRequest(await createKeys(), provider().publisher, now());
+const requestFor = async (keys: readonly KeyId[]) =>
+  encodeBrowserBindingRequest(await createKeys(), provider().publisher, now(), keys);
+const request = () => requestFor([day1()]);
 
 describe('a browser', () => {
   it('becomes a device of who is signed in, and gets keys', async () => {
@@ -75,6 +87,21 @@ describe('a browser', () => {
     const page = await anna.get('/-/account');
     expect(page.text).toContain('This browser');
     expect(page.text).not.toContain(device.id);
+  });
+
+  it('has the vault’s script inside the page until it is a device, and under its address from then on', async () => {
+    const paula = await join('paula');
+    const page = () => paula.get('/-/keys', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' });
+    const { text, headers } = await page();
+    const [, script = ''] = /<script>(.*)<\/script>/s.exec(text) ?? [];
+    const digest = createHash('sha256').update(script).digest('base64');
+    expect(script).toContain('wispr-vault');
+    expect(headers['content-security-policy']).toContain(`'sha256-${digest}'`);
+    expect(text).toMatch(/<link rel="preload" as="script" href="\/-\/ml-kem\.js\?v=/);
+    await becomeDevice(paula);
+    const later = (await page()).text;
+    expect(later).toContain(`integrity="sha256-${digest}" defer>`);
+    expect(later).not.toMatch(/<script>|rel="preload"/);
   });
 
   it.each<[string, Record<string, string>]>([
@@ -95,6 +122,16 @@ describe('a browser', () => {
       expect([response.status, await response.json()]).toEqual([403, { error: 'cross-site' }]);
     }
     expect(JSON.stringify(await overview(rig.server.state))).toBe(before);
+  });
+
+  it.each<[string, () => KeyId[]]>([
+    ['none', () => []],
+    ['one twice', () => [day1(), day1()]],
+    ['more than 256', () => Array.from({ length: 257 }, (_, index) => toBase64url(new Uint8Array(32).fill(index)))],
+  ])('is none by a request for keys that names %s', async (_, keys) => {
+    const response = await send(await join('otto'), '/-/device', await requestFor(keys()));
+    expect(response.status).toBeGreaterThanOrEqual(400);
+    expect(await devicesOf(rig.server.state.database, await subscriber('otto'))).toEqual([]);
   });
 
   it('without a session is none', async () => {

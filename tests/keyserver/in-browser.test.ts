@@ -168,7 +168,7 @@ describe('below /-/', () => {
     const worker = await documents.get('/-/worker.js');
     const [, about = ''] = /^self\.wisprSite=(\{.*?\});/.exec(worker.text) ?? [];
     const { scripts } = JSON.parse(about) as { scripts: Record<string, { src: string; integrity: string }> };
-    expect(Object.keys(scripts)).toEqual(['library', 'page', 'sheet']);
+    expect(Object.keys(scripts)).toEqual(['page', 'sheet']);
     for (const { src, integrity } of Object.values(scripts)) {
       const { headers, body } = await documents.get(src);
       expect(headers['cache-control']).toBe('public, max-age=31536000, immutable');
@@ -178,21 +178,15 @@ describe('below /-/', () => {
     expect((await documents.get('/-/library', { ...OPENED, 'sec-fetch-dest': 'iframe' })).status).toBe(403);
   });
 
-  it.each([
-    '/-/start.js',
-    '/-/page.js',
-    '/-/sheet.js',
-    '/-/library.js',
-    '/-/style.css',
-    '/-/site.json',
-    '/letter.html',
-    '/nothing.js',
-  ])('attack 76: %s is nothing that a browser could install as a worker', async (path) => {
-    for (const headers of [{ 'service-worker': 'script' }, { 'sec-fetch-dest': 'serviceworker' }]) {
-      const { status, headers: said } = await documents.get(path, headers as Record<string, string>);
-      expect([status, said['wispr-refusal']]).toEqual([403, 'foreign-worker']);
-    }
-  });
+  it.each(['/-/start.js', '/-/page.js', '/-/sheet.js', '/-/style.css', '/-/site.json', '/letter.html', '/nothing.js'])(
+    'attack 76: %s is nothing that a browser could install as a worker',
+    async (path) => {
+      for (const headers of [{ 'service-worker': 'script' }, { 'sec-fetch-dest': 'serviceworker' }]) {
+        const { status, headers: said } = await documents.get(path, headers as Record<string, string>);
+        expect([status, said['wispr-refusal']]).toEqual([403, 'foreign-worker']);
+      }
+    },
+  );
 
   it('is what the worker has to know of the site', async () => {
     const { headers, text } = await documents.get('/-/site.json');

@@ -1,4 +1,4 @@
-/** ML-KEM-768 for browsers that have none of their own: the vault's page loads this script only there. */
-import { createNobleMlKem } from '../../core/primitives/noble-ml-kem.ts';
+/** ML-KEM-768 and SHA-3 for browsers that have none of their own: the vault's page loads this script only there. */
+import { nobleXwingParts } from '../../core/primitives/noble-ml-kem.ts';
 
-Object.assign(globalThis, { wisprMlKem: createNobleMlKem });
+Object.assign(globalThis, { wisprMlKem: nobleXwingParts });

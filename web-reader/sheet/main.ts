@@ -1,9 +1,11 @@
 /**
  * The button on the publisher's pages, and the sheet that it opens: who signed the page, sharing, keeping, the account. It has a shadow root of its
- * own, but a published script could draw the same, so it says nothing that readers have to rely on.
+ * own, but a published script could draw the same, so it says nothing that readers have to rely on. On the library's own page it is the library.
  */
 import { ago } from '../../reading/confirmation.ts';
 import { type About, COLOURS, changeKept, element, extentOf, fetchAbout, sizeOf, stateOf } from '../about.ts';
+import { LIBRARY } from '../names.ts';
+import { openLibrary } from './library.ts';
 
 const STYLE = `:host{all:initial!important;color-scheme:light dark}*{box-sizing:border-box;font:16px/1.4 system-ui,sans-serif}
 .pill{position:fixed;right:14px;bottom:14px;z-index:2147483647;width:44px;height:44px;border-radius:22px;border:1px solid #8888;background:#fffd;color:#333;opacity:.85;cursor:pointer;padding:0}
@@ -38,7 +40,7 @@ const dialog = element(
   bar,
   status,
   Object.assign(row('a', 'Saved pages', element('small', { textContent: 'What opens without a network' })), {
-    href: '/-/library',
+    href: LIBRARY,
   }),
   account,
   element('button', { className: 'close', textContent: 'Close', onclick: () => dialog.close() }),
@@ -109,4 +111,5 @@ style.replaceSync(STYLE);
 root.adoptedStyleSheets = [style];
 dialog.setAttribute('aria-labelledby', 'title');
 root.append(element('aside', { ariaLabel: 'Reader' }, pill), dialog);
-document.documentElement.append(host);
+if (pathname === LIBRARY) openLibrary();
+else document.documentElement.append(host);

@@ -8,7 +8,7 @@ import { atMost } from '../../reading/at-most.ts';
 import { documentTarget } from '../../reading/local-target.ts';
 import { installWorker, renewWorker } from '../install-worker.ts';
 import { KEYS_ADDRESS, RELOADED } from '../names.ts';
-import { openStore } from '../store.ts';
+import { openDatabase } from '../store.ts';
 import { openBehind } from '../vault-frame.ts';
 import { removeEverything, removeWorkers } from './leave.ts';
 
@@ -96,7 +96,7 @@ function goOn(): void {
 async function isSupported(): Promise<boolean> {
   if (!isSecureContext || !('serviceWorker' in navigator)) return false;
   try {
-    await openStore();
+    await openDatabase(() => undefined);
     await crypto.subtle.generateKey('X25519', false, ['deriveBits']);
     await crypto.subtle.generateKey('Ed25519', false, ['sign']);
     return true;

@@ -7,7 +7,7 @@ import { MAXIMUM_KEYS_PER_REQUEST } from '../../core/keys/refused-key.ts';
 import { unwrapKey } from '../../core/keys/wrapped-key.ts';
 import { comparePairs, type PublicationPair } from '../../core/publication/pair.ts';
 import { readVault, writeVault } from './database.ts';
-import { becomeDevice, findDevice } from './device.ts';
+import { type AnsweredDevice, becomeDevice, findDevice } from './device.ts';
 import { KeyServerRefusal, post, type VaultData } from './page.ts';
 
 const PAIR = 'pair';
@@ -33,17 +33,17 @@ export async function obtainKeys(page: VaultData, wanted: readonly KeyId[]): Pro
 }
 
 /** A device that another person connected here, or that was removed, is replaced: who is signed in may have one. Windows share it. */
-async function askAsDevice(page: VaultData, sets: readonly KeyId[]) {
+async function askAsDevice(page: VaultData, sets: readonly KeyId[]): Promise<AnsweredDevice> {
   const known = await findDevice();
   const answer = known && (await ask(page, known, sets));
   if (answer) return { answer, device: known };
-  const device = await navigator.locks.request('wispr-device', async () => {
-    const made = await findDevice();
-    return made && made.id !== known?.id ? made : becomeDevice(page);
+  return navigator.locks.request('wispr-device', async () => {
+    const device = await findDevice();
+    if (!device || device.id === known?.id) return becomeDevice(page, sets);
+    const second = await ask(page, device, sets);
+    if (!second) throw new KeyServerRefusal('revoked');
+    return { answer: second, device };
   });
-  const second = await ask(page, device, sets);
-  if (!second) throw new KeyServerRefusal('revoked');
-  return { answer: second, device };
 }
 
 /** @returns `undefined` where the device is unknown, or was removed */

@@ -5,6 +5,7 @@
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { documentPathOf, urlPathOf } from '../../core/site/path.ts';
 import type { About } from '../about.ts';
+import { LIBRARY } from '../names.ts';
 import { type IssueContext, keepIssue, removeIssue, room, shownIssues } from './issues.ts';
 import { nameOf, namesKept } from './kept-objects.ts';
 import { LONGEST_TITLE } from './links.ts';
@@ -25,11 +26,9 @@ const SVG = { type: 'image/svg+xml', sizes: 'any' };
 type PageHandler = (reader: WebReader, event: FetchEvent, members: URLSearchParams) => Promise<Response> | Response;
 
 const PAGES: Readonly<Record<string, PageHandler>> = {
-  '/-/library': () =>
-    shellFor('Saved pages', `<link rel="manifest" href="${MANIFEST}">${scriptTag('library', 'defer')}`),
+  [LIBRARY]: () => shellFor('Saved pages', `<link rel="manifest" href="${MANIFEST}">${scriptTag('sheet', 'defer')}`),
   '/-/page.js': (_reader, { request }) => answerScript(request),
   '/-/sheet.js': (_reader, { request }) => answerScript(request),
-  '/-/library.js': (_reader, { request }) => answerScript(request),
   '/-/about.json': async (reader, _event, members) => inJson(await about(reader, members.get('path'))),
   [MANIFEST]: async (reader) => inJson(await manifest(reader), 'application/manifest+json'),
 };

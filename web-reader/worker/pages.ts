@@ -5,6 +5,7 @@ import { ACCOUNT_PAGE } from '../../core/site/path.ts';
 import { NO_PASSKEYS } from '../../reading/document-headers.ts';
 import { buttonOf, type RefusalLook, type RefusalPage, refusalPage, refusalStyle } from '../../reading/refusal-page.ts';
 import { DAMAGED, FOREIGN, NOT_LOADED, type Refusal, refusalOf } from '../../reading/refusals.ts';
+import { LIBRARY } from '../names.ts';
 import { scope } from './scope.ts';
 
 /** Texts of the worker alone. */
@@ -52,7 +53,6 @@ export function shellFor(title: string, head: string): Response {
   return new Response(html, { headers: { ...HEADERS, 'content-type': HTML, 'content-security-policy': policy } });
 }
 
-const LIBRARY = '/-/library';
 const HTML = 'text/html; charset=utf-8';
 /** Header fields of all answers that the worker makes itself. */
 export const HEADERS = {

@@ -14,7 +14,7 @@ import { WebReaderError } from '../errors.ts';
 import { macOf, type OriginStore, openStore, STATE, type StoredKey } from '../store.ts';
 import { answerDocument } from './answer.ts';
 import { endFrame, takeArrival } from './arrival.ts';
-import { MissingKeys } from './missing-keys.ts';
+import type { CreateMissingKeys, MissingKeys } from './missing-keys.ts';
 import { isOpened } from './opened.ts';
 import { withScripts } from './page-scripts.ts';
 import { pageFor, refusalFor } from './pages.ts';
@@ -54,7 +54,12 @@ const REASONS = ['lapsed', 'not-entitled', 'revoked'] as const;
 const NO_PARTS = { publication: undefined };
 
 export class WebReader {
+  readonly #createKeys: CreateMissingKeys;
   #parts: Promise<Parts> | undefined;
+
+  constructor(createKeys: CreateMissingKeys) {
+    this.#createKeys = createKeys;
+  }
 
   /** Fetches what every first page needs, while the browser is still installing the worker. What fails is tried again when it is needed. */
   async begin(): Promise<void> {
@@ -165,7 +170,7 @@ export class WebReader {
         const known = new StoredSite(store);
         const hosts = async () => (await known.read()).content;
         const publication = new BrowserPublication(store, hosts);
-        return { store, known, missingKeys: new MissingKeys(store), publication };
+        return { store, known, missingKeys: this.#createKeys(store), publication };
       },
       (error: unknown) => {
         this.#parts = undefined;

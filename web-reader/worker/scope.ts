@@ -20,9 +20,7 @@ export interface FetchEvent extends Event {
 export type WorkerMessage = MessageEvent & Pick<FetchEvent, 'waitUntil'>;
 
 /** The scripts that pages load: path and query, and the digest for the attribute `integrity`. */
-export type OwnScripts = Readonly<
-  Record<'library' | 'page' | 'sheet', { readonly src: string; readonly integrity: string }>
->;
+export type OwnScripts = Readonly<Record<'page' | 'sheet', { readonly src: string; readonly integrity: string }>>;
 
 interface WorkerScope {
   readonly location: Location;

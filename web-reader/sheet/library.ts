@@ -1,4 +1,4 @@
-/** The library: what is kept in this browser, in words, with or without a network. The worker answers for its page. */
+/** The library: what is kept in this browser, in words, with or without a network. The worker answers for its page, which has the sheet's script. */
 import {
   type About,
   COLOURS,
@@ -24,19 +24,23 @@ let shown: string | undefined;
 /** Milliseconds between two requests for the state while something is being kept. */
 const POLL_INTERVAL = 1000;
 
-/** What the browser has to ask with, where it offers to put the site onto the home screen. */
 const style = new CSSStyleSheet();
-document.adoptedStyleSheets = [style];
 
+/** What the browser has to ask with, where it offers to put the site onto the home screen. */
 let installing: (Event & { readonly prompt: () => Promise<unknown> }) | undefined;
-addEventListener('beforeinstallprompt', (event) => {
-  event.preventDefault();
-  installing = event as typeof installing;
+
+/** Shows the library in a page that is empty. */
+export function openLibrary(): void {
+  document.adoptedStyleSheets = [style];
+  addEventListener('beforeinstallprompt', (event) => {
+    event.preventDefault();
+    installing = event as typeof installing;
+    void show();
+  });
+  addEventListener('online', show);
+  addEventListener('offline', show);
   void show();
-});
-addEventListener('online', show);
-addEventListener('offline', show);
-void show();
+}
 
 async function show(): Promise<void> {
   const about = await fetchAbout().catch(() => undefined);
