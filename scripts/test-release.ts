@@ -70,7 +70,7 @@ export const PARTS: readonly Part[] = [
     name: 'properties',
     minutes: 2,
     sources: [...PROGRAMS, 'link/'],
-    tests: ['propert', 'fuzz', 'smuggling', 'fallback-page.test'],
+    tests: ['propert', 'fuzz', 'fallback-page.test'],
     environment: { WISPR_FUZZ: '10000' },
   },
   {

@@ -1,5 +1,6 @@
-/** Rows 57 to 59 of the attack list through the running proxy: what HTTP lets a client or a host ask and say. */
+/** Rows 9 and 57 to 59 of the attack list through the running proxy: what HTTP lets a client or a host ask and say. What hosts serve in place of objects: tests/core/attacks.test.ts and tests/reading. */
 import { randomBytes } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { forFile } from '../support/for-file.ts';
 import { refusalCode, send, sendRaw } from '../support/http-client.ts';
@@ -125,4 +126,22 @@ describe('attack 59: 304 for a version that is not held', () => {
     expect(seen.splice(0)).toEqual(['"two"']);
     expect((await get('/a.html')).text).toBe('second');
   });
+});
+
+it('attack 9: a bad block, where only the connection can tell so because a coding is undone for HTTP/1.0, ends it with a reset', async () => {
+  const metadata = { contentCoding: 'gzip' as const };
+  const changed = (bytes: Uint8Array) => bytes.with(-1000, (bytes.at(-1000) ?? 0) ^ 1);
+  const coded = gzipSync(randomBytes(200_000));
+  const sound = await rig.publisher.object('/coded.bin', { content: coded, metadata });
+  const badCoding = await rig.publisher.object('/coded.bin', { content: changed(coded), metadata });
+  const ask = () => sendRaw(rig.proxy.port, `GET ${rig.url('/coded.bin')} HTTP/1.0\r\nHost: news.example\r\n\r\n`);
+  await rig.publisher.publishObject(rig.host.files, '/coded.bin', badCoding);
+  await expect(ask()).rejects.toMatchObject({ code: 'ECONNRESET' });
+  await rig.publisher.publishObject(rig.host.files, '/coded.bin', sound);
+  const whole = await ask(); // no length, no chunks: its end is the connection's
+  expect(whole).toMatch(/^HTTP\/1\.1 200 /);
+  expect(whole.toLowerCase()).not.toMatch(/content-length|transfer-encoding|content-encoding/);
+  expect(whole.length).toBeGreaterThan(200_000);
+  rig.host.files.set(rig.publisher.fileOf('/coded.bin'), changed(sound));
+  await expect(ask()).rejects.toMatchObject({ code: 'ECONNRESET' });
 });
