@@ -4,7 +4,7 @@ import { accessibilityProblems } from '../support/axe.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { type Addresses, demoRuns, KEYS, stepsOf, viaProxy } from '../support/demo-runs.ts';
 import { listeningOn, processesIn, ROOT, startCommand } from '../support/programs.ts';
-import { IS_RELEASE, inRelease } from '../support/tier.ts';
+import { inRelease } from '../support/tier.ts';
 
 const runs = demoRuns();
 
@@ -22,7 +22,9 @@ describe('wispr demo', () => {
     expect(summary.hostRequests[1]).toBe(0);
     await runs.expectNothingLeft();
   });
+});
 
+inRelease(() => {
   test('says what to try, with addresses that answer, until Ctrl-C', async () => {
     const running = runs.start('demo');
     const [, proxy = '', url = ''] = /curl -x (\S+) (\S+)/.exec(await running.line(/curl -x /)) ?? [];
@@ -30,14 +32,12 @@ describe('wispr demo', () => {
     const [, object = ''] = /curl (http\S+\.protected) /.exec(await running.line(/\.protected/)) ?? [];
     expect((await body(object)).subarray(0, 8).toString()).toBe('wispr/1\n');
     const [, tour = ''] = /the tour +(\S+)/.exec(running.stdout()) ?? [];
-    if (IS_RELEASE) await takeTour(tour); // in a browser, which takes as long as all before it
+    await takeTour(tour);
     const { code, stderr } = await running.stop('SIGINT');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     await runs.expectNothingLeft();
   });
-});
 
-inRelease(() => {
   describe('npm run demo', () => {
     test('--once prints the journey in six to twelve lines, and ends well', async () => {
       const { code, stdout, stderr } = await runs.run('demo', '--once');

@@ -101,15 +101,6 @@ it('the first page comes from the server, and the next one from the caches by th
   expect(routes.filter((route) => /document|keys|key-requests/.test(route))).toEqual(['GET document']);
 });
 
-it('a stranger sees what is public, and is led to the sign-in for the rest', async () => {
-  const page = await vault.newPage();
-  expect((await page.goto(`${CONTENT}/`))?.fromServiceWorker()).toBe(false);
-  await heading(page, 'Front');
-  await readerHasCome(page);
-  await page.goto(`${CONTENT}/letter.html`);
-  await page.waitForSelector('#sign-in');
-});
-
 it('attack 148: what does not pass the checks of a reader is shown on no first page either', async () => {
   const page = await signedIn('dora');
   const { files } = vault.rig.host;
@@ -127,6 +118,15 @@ it('attack 148: what does not pass the checks of a reader is shown on no first p
 });
 
 inRelease(() => {
+  it('a stranger sees what is public, and is led to the sign-in for the rest', async () => {
+    const page = await vault.newPage();
+    expect((await page.goto(`${CONTENT}/`))?.fromServiceWorker()).toBe(false);
+    await heading(page, 'Front');
+    await readerHasCome(page);
+    await page.goto(`${CONTENT}/letter.html`);
+    await page.waitForSelector('#sign-in');
+  });
+
   it('attack 96: a published script gets no key by a frame of the vault, with the worker or without it', async () => {
     const page = await signedIn('emil');
     await page.goto(`${CONTENT}/evil.html`);

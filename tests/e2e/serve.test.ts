@@ -3,9 +3,6 @@ import { dirname, join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { request } from 'undici';
 import { describe, expect, test } from 'vitest';
-import { readSite } from '../../serve/reading.ts';
-import { startServing, withWorld } from '../../serve/serving.ts';
-import { chooseSite } from '../../serve/site.ts';
 import { accessibilityProblems } from '../support/axe.ts';
 import { demoRuns, viaProxy } from '../support/demo-runs.ts';
 import { openBrowser, openPage } from '../support/pages/browser.ts';
@@ -108,27 +105,6 @@ inRelease(() => {
     }
     expect(await running.stop('SIGINT')).toMatchObject({ code: 0 });
     await runs.expectNothingLeft();
-  });
-
-  test('any directory comes back whole: nested folders, spaces, other scripts, an empty file, none with an extension', async () => {
-    const files = [
-      'page.html',
-      'a/b/c/deep down.html',
-      'a/Grüße aus 東京.txt',
-      'LICENCE',
-      '100% & more?.html',
-      'ünï/#1.svg',
-    ];
-    for (const file of files) put(file, `content of ${file}`);
-    put('empty', '');
-    const settings = await chooseSite(runs.sites());
-    await withWorld(settings, new AbortController().signal, async (world) => {
-      const { person, published } = await startServing(world, { port: 0 });
-      const paths = [...published.objects.keys()];
-      expect(paths.sort()).toEqual([...files, 'empty'].map((file) => `/${file}`).sort());
-      const { outcomes } = await readSite({ ...settings, proxy: person.proxy.url, paths });
-      expect(outcomes.filter(({ same }) => !same)).toEqual([]);
-    });
   });
 });
 

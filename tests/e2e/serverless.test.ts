@@ -75,77 +75,79 @@ describe('who may read', () => {
   });
 });
 
-it('an invitation takes the place of workers that the site had before, and reading goes on where its own is removed', async () => {
-  const page = await site.newPage();
-  const script = 'onfetch = (event) => event.request.url.includes("/-/") || event.respondWith(new Response("former"))';
-  const paths = ['former.js', 'front/former.js'].map((path) => join(site.out, path));
-  for (const path of paths) await writeFile(path, script);
-  await page.goto(`${site.originOf()}/style.css`);
-  await page.evaluate(async () => {
-    for (const path of ['/front/former.js', '/former.js']) await navigator.serviceWorker.register(path);
+inRelease(() => {
+  it('an invitation takes the place of workers that the site had before, and reading goes on where its own is removed', async () => {
+    const page = await site.newPage();
+    const script = 'onfetch = (event) => event.request.url.includes("/-/") || event.respondWith(new Response("former"))';
+    const paths = ['former.js', 'front/former.js'].map((path) => join(site.out, path));
+    for (const path of paths) await writeFile(path, script);
+    await page.goto(`${site.originOf()}/style.css`);
+    await page.evaluate(async () => {
+      for (const path of ['/front/former.js', '/former.js']) await navigator.serviceWorker.register(path);
+    });
+    for (const path of paths) await rm(path);
+    await page.goto(site.linkAt('ada'));
+    await page.waitForURL(`${site.originOf()}/`);
+    await expectReading(page);
+    await page.goto(`${site.originOf()}/-/style.css`);
+    const workers = () =>
+      navigator.serviceWorker.getRegistrations().then((all) => all.map(({ active }) => active?.scriptURL));
+    expect(await page.evaluate(workers)).toEqual([`${site.originOf()}/wispr-worker.js`]);
+    await page.evaluate(() => navigator.serviceWorker.getRegistration().then((found) => found?.unregister()));
+    await page.goto(site.originOf() + ARTICLE);
+    await page.click('#read');
+    await page.waitForURL(site.originOf() + ARTICLE);
+    await expectReading(page);
+    await page.context().close();
   });
-  for (const path of paths) await rm(path);
-  await page.goto(site.linkAt('ada'));
-  await page.waitForURL(`${site.originOf()}/`);
-  await expectReading(page);
-  await page.goto(`${site.originOf()}/-/style.css`);
-  const workers = () =>
-    navigator.serviceWorker.getRegistrations().then((all) => all.map(({ active }) => active?.scriptURL));
-  expect(await page.evaluate(workers)).toEqual([`${site.originOf()}/wispr-worker.js`]);
-  await page.evaluate(() => navigator.serviceWorker.getRegistration().then((found) => found?.unregister()));
-  await page.goto(site.originOf() + ARTICLE);
-  await page.click('#read');
-  await page.waitForURL(site.originOf() + ARTICLE);
-  await expectReading(page);
-  await page.context().close();
-});
 
-it('keys that end are not fetched again with an invitation that was removed; until then they open', async () => {
-  const [page, late] = [await site.newPage(), await site.newPage()];
-  await page.goto(site.linkAt('dora'));
-  await page.waitForURL(`${site.originOf()}/`);
-  await site.putKeysOf(nowInSeconds() - 120 * 86_400);
-  await late.goto(site.linkAt('dora'));
-  await late.waitForURL(`${site.originOf()}/`);
-  const files = await readdir(join(site.out, '-/keys'));
-  const { ends } = JSON.parse(await site.wispr('invite', 'dora', '--remove', '--json'));
-  expect(ends).toBe(keyPeriodOf(nowInSeconds()).notAfter);
-  await site.publish();
-  expect((await readdir(join(site.out, '-/keys'))).length).toBe(files.length - 1);
-  await page.goto(site.originOf() + ARTICLE);
-  await expectReading(page);
-  await late.goto(site.originOf() + OTHER_DAY);
-  expect(await refusalOf(late)).toBe(ENDED);
-  await takePictures(late, 'serverless-ended');
-  const stranger = await site.newPage();
-  await stranger.goto(site.linkAt('dora'));
-  expect(await refusalOf(stranger)).toBe(ENDED);
-  await Promise.all([page, late, stranger].map((each) => each.context().close()));
-});
+  it('keys that end are not fetched again with an invitation that was removed; until then they open', async () => {
+    const [page, late] = [await site.newPage(), await site.newPage()];
+    await page.goto(site.linkAt('dora'));
+    await page.waitForURL(`${site.originOf()}/`);
+    await site.putKeysOf(nowInSeconds() - 120 * 86_400);
+    await late.goto(site.linkAt('dora'));
+    await late.waitForURL(`${site.originOf()}/`);
+    const files = await readdir(join(site.out, '-/keys'));
+    const { ends } = JSON.parse(await site.wispr('invite', 'dora', '--remove', '--json'));
+    expect(ends).toBe(keyPeriodOf(nowInSeconds()).notAfter);
+    await site.publish();
+    expect((await readdir(join(site.out, '-/keys'))).length).toBe(files.length - 1);
+    await page.goto(site.originOf() + ARTICLE);
+    await expectReading(page);
+    await late.goto(site.originOf() + OTHER_DAY);
+    expect(await refusalOf(late)).toBe(ENDED);
+    await takePictures(late, 'serverless-ended');
+    const stranger = await site.newPage();
+    await stranger.goto(site.linkAt('dora'));
+    expect(await refusalOf(stranger)).toBe(ENDED);
+    await Promise.all([page, late, stranger].map((each) => each.context().close()));
+  });
 
-it('attack 72: a host that is not honest cannot give out a key file that it has changed, or exchange two', async () => {
-  const folder = join(site.out, '-/keys');
-  const before = await Promise.all(
-    (await readdir(folder)).map(async (name) => ({ name, bytes: await readFile(join(folder, name)) })),
-  );
-  const page = await site.newPage();
-  for (const { name, bytes } of before) await writeFile(join(folder, name), bytes.with(2000, (bytes[2000] ?? 0) ^ 1));
-  await page.goto(site.linkAt('mallory'));
-  const changed = 'This invitation was changed on its way to you, so it is not opened.';
-  expect(await refusalOf(page)).toBe(changed);
-  expect(await accessibilityProblems(page)).toEqual([]);
-  await takePictures(page, 'serverless-changed');
-  for (const [index, { name }] of before.entries())
-    await writeFile(join(folder, name), before.at(index - 1)?.bytes ?? '');
-  const other = await site.newPage();
-  await other.goto(site.linkAt('mallory'));
-  expect(await refusalOf(other)).toBe(changed);
-  await other.context().close();
-  await site.publish();
-  await page.click('#act');
-  await page.waitForURL(`${site.originOf()}/`);
-  await expectReading(page);
-  await page.context().close();
+  it('attack 72: a host that is not honest cannot give out a key file that it has changed, or exchange two', async () => {
+    const folder = join(site.out, '-/keys');
+    const before = await Promise.all(
+      (await readdir(folder)).map(async (name) => ({ name, bytes: await readFile(join(folder, name)) })),
+    );
+    const page = await site.newPage();
+    for (const { name, bytes } of before) await writeFile(join(folder, name), bytes.with(2000, (bytes[2000] ?? 0) ^ 1));
+    await page.goto(site.linkAt('mallory'));
+    const changed = 'This invitation was changed on its way to you, so it is not opened.';
+    expect(await refusalOf(page)).toBe(changed);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takePictures(page, 'serverless-changed');
+    for (const [index, { name }] of before.entries())
+      await writeFile(join(folder, name), before.at(index - 1)?.bytes ?? '');
+    const other = await site.newPage();
+    await other.goto(site.linkAt('mallory'));
+    expect(await refusalOf(other)).toBe(changed);
+    await other.context().close();
+    await site.publish();
+    await page.click('#act');
+    await page.waitForURL(`${site.originOf()}/`);
+    await expectReading(page);
+    await page.context().close();
+  });
 });
 
 inRelease(() => {

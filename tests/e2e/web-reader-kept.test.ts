@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { accessibilityProblems } from '../support/axe.ts';
 import { takePictures } from '../support/pages/browser.ts';
 import { type Library, LOOK, openUntil, publishFor, startLibrary, withoutNetwork } from '../support/pages/library.ts';
+import { inRelease } from '../support/tier.ts';
 import type { WebReaderRig } from '../support/web-reader-rig.ts';
 
 let library: Library;
@@ -98,27 +99,29 @@ it('attack 97: a published script puts no program into the library, and another 
 /** Seconds for which a publication counts here, of the clock of Chromium. */
 const SOON = 3;
 
-it('attack 30: shows after the grace period only what is kept, behind one click, where the publisher permits it', async () => {
-  await open('/-/library');
-  await page.click('text=Remove everything kept');
-  await page.waitForSelector('text=Nothing is saved here yet');
-  const end = await publishFor(library, SOON, { ...LOOK, grace: 0, keptAfterGrace: true });
-  await rig.giveKeys(page, ['day-1'], { notAfter: end }); // also a key is judged by that moment
-  await openUntil(library, '/1/story.html', 'wispr-notice', 'past');
-  const asked: string[] = [];
-  for (const path of rig.host.files.keys())
-    if (path.endsWith('.protected'))
-      rig.host.handlers.set(path, (_request, response) => response.end(asked.push(path) ? '' : ''));
-  expect(await page.textContent('h1')).toMatch(/^This is the page as of \d+ \w+ \d+$/);
-  expect(await accessibilityProblems(page)).toEqual([]);
-  await takePictures(page, 'as-of-in-browser');
-  await page.click('text=Show it');
-  await page.waitForSelector('h1:text("Fish & chips")');
-  await page.waitForFunction('document.querySelector("img").naturalWidth === 1');
-  expect((await open('/1/story.html'))?.headers()['wispr-notice']).toBe('past');
-  await open('/1/second%20page.html');
-  await page.click('text=Show it');
-  await page.waitForSelector('code', { state: 'attached' });
-  expect([await page.textContent('code'), asked]).toEqual(['content-host-unreachable', []]);
-  rig.host.handlers.clear();
+inRelease(() => {
+  it('attack 30: shows after the grace period only what is kept, behind one click, where the publisher permits it', async () => {
+    await open('/-/library');
+    await page.click('text=Remove everything kept');
+    await page.waitForSelector('text=Nothing is saved here yet');
+    const end = await publishFor(library, SOON, { ...LOOK, grace: 0, keptAfterGrace: true });
+    await rig.giveKeys(page, ['day-1'], { notAfter: end }); // also a key is judged by that moment
+    await openUntil(library, '/1/story.html', 'wispr-notice', 'past');
+    const asked: string[] = [];
+    for (const path of rig.host.files.keys())
+      if (path.endsWith('.protected'))
+        rig.host.handlers.set(path, (_request, response) => response.end(asked.push(path) ? '' : ''));
+    expect(await page.textContent('h1')).toMatch(/^This is the page as of \d+ \w+ \d+$/);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takePictures(page, 'as-of-in-browser');
+    await page.click('text=Show it');
+    await page.waitForSelector('h1:text("Fish & chips")');
+    await page.waitForFunction('document.querySelector("img").naturalWidth === 1');
+    expect((await open('/1/story.html'))?.headers()['wispr-notice']).toBe('past');
+    await open('/1/second%20page.html');
+    await page.click('text=Show it');
+    await page.waitForSelector('code', { state: 'attached' });
+    expect([await page.textContent('code'), asked]).toEqual(['content-host-unreachable', []]);
+    rig.host.handlers.clear();
+  });
 });

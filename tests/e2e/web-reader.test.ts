@@ -1,11 +1,11 @@
-/** The in-browser reader in Chromium: real key server, real content hosts, the real worker, a hostile host and a hostile page. The release tier adds films, keys that are no good, and browsers that lack something. */
+/** The in-browser reader in Chromium: real key server, real content hosts, the real worker, a hostile host and a hostile page. The release tier adds pages with scripts of their own, keys that are no good, and browsers that lack something. */
 import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { forFile } from '../support/for-file.ts';
 import { ISOLATED, isolationOf } from '../support/isolated.ts';
-import { playFilm, takePictures } from '../support/pages/browser.ts';
+import { takePictures } from '../support/pages/browser.ts';
 import { expectRefusal, expectStory, putState, readerWith, startStories } from '../support/pages/stories.ts';
 import { publish, setOf } from '../support/publisher-with-sets.ts';
 import { inRelease } from '../support/tier.ts';
@@ -61,118 +61,122 @@ describe('a reader', () => {
     await expectStory(page);
   });
 
-  it('has pages isolated, their workers and frames whose publisher signed that, with the button of the reader', async () => {
-    for (const document of ISOLATED) await publish(rig.publisher, rig.host, document);
-    page = await readerWith(rig);
-    await open('/isolated.html');
-    const frames = ['Frame', expect.stringMatching(/./)];
-    expect(await isolationOf(page)).toEqual({ page: true, memory: 'function', worker: true, frames });
-    await page.waitForFunction('document.documentElement.lastElementChild.localName === "div"');
-  });
-
-  it('sees a feed by its style sheet in XSLT, whose scripts do not run', async () => {
-    const feed = '<?xml-stylesheet type="text/xsl" href="feed.xsl"?><rss><title>Tides</title></rss>';
-    const style = `<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:output method="html"/>
-      <xsl:template match="/"><body><h1><xsl:value-of select="rss/title"/></h1><script>document.title = "ran"</script>
-      <script src="/script.js"/></body></xsl:template></xsl:stylesheet>`;
-    await publish(rig.publisher, rig.host, { path: '/feed.xml', content: feed, mediaType: 'application/xml' });
-    await publish(rig.publisher, rig.host, { path: '/feed.xsl', content: style, mediaType: 'text/xsl' });
-    page = await readerWith(rig);
-    await open('/feed.xml');
-    expect([await page.textContent('h1'), await page.title()]).toEqual(['Tides', '']);
-  });
-
-  it('is led to the vault for a key, and told that there is no key for the page where it gave none', async () => {
-    page = await readerWith(rig, 'day-1');
-    const [id, wanted] = [setOf(rig.publisher, 'day-2').id, '/21/story.html?a=b#c'];
-    const asked: string[] = [];
-    page.on('framenavigated', (frame) => asked.push(frame.url()));
-    await open(wanted).catch(() => undefined); // the way to the vault interrupts it
-    await page.waitForSelector('#sign-in');
-    const [, fragment] = asked.find((url) => url.startsWith(`${rig.account}/-/keys#`))?.split('#') ?? [];
-    const members = new URLSearchParams(fragment);
-    expect([members.get('sets'), members.get('to')]).toEqual([id, wanted]);
-    await open('/');
-    const answered = { at: Date.now(), isAnswered: true };
-    await putState(page, `asked ${id}`, answered);
-    await expectRefusal(page, await open('/21/story.html'), 403, 'key-missing');
-    expect(await page.title()).toBe('You have no key for this page');
-    // Where the vault said why, so does the page.
-    await open('/');
-    await putState(page, `asked ${id}`, { ...answered, reason: 'lapsed' });
-    await expectRefusal(page, await open('/21/story.html'), 403, 'lapsed', 'Your account');
-    expect(await page.getAttribute('a.b', 'href')).toBe(`${rig.account}/-/account`);
-    await takePictures(page, 'web-reader-lapsed');
-    await open('/');
-    await putState(page, `asked ${id}`, { ...answered, reason: '<b>' });
-    const answer = await page.evaluate(async () => {
-      const refused = await fetch('/21/story.html');
-      return [refused.status, refused.headers.get('wispr-refusal'), await refused.text()];
+  inRelease(() => {
+    it('has pages isolated, their workers and frames whose publisher signed that, with the button of the reader', async () => {
+      for (const document of ISOLATED) await publish(rig.publisher, rig.host, document);
+      page = await readerWith(rig);
+      await open('/isolated.html');
+      const frames = ['Frame', expect.stringMatching(/./)];
+      expect(await isolationOf(page)).toEqual({ page: true, memory: 'function', worker: true, frames });
+      await page.waitForFunction('document.documentElement.lastElementChild.localName === "div"');
     });
-    expect(answer).toEqual([403, 'key-missing', '']); // which no script takes for data
+
+    it('sees a feed by its style sheet in XSLT, whose scripts do not run', async () => {
+      const feed = '<?xml-stylesheet type="text/xsl" href="feed.xsl"?><rss><title>Tides</title></rss>';
+      const style = `<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:output method="html"/>
+        <xsl:template match="/"><body><h1><xsl:value-of select="rss/title"/></h1><script>document.title = "ran"</script>
+        <script src="/script.js"/></body></xsl:template></xsl:stylesheet>`;
+      await publish(rig.publisher, rig.host, { path: '/feed.xml', content: feed, mediaType: 'application/xml' });
+      await publish(rig.publisher, rig.host, { path: '/feed.xsl', content: style, mediaType: 'text/xsl' });
+      page = await readerWith(rig);
+      await open('/feed.xml');
+      expect([await page.textContent('h1'), await page.title()]).toEqual(['Tides', '']);
+    });
+
+    it('is led to the vault for a key, and told that there is no key for the page where it gave none', async () => {
+      page = await readerWith(rig, 'day-1');
+      const [id, wanted] = [setOf(rig.publisher, 'day-2').id, '/21/story.html?a=b#c'];
+      const asked: string[] = [];
+      page.on('framenavigated', (frame) => asked.push(frame.url()));
+      await open(wanted).catch(() => undefined); // the way to the vault interrupts it
+      await page.waitForSelector('#sign-in');
+      const [, fragment] = asked.find((url) => url.startsWith(`${rig.account}/-/keys#`))?.split('#') ?? [];
+      const members = new URLSearchParams(fragment);
+      expect([members.get('sets'), members.get('to')]).toEqual([id, wanted]);
+      await open('/');
+      const answered = { at: Date.now(), isAnswered: true };
+      await putState(page, `asked ${id}`, answered);
+      await expectRefusal(page, await open('/21/story.html'), 403, 'key-missing');
+      expect(await page.title()).toBe('You have no key for this page');
+      // Where the vault said why, so does the page.
+      await open('/');
+      await putState(page, `asked ${id}`, { ...answered, reason: 'lapsed' });
+      await expectRefusal(page, await open('/21/story.html'), 403, 'lapsed', 'Your account');
+      expect(await page.getAttribute('a.b', 'href')).toBe(`${rig.account}/-/account`);
+      await takePictures(page, 'web-reader-lapsed');
+      await open('/');
+      await putState(page, `asked ${id}`, { ...answered, reason: '<b>' });
+      const answer = await page.evaluate(async () => {
+        const refused = await fetch('/21/story.html');
+        return [refused.status, refused.headers.get('wispr-refusal'), await refused.text()];
+      });
+      expect(answer).toEqual([403, 'key-missing', '']); // which no script takes for data
+    });
   });
 });
 
-describe('a page with scripts of its own', () => {
-  /** Polls from outside: the page's policy may forbid to evaluate texts. */
-  const becomes = (expression: string, value: unknown) =>
-    expect.poll(() => page.evaluate(expression).catch(String)).toBe(value);
+inRelease(() => {
+  describe('a page with scripts of its own', () => {
+    /** Polls from outside: the page's policy may forbid to evaluate texts. */
+    const becomes = (expression: string, value: unknown) =>
+      expect.poll(() => page.evaluate(expression).catch(String)).toBe(value);
 
-  it('removes and registers no worker, empties its storage, shows what it embeds, and saves files', async () => {
-    const headers = {
-      'content-security-policy': "default-src 'self' 'unsafe-inline'; script-src; connect-src 'self'; img-src 'self'",
-    };
-    const loose = { 'content-security-policy': "script-src 'unsafe-inline'" };
-    const framed = `<iframe srcdoc="<object data='/20/boat.png'></object>"></iframe>`;
-    const embedding = '<object data="20/boat.png"><p>Missing</p></object>';
-    for (const document of [
-      {
-        path: '/app.html',
-        content: `<!doctype html><title>App</title>${APP}${embedding}${framed}`,
-        mediaType: HTML,
-        headers: loose,
-      },
-      {
-        path: '/strict.html',
-        content: `<script>document.title = "run"</script>${embedding}`,
-        mediaType: HTML,
-        headers,
-      },
-      {
-        path: '/inline.html',
-        content: `<script>document.title = "run"</script>${embedding}`,
-        mediaType: HTML,
-        headers: { 'content-security-policy': "default-src 'self' 'unsafe-inline'" },
-      },
-      { path: '/part.html', content: '<h1>Part</h1>', mediaType: HTML },
-      { path: '/sw.js', content: 'addEventListener("fetch", () => {})', mediaType: 'text/javascript' },
-      { path: '/tides.csv', content: 'hour,height', mediaType: 'text/csv' },
-    ])
-      await publish(rig.publisher, rig.host, document);
-    page = await readerWith(rig, 'day-1');
-    for (let time = 0; time < 5; time++) expect((await open('/app.html'))?.fromServiceWorker()).toBe(true);
-    await becomes('Boolean(window.seen)', true);
-    expect(await page.evaluate('[seen, document.compatMode, document.scripts.length]')).toEqual([
-      { before: null, registrations: 0, refused: 'TypeError', caches: [], databases: [] },
-      'CSS1Compat',
-      1 + 1, // and the sheet's, which the policy blocks
-    ]);
-    await becomes('document.images[0]?.naturalWidth', 1);
-    await page.frameLocator('iframe[src]').locator('h1:text("Part")').waitFor();
-    expect(await page.evaluate('document.querySelectorAll("object, embed").length')).toBe(0);
-    await becomes('frames[0].document.images[0]?.naturalWidth', 1);
-    expect(await page.evaluate(ASK_SYNCHRONOUSLY)).toBe('NetworkError');
-    for (const save of ['document.querySelector("a").click()', 'document.querySelector("a").cloneNode().click()']) {
-      const [saved] = await Promise.all([page.waitForEvent('download'), page.evaluate(save)]);
-      expect(saved.suggestedFilename()).toBe('the tide’s (1).csv');
-      expect(await readFile(await saved.path(), 'utf8')).toBe('hour,height');
-    }
-    await open('/strict.html');
-    await becomes('document.images[0]?.naturalWidth', 1);
-    expect(await page.title()).toBe('');
-    await open('/inline.html');
-    await becomes('document.images[0]?.naturalWidth', 1);
-    expect(await page.title()).toBe('run');
+    it('removes and registers no worker, empties its storage, shows what it embeds, and saves files', async () => {
+      const headers = {
+        'content-security-policy': "default-src 'self' 'unsafe-inline'; script-src; connect-src 'self'; img-src 'self'",
+      };
+      const loose = { 'content-security-policy': "script-src 'unsafe-inline'" };
+      const framed = `<iframe srcdoc="<object data='/20/boat.png'></object>"></iframe>`;
+      const embedding = '<object data="20/boat.png"><p>Missing</p></object>';
+      for (const document of [
+        {
+          path: '/app.html',
+          content: `<!doctype html><title>App</title>${APP}${embedding}${framed}`,
+          mediaType: HTML,
+          headers: loose,
+        },
+        {
+          path: '/strict.html',
+          content: `<script>document.title = "run"</script>${embedding}`,
+          mediaType: HTML,
+          headers,
+        },
+        {
+          path: '/inline.html',
+          content: `<script>document.title = "run"</script>${embedding}`,
+          mediaType: HTML,
+          headers: { 'content-security-policy': "default-src 'self' 'unsafe-inline'" },
+        },
+        { path: '/part.html', content: '<h1>Part</h1>', mediaType: HTML },
+        { path: '/sw.js', content: 'addEventListener("fetch", () => {})', mediaType: 'text/javascript' },
+        { path: '/tides.csv', content: 'hour,height', mediaType: 'text/csv' },
+      ])
+        await publish(rig.publisher, rig.host, document);
+      page = await readerWith(rig, 'day-1');
+      for (let time = 0; time < 5; time++) expect((await open('/app.html'))?.fromServiceWorker()).toBe(true);
+      await becomes('Boolean(window.seen)', true);
+      expect(await page.evaluate('[seen, document.compatMode, document.scripts.length]')).toEqual([
+        { before: null, registrations: 0, refused: 'TypeError', caches: [], databases: [] },
+        'CSS1Compat',
+        1 + 1, // and the sheet's, which the policy blocks
+      ]);
+      await becomes('document.images[0]?.naturalWidth', 1);
+      await page.frameLocator('iframe[src]').locator('h1:text("Part")').waitFor();
+      expect(await page.evaluate('document.querySelectorAll("object, embed").length')).toBe(0);
+      await becomes('frames[0].document.images[0]?.naturalWidth', 1);
+      expect(await page.evaluate(ASK_SYNCHRONOUSLY)).toBe('NetworkError');
+      for (const save of ['document.querySelector("a").click()', 'document.querySelector("a").cloneNode().click()']) {
+        const [saved] = await Promise.all([page.waitForEvent('download'), page.evaluate(save)]);
+        expect(saved.suggestedFilename()).toBe('the tide’s (1).csv');
+        expect(await readFile(await saved.path(), 'utf8')).toBe('hour,height');
+      }
+      await open('/strict.html');
+      await becomes('document.images[0]?.naturalWidth', 1);
+      expect(await page.title()).toBe('');
+      await open('/inline.html');
+      await becomes('document.images[0]?.naturalWidth', 1);
+      expect(await page.title()).toBe('run');
+    });
   });
 });
 
@@ -262,20 +266,6 @@ describe('a published page that is hostile', () => {
 
 inRelease(() => {
   describe('a reader', () => {
-    it('plays a film, and jumps in it', async () => {
-      page = await readerWith(rig, 'day-1');
-      const statuses: number[] = [];
-      page.on('response', (response) => {
-        if (response.url().endsWith('/film.webm') && response.fromServiceWorker()) statuses.push(response.status());
-      });
-      await open('/20/film.html');
-      const film = await playFilm(page, 'video');
-      expect(film).toMatchObject({ played: true });
-      expect(Math.abs(film.at)).toBeLessThan(0.5); // it may have played on
-      expect(statuses.length).toBeGreaterThan(0);
-      expect(new Set(statuses)).toEqual(new Set([206]));
-    });
-
     it('reads nothing with a key that has expired, or of another set under its name', async () => {
       page = await readerWith(rig);
       await rig.giveKeys(page, ['day-1'], { notAfter: 1_000_000_000 });
@@ -373,21 +363,5 @@ inRelease(() => {
       await page.goto(`${rig.documents}/`);
       expect(await page.textContent('h1')).toBe('Front');
     });
-  });
-
-  it('opens what was read, and nothing else, when nothing answers at all', async () => {
-    const rig = await startStories();
-    onTestFinished(() => rig.close());
-    page = await readerWith(rig, 'day-1');
-    const open = (path: string) => page.goto(rig.documents + path);
-    const isShown = () => page.waitForFunction('document.querySelector("img").naturalWidth === 1');
-    await open('/20/story.html');
-    await isShown();
-    await Promise.all([rig.server.close(), rig.host.close()]);
-    await open('/20/story.html');
-    await isShown();
-    await open('/');
-    expect(await page.textContent('h1')).toBe('Front');
-    expect((await open('/20/film.html'))?.status()).toBe(502);
   });
 });
