@@ -4,7 +4,6 @@ import { accessibilityProblems } from '../../support/axe.ts';
 import { forFile } from '../../support/for-file.ts';
 import { takePictures } from '../../support/pages/browser.ts';
 import { CONTENT, clearKeys, heading, keptKeys, read, startVault, VAULT } from '../../support/pages/vault.ts';
-import { setOf } from '../../support/publisher-with-sets.ts';
 
 const vault = forFile(startVault);
 
@@ -29,31 +28,6 @@ describe('an invitation', () => {
     await page.click('text=Letter');
     await heading(page, 'Letter');
     expect(await keptKeys(page)).toMatchObject({ extractable: false });
-  });
-
-  it('is passed by who goes back from the article', async () => {
-    const page = await vault.newPage();
-    await vault.joinAs(page, 'hugo');
-    await read(page, '/index.html', 'Front');
-    await clearKeys(page);
-    const visited: string[] = [];
-    page.on('framenavigated', (frame) => void visited.push(new URL(frame.url()).origin));
-    await page.evaluate(`location.href = '/letter.html'`);
-    await heading(page, 'Letter');
-    expect(visited).toContain(VAULT);
-    await page.goBack();
-    await heading(page, 'Front');
-  });
-
-  it('keeps it through signing in', async () => {
-    const page = await vault.newPage();
-    await page.goto(`${CONTENT}/letter.html?page=2#end`);
-    await page.waitForSelector('text=Sign in to read');
-    await page.fill('#name', 'bert');
-    await page.fill('#password', 'correct horse battery');
-    await page.click('form#sign-in button');
-    await heading(page, 'Letter');
-    expect(page.url()).toBe(`${CONTENT}/letter.html?page=2#end`);
   });
 
   it('that was used says so, and offers no way on', async () => {
@@ -87,23 +61,6 @@ describe('an invitation', () => {
 });
 
 describe('two readers in two profiles', () => {
-  it('get the keys of what each may read', async () => {
-    const [one, other] = [await vault.newPage(), await vault.newPage()];
-    await vault.joinAs(one, 'emil', ['day-1']);
-    await vault.joinAs(other, 'frieda', ['day-2']);
-    for (const [page, path, title] of [
-      [one, '/letter.html', 'Letter'],
-      [other, '/second.html', 'Second'],
-    ] as const) {
-      await read(page, path, title);
-    }
-    expect((await keptKeys(one)).ids).toEqual([setOf(vault.rig.publisher, 'day-1').id]);
-    expect((await keptKeys(other)).ids).toEqual([setOf(vault.rig.publisher, 'day-2').id]);
-    await one.goto(`${CONTENT}/second.html`);
-    await one.waitForSelector('text=not-entitled', { state: 'attached' });
-    expect(await one.getAttribute('a.b', 'href')).toBe(`${VAULT}/-/account`);
-  });
-
   it('in one browser, one after the other, have a device each', async () => {
     const page = await vault.newPage();
     await vault.joinAs(page, 'gerda');
