@@ -270,41 +270,6 @@ describe('in a real browser', () => {
       await page.close();
     }
   });
-
-  it('attack 95: a page of a connected site opens no frame, socket or worker to the control pages, and gets no hold of their window', async () => {
-    await rig.publisher.publish(rig.host.files, '/frame.html', {
-      content: `<title>f</title><iframe src="${rig.proxy.page}"></iframe>`,
-    });
-    const page = await browser.newPage();
-    await page.goto(`${await rig.proxy.gatewayUrl('news.example')}frame.html`);
-    const tried = await page.evaluate(async (url) => {
-      const socket = new WebSocket(url.replace('http', 'ws'));
-      const opened = await new Promise((resolve) => {
-        socket.onopen = () => resolve(true);
-        socket.onerror = () => resolve(false);
-      });
-      const worker = await new Promise((resolve) => {
-        try {
-          new Worker(url).onerror = () => resolve('error');
-        } catch {
-          resolve('refused');
-        }
-      });
-      return { opened, worker };
-    }, rig.proxy.page);
-    expect(tried).toEqual({ opened: false, worker: 'refused' });
-    expect(await page.frames()[1]?.content()).not.toContain('Your sites');
-    const popup = page.waitForEvent('popup');
-    const held = page.evaluate(async (url) => {
-      const opened = window.open(url);
-      for (let turn = 0; turn < 200 && opened && !opened.closed; turn++)
-        await new Promise((next) => setTimeout(next, 50));
-      return opened?.closed;
-    }, rig.proxy.page);
-    expect(await (await popup).textContent('h1')).toBe('Your sites');
-    expect(await held).toBe(true); // to the opener it looks closed
-    await page.close();
-  });
 });
 
 describe('a client that begins a form and does not go on', () => {

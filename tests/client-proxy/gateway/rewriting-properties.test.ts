@@ -87,15 +87,16 @@ describe.each(SCANNERS)('rewriting %s', (_, create) => {
 
   it('finds links between others in a long document, byte by byte or whole', () => {
     const link = `<p>é\r\n<a href="${SITE}/é">url</a><style>a{b:url(${SITE}/1)}/*</style>*/ @import "${SITE}";`;
-    const text = link.repeat(500);
+    const text = link.repeat(runs(200, 500));
     const out = inPieces(create(), text, [1]);
     expect(out).toBe(inPieces(create(), text, [text.length]));
-    expect(out.split(ORIGIN).length).toBeGreaterThan(500);
+    expect(out.split(ORIGIN).length).toBeGreaterThan(runs(200, 500));
     expect(out.replaceAll(ORIGIN, SITE)).toBe(text);
   });
 });
 
 describe('a document without end', () => {
+  const PIECES = runs(50, 100);
   const LINK = `<a href="${SITE}/x"> `;
   const ENDLESS: [string, () => Scanner, string, string][] = [
     ['tag', SCANNERS[0]?.[1] as () => Scanner, LINK, '<a title="'],
@@ -114,7 +115,7 @@ describe('a document without end', () => {
     let out = scanner.write(before + opening);
     taken += out.length;
     given += before.length + opening.length;
-    for (let count = 0; count < 100; count++) {
+    for (let count = 0; count < PIECES; count++) {
       const part = scanner.write(piece);
       out += part;
       taken += part.length;
@@ -122,7 +123,7 @@ describe('a document without end', () => {
       expect(given - taken).toBeLessThan(2 * LONGEST_TOKEN + 2 * piece.length);
     }
     out += scanner.end();
-    expect(out).toBe(before.replace(SITE, ORIGIN) + opening + piece.repeat(100));
+    expect(out).toBe(before.replace(SITE, ORIGIN) + opening + piece.repeat(PIECES));
   });
 
   it('with one long tag is the same in whatever pieces it comes; what follows the tag is as it was', async () => {
@@ -154,8 +155,8 @@ describe('a hostile document takes a time in proportion to its length', () => {
     ...[`//${times('a')}`, `//${times('a.')}`, `//x:${times('1')}`],
     ...[`//${times('[')}`, `//${times('%41')}`, times("'sha256-"), times('a:'), `/${spaces}x`],
   ];
-  const TAGS = ['<a href="', '<img srcset="', '<a ping="', '<p style="', '<meta http-equiv=refresh content="'];
-  const MORE_TAGS = ['<meta http-equiv=content-security-policy content="', '<link integrity="" href="'];
+  const TAGS = ['<img srcset="', '<p style="', '<meta http-equiv=content-security-policy content="'];
+  const MORE_TAGS = ['<a href="', '<a ping="', '<meta http-equiv=refresh content="', '<link integrity="" href="'];
   const LONE = [
     ...[times('<svg>'), times('<math>'), times('<svg><desc>'), times('<svg><title></svg>'), times('<'), times('</')],
     ...[times('<!--'), times('<a '), `<a ${times('x ')}`, times('<style>'), times('<![CDATA['), times('<p a=b>')],
@@ -163,7 +164,9 @@ describe('a hostile document takes a time in proportion to its length', () => {
   ];
   const markup = [
     ...LONE,
-    ...[...TAGS, ...MORE_TAGS].flatMap((tag) => ATTRIBUTES.map((value) => `${tag}${value.slice(0, 400_000)}">`)),
+    ...[...TAGS, ...(IS_RELEASE ? MORE_TAGS : [])].flatMap((tag) =>
+      ATTRIBUTES.map((value) => `${tag}${value.slice(0, 400_000)}">`),
+    ),
   ];
   const CASES = [
     ...CSS_SHAPES.map((text) => ['css', text] as const),
