@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, it } from 'vitest';
 import { type KillableWorld, openWorld } from '../support/killable-world.ts';
-import { runs } from '../support/tier.ts';
+import { IS_RELEASE, runs } from '../support/tier.ts';
 
 /** One command, how it is disturbed, and which targets it can reach. */
 interface Step {
@@ -46,7 +46,7 @@ describe.each([false, true])('with a key server: %s', (withKeyServer) => {
         await world.checkKeys();
         await world.close();
       }),
-      { numRuns: runs(2, 20), examples: [[EVERY_PAIR]] },
+      { numRuns: runs(1, 20), examples: [[EVERY_PAIR]] },
     );
   });
 });
@@ -64,7 +64,7 @@ async function take(the: KillableWorld, { command, edits, reach, killAt }: Step)
 }
 
 /** Changes from one kill to the next. */
-const STRIDE = runs(3, 1);
+const STRIDE = IS_RELEASE ? 3 : 6;
 
 /** docs/spec/publication.md, section 8: each line of the table of kill points, after every change that a run makes. */
 describe.each([false, true])('attack 66: killed after changes, with a key server: %s', (withKeyServer) => {
