@@ -1,19 +1,13 @@
-/** Two key servers behind the HAProxy of docs/cluster.md, which passes TLS through: whichever a connection comes to, the site is the same. */
+/** Two key servers behind the HAProxy of docs/cluster.md, which passes TLS through. What they know of each other: two-servers.test.ts; under load, and killed: tests/release/load/cluster.test.ts. */
 import { once } from 'node:events';
 import { expect, it, vi } from 'vitest';
-import { BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
-import { nowInSeconds } from '../../node-support/clock.ts';
 import { connectBy, newClient, ORIGINS, startCluster, type Way } from '../support/cluster.ts';
-import { createDeviceKeys } from '../support/device.ts';
 import { forFile } from '../support/for-file.ts';
 import { createReader, createVisitor } from '../support/reading-site-visitor.ts';
 
 const LETTER = { path: '/letter.html', content: '<h1>Letter</h1>', mediaType: 'text/html', set: 'day-1' };
 const DESCRIPTOR = '/.well-known/wispr-provider';
 const KEYS = new URL(ORIGINS.keyServer).hostname;
-
-/** Requests that are under way when a key server is killed. */
-const AT_A_TIME = 4;
 
 const the = forFile(() => startCluster({ documents: [LETTER] }));
 
@@ -27,23 +21,15 @@ async function atBoth<Result>(work: () => Promise<Result>): Promise<Result> {
   return result;
 }
 
-/** @returns its status */
-async function ask(
-  { dispatcher }: ReturnType<typeof newClient>,
-  path: string,
-  body?: Uint8Array | string,
-): Promise<number> {
-  const method = body === undefined ? 'GET' : 'POST';
-  const answer = await dispatcher.request({ origin: ORIGINS.keyServer, path, method, body: body ?? null });
-  await answer.body.dump();
-  return answer.statusCode;
-}
-
 /** What requests that need the database are answered with. */
 async function answersOf(way: Way, times: number): Promise<number[]> {
-  const client = newClient(way);
+  const { dispatcher } = newClient(way);
   const statuses: number[] = [];
-  while (statuses.length < times) statuses.push(await ask(client, DESCRIPTOR));
+  while (statuses.length < times) {
+    const answer = await dispatcher.request({ origin: ORIGINS.keyServer, path: DESCRIPTOR, method: 'GET' });
+    await answer.body.dump();
+    statuses.push(answer.statusCode);
+  }
   return statuses;
 }
 
@@ -60,31 +46,6 @@ it('goes on at another key server with a TLS session, a sign-in and a way into t
   ).toEqual([expect.stringContaining('anna'), expect.stringContaining('anna')]);
   expect(seen.connections).toBeGreaterThanOrEqual(6);
   expect(seen.connections - seen.resumed).toBe(2); // a full handshake for each of the two origins
-});
-
-it('connects one device by a code, at whichever', async () => {
-  const provider = { keyServer: ORIGINS.keyServer, publisher: the.publisher.root.id };
-  const code = normaliseCode((await the.invite('ben')).code) ?? '';
-  const client = newClient(the.balancer);
-  const bind = async () =>
-    ask(
-      client,
-      BINDING_PATH,
-      encodeBindingRequest(await createDeviceKeys(provider), provider.publisher, code, nowInSeconds()),
-    );
-  expect(await atBoth(async () => [await bind(), await bind(), await bind()])).toEqual([200, 403, 403]);
-});
-
-it('counts failures of all key servers together, by the addresses of readers', async () => {
-  const [guesser, other] = [newClient(the.balancer, '127.0.0.2'), newClient(the.balancer, '127.0.0.3')];
-  const statuses: number[] = [];
-  await atBoth(async () => {
-    while (statuses.length < 22) statuses.push(await ask(guesser, BINDING_PATH, '{}'));
-  });
-  // One more where the other key server has not been told of the last one yet.
-  expect(statuses.slice(0, 20)).toEqual(Array(20).fill(400));
-  expect(statuses.at(-1)).toBe(429);
-  expect([await ask(other, BINDING_PATH, '{}'), await ask(other, BINDING_PATH, '{}')]).toEqual([400, 400]);
 });
 
 it('stays up when a key server loses its database, and gives it readers again afterwards', async () => {
@@ -104,21 +65,6 @@ it('stays up when a key server loses its database, and gives it readers again af
   await broken.restore();
   await vi.waitFor(() => atBoth(() => answersOf(the.balancer, 2)), 10_000);
   for (const socket of [...kept, resumed, fresh]) socket.destroy();
-});
-
-it('stays up when a key server is killed while readers ask', async () => {
-  const [killed] = the.nodes;
-  const statuses: (number | string)[] = [];
-  const client = newClient(the.balancer);
-  const askOn = async () => {
-    while (statuses.length < 60) {
-      statuses.push(await ask(client, DESCRIPTOR).catch(({ code }: NodeJS.ErrnoException) => code ?? ''));
-      if (statuses.length === 20) void killed.stop('SIGKILL');
-    }
-  };
-  await Promise.all(Array.from({ length: AT_A_TIME }, askOn));
-  expect(statuses.filter((status) => status !== 200).length).toBeLessThanOrEqual(AT_A_TIME);
-  expect(statuses.slice(-20)).toEqual(Array(20).fill(200));
 });
 
 /** A TLS session, as a ticket. */

@@ -95,14 +95,6 @@ describe('a published site', () => {
     expect(await verify({ sample: 100 })).toMatchObject({ encrypted: 3, signed: 1 });
   });
 
-  it('passes with pages that carry themselves', async () => {
-    const carried = await createWorkspace({ 'a.html': PAGE }, { carrier: 'html' });
-    await carried.protect();
-    await serve(carried);
-    expect(await verify()).toMatchObject({ encrypted: 1, findings: [] });
-    await carried.remove();
-  });
-
   it('does not with what was changed or left out', async () => {
     const object = Buffer.from(host.files.get(await objectOf('/large.bin')) ?? []);
     object[object.length - 1] = (object.at(-1) ?? 0) ^ 1;
@@ -120,13 +112,6 @@ describe('a published site', () => {
     );
     const refused = await verify({ paths: ['/nothing', '/a//b', '/%ff'] });
     expect(findings(refused)).toEqual(['/%ff path-refused', '/a//b path-refused', '/nothing file-missing']);
-  });
-
-  it('does not without its papers', async () => {
-    host.files.delete('/.well-known/wispr-site');
-    expect(findings(await verify())).toEqual(['/.well-known/wispr-site host-proof']);
-    host.files.delete('/.well-known/wispr/timestamp.json');
-    expect(findings(await verify())).toEqual(['/.well-known/wispr/timestamp.json metadata-missing']);
   });
 
   it('names a bin that cannot be had, and checks the rest', async () => {
