@@ -44,7 +44,7 @@ export const PARTS: readonly Part[] = [
     name: 'kills',
     minutes: 2,
     sources: PROGRAMS,
-    tests: ['tests/release/kills/', 'keyserver/processes', 'publisher/publish-part'],
+    tests: ['tests/release/kills/', 'keyserver/processes', 'publisher/protect-failures', 'publisher/publish-part'],
   },
   { name: 'load', minutes: 1, sources: ['client-proxy/', 'keyserver/'] },
   { name: 'day', minutes: 3, sources: [...PROGRAMS, 'cli/'] },

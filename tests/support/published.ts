@@ -3,7 +3,7 @@
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { collect, streamOf } from '../../core/encoding/byte-reader.ts';
+import { streamOf } from '../../core/encoding/byte-reader.ts';
 import { toHex } from '../../core/encoding/hex.ts';
 import { verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { openCarrier } from '../../core/object/carrier.ts';
@@ -124,9 +124,4 @@ async function pathsOf(
   for (const name of binNames(bins?.bits ?? 0)) named.push(...(await read(name)).targetPaths());
   const heads = named.filter((path) => path.endsWith('.protected'));
   return heads.map((path) => `/${path.slice(0, -'.protected'.length)}`).sort();
-}
-
-/** The whole content of an opened document, as it is carried. */
-export async function carriedContent({ content }: OpenedDocument): Promise<Buffer> {
-  return Buffer.from(await collect(content));
 }
