@@ -60,7 +60,7 @@ test.each(NAMES)('%s hands on neither cookie nor password nor codings, and lets 
   for (const _ of ['one', 'another']) expect((await get(cache.url, '/private')).status).toBe(200);
   expect(asked.filter(({ url }) => url === '/private').length).toBe(2);
 
-  for (const method of ['POST', 'PURGE', 'OPTIONS'])
+  for (const method of ['POST', 'PURGE', 'BAN', 'DELETE', 'OPTIONS'])
     expect((await get(cache.url, path, { method })).status, method).toBeGreaterThanOrEqual(400);
   await get(cache.url, path);
   expect(asked.filter(({ url }) => url === path).length).toBe(1);
