@@ -192,34 +192,6 @@ describe('reading it', () => {
     const object = await curl(`${content}${objectOf(ARTICLE)}`);
     expect(object.stdout.slice(0, 8)).toBe('wispr/1\n');
   });
-
-  test('the link of the invitation works once', async () => {
-    const other = join(folder, 'other');
-    mkdirSync(other);
-    const { code, stdout, stderr } = await wispr(
-      other,
-      'bind',
-      invitation.link,
-      '--trust-site',
-      SITE,
-      '--yes',
-      ...here(),
-    );
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toContain('[code-refused]');
-  });
-
-  test('who is revoked gets no keys any more, and a page that says so', async () => {
-    const home = join(folder, 'ben');
-    mkdirSync(home);
-    const { link } = JSON.parse(await good(operator, 'invite', 'ben', '--json'));
-    await good(home, 'bind', link, '--trust-site', SITE, '--yes', ...here());
-    await good(operator, 'admin', 'revoke', 'ben');
-    const { proxy } = await startProxy(home);
-    const answer = await curl('--dump-header', '-', '-x', proxy, ARTICLE_URL);
-    expect(answer.stdout).toMatch(/^wispr-refusal: revoked\r$/m);
-    expect(answer.stdout).not.toContain(FURTHER_DOWN);
-  });
 });
 
 describe('looking after it', () => {
@@ -236,12 +208,6 @@ describe('looking after it', () => {
     const { code, stdout } = await wispr(folder, 'verify', mirror);
     expect(code).toBe(3);
     expect(stdout).toContain('the great tide.html.protected: block-digest');
-  });
-
-  test('inspect shows what a protected file says', async () => {
-    const printed = await good(publisher, 'inspect', join('protected', decodeURIComponent(objectOf(ARTICLE))));
-    expect(printed).toContain(SITE);
-    expect(printed).toContain(`/${ARTICLE}`);
   });
 
   test('publish uploads a correction to the host, and updates the key server', async () => {
