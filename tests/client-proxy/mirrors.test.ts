@@ -4,10 +4,8 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { HostReport } from '../../client-proxy/index.ts';
-import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
-import { nowInSeconds } from '../../node-support/clock.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
-import { refusalCode, send } from '../support/http-client.ts';
+import { send } from '../support/http-client.ts';
 import { startRawHost } from '../support/raw-http.ts';
 import { CleanUp, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 
@@ -67,13 +65,6 @@ const beginning =
   };
 
 describe('of several content hosts', () => {
-  it('the first one is asked, and no other, as long as nothing is wrong', async () => {
-    const content = randomBytes(300_000);
-    const file = await publish('/a.bin', content);
-    expect((await get('/a.bin')).body.equals(content)).toBe(true);
-    expect([asked(first, file).length, asked(second, file).length, told]).toEqual([1, 0, []]);
-  });
-
   it.each([TIMESTAMP_FILE, '2.root.json'])(
     'attack 38: one that gives %s byte by byte holds no check up',
     async (file) => {
@@ -111,55 +102,6 @@ describe('of several content hosts', () => {
     await expect.poll(() => left).toBeGreaterThan(0); // nothing is left hanging
     expect((await get('/a.bin')).body.equals(content)).toBe(true);
     expect([waiting.length, asked(second, file).length]).toEqual([1, 2]);
-  });
-
-  it('a slow one wins all the same, where the other is slower', async () => {
-    Object.assign(rig.limits, { hedgeAfter: 300 });
-    const content = randomBytes(1000);
-    const file = await publish('/a.bin', content);
-    const object = first.files.get(file);
-    let answer = () => undefined as unknown;
-    first.handlers.set(file, (_, response) => {
-      answer = () => response.end(object);
-    });
-    second.handlers.set(file, () => answer()); // only when the second is asked does the first one speak
-    expect((await get('/a.bin')).body.equals(content)).toBe(true);
-    expect(faults()).toEqual([]);
-  });
-
-  it('a slow one is told from a dead one by the files of the publication too, which come from the next one', async () => {
-    const gone = await startRawHost((_head, socket) => socket.destroy());
-    await gone.close();
-    await start([`http://127.0.0.1:${gone.port}`, first.origin]);
-    Object.assign(rig.limits, { hedgeAfter: 300 });
-    first.handlers.set(`${METADATA_PATH}2.snapshot.json`, () => undefined);
-    await rig.publisher.publish(second.files, '/a.bin', { content: 'there' });
-    await rig.proxy.check();
-    expect(faults()).toEqual([
-      [`http://127.0.0.1:${gone.port}`, 'dead'],
-      [first.origin, 'slow'],
-    ]);
-    expect((await get('/a.bin')).text).toBe('there');
-    for (const [name, file] of second.files) first.files.set(name, file);
-    for (const host of [first, second]) host.requests.length = 0;
-    await rig.proxy.check();
-    // What is newest may be where it is slow: no reason to ask it last for that.
-    const timestamp = METADATA_PATH + TIMESTAMP_FILE;
-    expect([asked(first, timestamp).length, asked(second, timestamp).length]).toEqual([1, 0]);
-  });
-
-  it('a silent one does not keep a withdrawal away, by what there mostly is not: the next root', async () => {
-    Object.assign(rig.limits, { hedgeAfter: 300, timestampTimeout: 600, metadataTimeout: 2 ** 30 });
-    await publish('/a.html', Buffer.from('there'));
-    expect((await get('/a.html')).text).toBe('there');
-    first.handlers.set(`${METADATA_PATH}2.root.json`, () => undefined);
-    const { publication } = rig.publisher;
-    const version = publication.timestampVersion + 1;
-    await publication.close(nowInSeconds(), { expires: nowInSeconds() + 3600, version });
-    for (const [path, bytes] of publication.files) for (const { files } of [first, second]) files.set(path, bytes);
-    await rig.proxy.check();
-    expect(refusalCode(await get('/a.html'))).toBe('publication-withdrawn');
-    expect(faults()).toEqual([[first.origin, 'dead']]);
   });
 
   it('one that is not there costs one attempt, and is asked last for a while', async () => {
@@ -226,19 +168,6 @@ describe('of several content hosts', () => {
       const part = await get(path, { range: 'bytes=1900000-2400000' });
       expect([part.status, part.body.equals(content.subarray(1_900_000, 2_400_001))]).toEqual([206, true]);
     }
-  });
-
-  it('a transfer that all hosts break off ends visibly incomplete', async () => {
-    const content = randomBytes(500_000);
-    const file = await publish('/a.bin', content);
-    for (const host of [first, second])
-      host.handlers.set(file, (request, response) =>
-        request.headers.range
-          ? response.destroy()
-          : beginning(host, file, 300_000, (one) => one.destroy())(request, response),
-      );
-    const cut = await get('/a.bin');
-    expect([cut.complete, content.subarray(0, cut.body.length).equals(cut.body)]).toEqual([false, true]);
   });
 
   it('a cache that holds wrong bytes is passed by once: the host behind it is asked', async () => {
