@@ -78,31 +78,4 @@ describe('a fallback page in a browser', () => {
     expect(page.url()).toBe(reading.origin + urlPathOf(PATH));
     await context.close();
   });
-
-  it.each(['light', 'dark'] as const)('can be read in %s colours, on a telephone', async (colorScheme) => {
-    publish();
-    const { page, context } = await open({ colorScheme, viewport: { width: 360, height: 640 } });
-    await page.goto(url());
-    const [ink, paper] = await page.evaluate(() => {
-      const style = getComputedStyle(document.body);
-      return [style.color, style.backgroundColor];
-    });
-    expect(contrast(ink ?? '', paper ?? '')).toBeGreaterThan(7);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
-    await context.close();
-  });
 });
-
-/** WCAG 2.2, "contrast ratio". */
-function contrast(a: string, b: string): number {
-  const [dark = 0, light = 0] = [a, b].map(luminance).sort((x, y) => x - y);
-  return (light + 0.05) / (dark + 0.05);
-}
-
-function luminance(colour: string): number {
-  const [r = 0, g = 0, b = 0] = [...colour.matchAll(/\d+/g)].map(([text]) => {
-    const part = Number(text) / 255;
-    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-}

@@ -80,11 +80,6 @@ describe('a locked Reader', () => {
     await page.goto('about:blank'); // or it would look again in the middle of what comes next
   });
 
-  it('keeps the sites in its proxy configuration file, so that no browser goes past it', async () => {
-    const { text } = await send(rig.proxy.port, '/proxy.pac', { headers: { host: `localhost:${rig.proxy.port}` } });
-    expect(text).toContain('news.example');
-  });
-
   it('says that a passphrase is wrong, forgets it, and after a few looks at none for a while', async () => {
     await open();
     for (let turn = 1; turn <= LIMITS.wrongUnlocks; turn++) {

@@ -96,27 +96,3 @@ it('"Open in Reader" on the reading site is offered in front of a document, and 
   await page.getByRole('link', { name: 'Open news.example' }).click();
   expect(await heading()).toBe('Fog at last');
 });
-
-describe('a link to /connect', () => {
-  it.each([
-    ['//evil.example/a', ''],
-    ['http://evil.example/a', ''],
-    ['/a//b', ''],
-    ['/a/%2E%2E/b', ''],
-    ['/\\evil.example/', ''],
-    ['', ''],
-    ['/a.html?q=1', 'a.html?q=1'],
-  ])('with the path %j leads to the site that was named, and to no other', async (path, target) => {
-    await page.goto(`${reader.proxy.page}connect?${new URLSearchParams({ site: 'NEWS.example', path })}`);
-    const link = page.getByRole('link', { name: 'Open news.example' });
-    expect(await link.getAttribute('href')).toBe(`${await reader.proxy.gatewayUrl('news.example')}${target}`);
-  });
-
-  it.each(['', 'no site', 'evil.example/..', '<b>x</b>'])(
-    'with %j for a site asks as if none was named',
-    async (site) => {
-      await page.goto(`${reader.proxy.page}connect?${new URLSearchParams({ site })}`);
-      expect(await page.textContent('main')).toContain('An invitation is a link that you have from a publisher');
-    },
-  );
-});
