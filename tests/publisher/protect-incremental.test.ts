@@ -120,24 +120,6 @@ describe('a second run', () => {
     expect(await look()).toBe(false);
   });
 
-  it('writes again what is missing, and takes away what no document has any more', async () => {
-    workspace = await createWorkspace({ 'a.html': PAGE, 'b.css': 'b', 'c.txt': 'c' }, { public: ['*.css'] });
-    await workspace.protect({ now: NOW });
-    await rm(await workspace.objectFile('/a.html'));
-    for (const name of ['a.html', 'b.css']) await rm(join(workspace.out, name));
-    const metadata = join(workspace.out, '.well-known/wispr');
-    await rm(join(metadata, '1.documents.json'));
-    const { changes, publication } = await workspace.protect({ now: NOW + 1 });
-    expect([changes, publication.version]).toEqual([{ ...NOTHING, changed: 1, unchanged: 2 }, 2]);
-    expect(publication.reasons).toEqual(['missing']);
-    expect(await readdir(workspace.out)).toEqual(expect.arrayContaining(['a.html', 'b.css']));
-    expect((await workspace.published({ now: NOW + 1 })).paths).toHaveLength(3);
-    await rm(join(workspace.source, 'b.css'));
-    await rm(join(workspace.source, 'a.html'));
-    await workspace.protect({ now: NOW + 2 });
-    expect((await readdir(workspace.out)).filter((name) => /^[ab]\./.test(name))).toEqual([]);
-  });
-
   it('after the machine was started anew, writes again what a power cut left cut short', async () => {
     workspace = await createWorkspace(
       { 'a.html': PAGE, 'b.css': 'b', 'c.txt': 'c'.repeat(900) },

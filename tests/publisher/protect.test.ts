@@ -188,26 +188,6 @@ describe('protecting a site', () => {
     expect(isEncrypted(header) && header.set).toBe(sets[2]?.id);
   });
 
-  it('keeps keys from one run to the next', async () => {
-    workspace = await createWorkspace({ 'a.txt': TEXT });
-    const first = await workspace.protect();
-    await workspace.write('b.html', `<meta name="wispr-set" content="gold">${PAGE}`);
-    const second = await workspace.protect();
-    expect(second.sets[1]).toMatchObject({ name: 'subscribers', id: first.sets[0]?.id, isNew: false });
-    expect(second.sets[0]).toMatchObject({ name: 'gold', isNew: true });
-    expect((await workspace.read('/a.txt')).toString()).toBe(TEXT);
-    expect((await readdir(workspace.directory)).sort()).toEqual([
-      'protected',
-      'publisher.db',
-      'publisher.keys',
-      'root.keys',
-      'site',
-      'wispr.json',
-      'wispr.schema.json',
-    ]);
-    expect((await stat(join(workspace.directory, 'publisher.db'))).mode & 0o777).toBe(0o600);
-  });
-
   const DOOR = { key: 'A'.repeat(43), url: 'http://keys.news.example/a/' };
 
   it('says whose the site is', async () => {

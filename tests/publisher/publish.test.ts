@@ -85,15 +85,6 @@ describe('publishing to a directory', () => {
     expect((await verifyTree(place)).leftovers).toBe(summary.targets[0]?.waiting);
   });
 
-  it('repairs what was damaged or removed at the target', async () => {
-    await the.publish();
-    await writeFile(join(place, 'style.css'), 'p { color: rad }');
-    await rm(join(place, await fileIn(place, 'large.bin.protected')));
-    expect(await found()).toHaveLength(2);
-    expect((await the.publish()).summary.targets).toMatchObject([{ files: 2 }]);
-    expect(await found()).toEqual([]);
-  });
-
   it('refuses another publisher’s target', async () => {
     const other = await createWorkspace({ 'a.html': '<p>1' }, targetsOf(place));
     await the.publish();
