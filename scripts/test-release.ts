@@ -46,7 +46,12 @@ export const PARTS: readonly Part[] = [
     sources: PROGRAMS,
     tests: ['tests/release/kills/', 'keyserver/processes', 'publisher/protect-failures', 'publisher/publish-part'],
   },
-  { name: 'load', minutes: 1, sources: ['client-proxy/', 'keyserver/'] },
+  {
+    name: 'load',
+    minutes: 1,
+    sources: ['client-proxy/', 'keyserver/'],
+    tests: ['tests/release/load/', 'client-proxy/opening'],
+  },
   { name: 'day', minutes: 3, sources: [...PROGRAMS, 'cli/'] },
   {
     name: 'service',

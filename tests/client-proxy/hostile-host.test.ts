@@ -118,7 +118,7 @@ describe('attack 56: a malformed answer', () => {
       closed.push(once(socket, 'close'));
       socket.write(unasked, () => head.includes('reset') && socket.resetAndDestroy());
     };
-    for (const path of ['left', ...Array(50).fill('reset')]) {
+    for (const path of ['left', ...Array(10).fill('reset')]) {
       const got = await passing.ask(`http://elsewhere.example/${path}`);
       expect([got.status, got.complete]).toEqual([502, true]);
       expect(['host-answer', 'host-unreachable']).toContain(refusalCode(got));
@@ -184,7 +184,7 @@ describe('attack 56: a malformed answer', () => {
   });
 
   it('in chunks of one byte is the document all the same', async () => {
-    const content = randomBytes(200_000);
+    const content = randomBytes(70_000); // two blocks
     const object = Buffer.from(await publish('/a.html', content));
     const crumbs = Buffer.alloc(6 * object.length, '1\r\n_\r\n');
     for (let index = 0; index < object.length; index++) crumbs[6 * index + 3] = object[index] ?? 0;

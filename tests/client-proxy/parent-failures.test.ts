@@ -13,7 +13,7 @@ import { type Received, refusalCode, send, sendRaw } from '../support/http-clien
 import { type RawAnswer, sendFile } from '../support/passing-rig.ts';
 import { startRawHost } from '../support/raw-http.ts';
 import { proxyCommand, type ReaderRig, startReaderRig, storageIn } from '../support/reader-rig.ts';
-import { startWispr } from '../support/wispr.ts';
+import { startInProcess } from '../support/wispr.ts';
 
 const MIRROR = 'http://mirror.example';
 const ELSEWHERE = 'http://elsewhere.example/x';
@@ -135,7 +135,7 @@ it.each<[string, RawAnswer | undefined, string, string]>([
   const file = join(rig.directory, 'parent-proxy');
   await writeFile(file, `http://me:secret@127.0.0.1:${parent.port}\n`, { mode: 0o600 });
   await rig.proxy.close();
-  const running = await startWispr([...proxyCommand(rig, rig.host.port), '--parent-proxy-file', file]);
+  const running = await startInProcess([...proxyCommand(rig, rig.host.port), '--parent-proxy-file', file]);
   await send(Number(new URL(running.ready.proxy ?? '').port), ELSEWHERE);
   const { stderr } = await running.stop();
   if (answer !== undefined) await parent.close();
