@@ -92,12 +92,13 @@ function asking() {
   const done: string[] = [];
   const refused: string[] = [];
   const all: Promise<unknown>[] = [];
+  const same = work();
   return {
     done,
     refused,
     all,
     ask: async (hashing: Hashing, address: string, count: number) => {
-      const { hash, ...asked } = await work();
+      const { hash, ...asked } = await same;
       for (let index = 0; index < count; index++) {
         const answer = hashed(hashing, address, asked).then(
           (given) => void (given === hash && done.push(address)),
