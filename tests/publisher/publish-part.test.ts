@@ -121,7 +121,7 @@ it.each([
   await writeFile(join(place, altered), inTurn === 'all' ? Buffer.from(bytes).reverse() : bytes.subarray(1));
   await rm(join(place, gone));
   let repaired = 0;
-  for (let run = 0; run < most; run++) repaired += (await publish({ inTurn })).repaired;
+  for (let run = 0; run < most && repaired < 2; run++) repaired += (await publish({ inTurn })).repaired;
   expect(repaired).toBe(2);
   expect(await found()).toEqual([]);
 });
