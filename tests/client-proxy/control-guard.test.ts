@@ -1,12 +1,9 @@
-/** Who may change something on the Reader's own pages. Rows 61 and 62 of the attack list; row 95 in a browser. */
-
+/** Who may change something on the Reader's own pages. Rows 61 and 62 of the attack list. */
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
-import type { Browser } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { Guard } from '../../client-proxy/pages/guard.ts';
-import { launchChromium } from '../support/chromium.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { forFile } from '../support/for-file.ts';
 import { type Received, refusalCode, type Sent, send, sendRaw } from '../support/http-client.ts';
@@ -210,65 +207,6 @@ describe('attack 62: a web page posts to the control pages', () => {
     const answer = await sendRaw(rig.proxy.port, head + fields + chunks);
     expect(answer).toMatch(/^HTTP\/1.1 400 [\s\S]*^wispr-refusal: form-malformed\r$/m);
     await expectUnchanged();
-  });
-});
-
-describe('in a real browser', () => {
-  let browser: Browser;
-  let evil: { origin: string; page: string };
-  const closing: (() => Promise<unknown>)[] = [];
-  beforeAll(async () => {
-    const server = createServer((_, response) =>
-      response.writeHead(200, { 'content-type': 'text/html' }).end(evil.page),
-    );
-    evil = { origin: `http://127.0.0.1:${await listenOnLoopback(server)}`, page: '' };
-    browser = await launchChromium();
-    closing.push(
-      () => browser.close(),
-      () => closeServer(server),
-    );
-  });
-  afterAll(async () => {
-    for (const close of closing) await close();
-  });
-  afterEach(expectUnchanged);
-
-  it('attack 62: a form on a foreign page, even with the token, is refused', async () => {
-    evil.page = `<form method="post" action="${rig.proxy.page}settings"><input name="token" value="${token}"><input name="notices" value="off"></form>`;
-    const page = await browser.newPage();
-    await page.goto(evil.origin);
-    await page.evaluate(() => document.forms[0]?.submit());
-    await page.waitForURL(`${rig.proxy.page}settings`);
-    expect(await page.textContent('h1')).toBe('Another site requested this page');
-    await page.close();
-  });
-
-  it('attack 62: fetch from a foreign page, and from a connected site, changes and learns nothing', async () => {
-    await rig.publisher.publish(rig.host.files, '/page.html', { content: '<title>p</title>' });
-    evil.page = '<title>e</title>';
-    for (const address of [evil.origin, `${await rig.proxy.gatewayUrl('news.example')}page.html`]) {
-      const page = await browser.newPage();
-      await page.goto(address);
-      const tried = await page.evaluate(
-        async ([url, body]) => {
-          const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-          const read = (init: RequestInit) =>
-            fetch(url ?? '', init).then(
-              async (answer) => `${answer.type} ${await answer.text()}`,
-              ({ name }) => String(name),
-            );
-          return [
-            await read({ credentials: 'include' }),
-            await read({ mode: 'no-cors' }),
-            await read({ method: 'POST', headers, body: body ?? '' }),
-            await read({ method: 'POST', mode: 'no-cors', headers, body: body ?? '' }),
-          ];
-        },
-        [`${rig.proxy.page}settings`, `token=${token}&notices=off`],
-      );
-      for (const result of tried) expect(result).toMatch(/^TypeError$|^opaque $/);
-      await page.close();
-    }
   });
 });
 
