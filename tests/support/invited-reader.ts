@@ -1,30 +1,18 @@
 /** A reader who has an invitation and nothing else: publishers, their hosts with real proofs over HTTPS, a running proxy without connections. */
 import { createServer } from 'node:https';
-import { type ProxyOptions, parseConnectTo, type RunningProxy, startProxy } from '../../client-proxy/index.ts';
+import { parseConnectTo } from '../../client-proxy/index.ts';
 import { hostProofLine, type SiteDescription } from '../../core/keys/descriptor.ts';
 import { HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { makeCertificate, type TestCertificate } from './certificates.ts';
-import { type ContentHost, closeServer, listenOnLoopback, startContentHost } from './content-host.ts';
+import { closeServer, listenOnLoopback, startContentHost } from './content-host.ts';
 import { HostileKeyServer } from './hostile-key-server.ts';
-import { CleanUp, storageIn, temporaryFolder } from './reader-rig.ts';
+import { CleanUp, type ReaderRig, startReaderOf, storageIn, temporaryFolder } from './reader-rig.ts';
 import { TestPublisher } from './test-publisher.ts';
 
-export interface InvitedReader {
-  readonly publisher: TestPublisher;
-  readonly host: ContentHost;
-  /** Honest, but for what a test makes it do. */
-  readonly keyServer: HostileKeyServer;
-  readonly storage: ReturnType<typeof storageIn>;
-  proxy: RunningProxy;
-  /** Every refusal: code and address. */
-  readonly refusals: { code: string; address: string }[];
+export interface InvitedReader
+  extends Omit<ReaderRig<HostileKeyServer>, 'another' | 'anotherStorage' | 'directory' | 'limits' | 'url'> {
   /** By host: what it says of its publisher. Hosts that are not here say nothing. */
   readonly proofs: Map<string, string>;
-  /** Moves the reader's clock. */
-  passTime(seconds: number): void;
-  /** Stops the proxy, and starts it anew on the same data. */
-  restart(settings?: Partial<ProxyOptions>): Promise<void>;
-  close(): Promise<void>;
 }
 
 const HOSTS = ['news.example', 'second.example'];
@@ -52,37 +40,11 @@ export async function startInvitedReader(): Promise<InvitedReader> {
   const proofPort = await listenOnLoopback(proofServer);
   cleanUp.add(() => closeServer(proofServer));
   const connectTo = [`:80:127.0.0.1:${host.port}`, `:443:127.0.0.1:${proofPort}`].map(parseConnectTo);
-  const refusals: InvitedReader['refusals'] = [];
-  let shift = 0;
-  const start = (changes: Partial<ProxyOptions> = {}) =>
-    startProxy({
-      ...storage,
-      port: 0,
-      connectTo,
-      ca: certificate.ca,
-      dnsServers: ['127.0.0.1:9'],
-      now: () => Math.floor(Date.now() / 1000) + shift,
-      onRefusal: ({ code }, address) => refusals.push({ code, address }),
-      ...changes,
-    });
-  const reader: InvitedReader = {
-    publisher,
-    host,
-    keyServer,
-    storage,
-    proxy: await start(),
-    refusals,
-    proofs,
-    passTime: (seconds) => {
-      shift += seconds;
-    },
-    restart: async (changes) => {
-      await reader.proxy.close();
-      reader.proxy = await start(changes);
-    },
+  const options = { ...storage, connectTo, ca: certificate.ca, dnsServers: ['127.0.0.1:9'] };
+  const reader = Object.assign(await startReaderOf(cleanUp, options), {
+    ...{ publisher, host, keyServer, storage, proofs },
     close: () => cleanUp.run(),
-  };
-  cleanUp.add(() => reader.proxy.close());
+  });
   publisher.afterPublishing = () => reader.proxy.check().catch(() => undefined);
   return reader;
 }

@@ -150,52 +150,58 @@ async function startRigAround<KeyServer extends Pick<TestKeyServer, 'invite' | '
   });
   const connected = readFileSync(join(storage.dataDirectory, DATABASE));
   let others = 0;
-  const refusals: ReaderRig['refusals'] = [];
-  let shift = 0;
-  const start = (changes: Partial<ProxyOptions> = {}) =>
-    startProxy({
-      ...storage,
-      port: 0,
-      connectTo,
-      now: () => Math.floor(Date.now() / 1000) + shift,
-      cacheBytes: 0, // what a content host does now shall be seen
-      onRefusal: ({ code }, address) => refusals.push({ code, address }),
-      ...settings,
-      ...changes,
-    });
-  const rig: ReaderRig<KeyServer> = {
+  // Nothing is kept: what a content host does now shall be seen.
+  const reader = await startReaderOf(cleanUp, { ...storage, connectTo, cacheBytes: 0, ...settings });
+  const rig: ReaderRig<KeyServer> = Object.assign(reader, {
     directory,
     storage,
     publisher,
     host,
     keyServer,
     limits,
-    proxy: await start(),
     anotherStorage: async () => {
       const dataDirectory = join(directory, `data-${++others}`);
       mkdirSync(dataDirectory, { mode: 0o700 });
       writeFileSync(join(dataDirectory, DATABASE), connected, { mode: 0o600 });
       return { ...storage, dataDirectory };
     },
-    another: async (changes) => {
+    another: async (changes?: Partial<ProxyOptions>) => {
       const proxy = await startProxy({ ...(await rig.anotherStorage()), port: 0, ...changes });
       cleanUp.add(() => proxy.close());
       return proxy;
     },
-    refusals,
-    passTime: (seconds) => {
-      shift += seconds;
-    },
-    restart: async (changes) => {
-      await rig.proxy.close();
-      rig.proxy = await start(changes);
-    },
-    url: (path) => `http://${publisher.site}${path}`,
+    url: (path: string) => `http://${publisher.site}${path}`,
     close: () => cleanUp.run(),
-  };
-  cleanUp.add(() => rig.proxy.close());
+  });
   publisher.afterPublishing = () => rig.proxy.check();
   return rig;
+}
+
+/** A Reader with a clock that moves, which can be started anew, and ends with the rest. */
+export async function startReaderOf(cleanUp: CleanUp, options: Omit<ProxyOptions, 'port'>) {
+  const refusals: { code: string; address: string }[] = [];
+  let shift = 0;
+  const start = (changes: Partial<ProxyOptions> = {}) =>
+    startProxy({
+      port: 0,
+      now: () => Math.floor(Date.now() / 1000) + shift,
+      onRefusal: ({ code }, address) => refusals.push({ code, address }),
+      ...options,
+      ...changes,
+    });
+  const reader = {
+    proxy: await start(),
+    refusals,
+    passTime: (seconds: number) => {
+      shift += seconds;
+    },
+    restart: async (changes?: Partial<ProxyOptions>) => {
+      await reader.proxy.close();
+      reader.proxy = await start(changes);
+    },
+  };
+  cleanUp.add(() => reader.proxy.close());
+  return reader;
 }
 
 /** Ids in a table of the reader's database, which the Reader lets go of meanwhile. */
