@@ -102,16 +102,6 @@ describe('through the gateway', () => {
     await page.close();
   });
 
-  test('a link with the whole address stays there without the help of scripts', async () => {
-    const page = await browser.newPage({ javaScriptEnabled: false });
-    await page.goto(`${gateway}/2026/11/17/index.html`);
-    await page.click('.more a');
-    await page.waitForURL(`${gateway}${ARTICLE_URL}#high-water`);
-    expect(await page.textContent('h1')).toBe(HEADLINE);
-    expect(await page.getAttribute('link[rel=canonical]', 'href')).toMatch(/^https?:\/\/news\.example\//);
-    await page.close();
-  });
-
   test('sound, a table, a PDF and a file without an extension come as what they are', async () => {
     const { page, trouble, origins } = await openPage(browser);
     await page.goto(`${gateway}/2026/11/16/fog-signed-for.html`);
@@ -187,26 +177,6 @@ describe('without a Reader', () => {
     await expectWholeArticle(page);
     await takePictures(page, 'article-on-reading-site');
     expect([...origins].sort()).toEqual([content, documents, reading].sort());
-    await page.close();
-  });
-
-  test('who has signed in reads on without trouble, and signs out again', async () => {
-    const { page, trouble } = await openPage(browser);
-    await page.goto(`${reading}/-/sign-in`);
-    expect(await signIn(page, ada.name, ada.password)).toBe(303);
-    await page.waitForURL((url) => !url.pathname.startsWith('/-/sign-in'));
-    await page.goto(`${reading}/2026/11/17/index.html`);
-    await expectAllPictures(page, 3);
-    await page.click(`h2 a:text("${HEADLINE}")`);
-    await expectWholeArticle(page);
-    expect(trouble).toEqual([]);
-    await page.goto(`${reading}/-/account`);
-    await takePictures(page, 'account');
-    await page.click('button:text("Sign out")');
-    await page.waitForURL(/left=1/);
-    await page.goto(reading + ARTICLE_URL);
-    await page.waitForSelector('#sign-in');
-    expect(await page.content()).not.toContain(FURTHER_DOWN);
     await page.close();
   });
 });
