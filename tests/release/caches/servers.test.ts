@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
@@ -84,19 +84,6 @@ test.each(SERVER_NAMES)('%s runs twice, on another port than a stranger, and goe
   expect([...directories.filter(existsSync), ...sharedMemoryOf(directories)]).toEqual([]);
 });
 
-/** Each in a way of its own: one process with children, two programs, and one that becomes another user. */
-const THREE = ['nginx', 'varnish', 'squid'] as const;
-
-test.each(THREE)('%s keeps its state below a given directory', async (name) => {
-  const parent = mkdtempSync(join(tmpdir(), 'wispr-state-'));
-  chmodSync(parent, 0o755);
-  const server = await START[name]({ stateDirectory: join(parent, 'new') });
-  expect(server.logPath.startsWith(`${parent}/new/`)).toBe(true);
-  await server.stop();
-  expect(readdirSync(join(parent, 'new'))).toEqual([]);
-  rmSync(parent, { recursive: true });
-});
-
 test('a server that cannot start says why, with the last lines of its log, and leaves nothing', async () => {
   const parent = mkdtempSync(join(tmpdir(), 'wispr-state-'));
   chmodSync(parent, 0o755);
@@ -108,24 +95,6 @@ test('a server that cannot start says why, with the last lines of its log, and l
   await expect(failing).rejects.toThrow(/no-such-host\.invalid/);
   expect(readdirSync(parent)).toEqual([]);
   rmSync(parent, { recursive: true });
-});
-
-test('a private directory is used by an ordinary user, and named by root: Squid becomes another user', async () => {
-  const parent = mkdtempSync(join(tmpdir(), 'wispr-closed-'));
-  expect(statSync(parent).mode & 0o077).toBe(0);
-  const starting = startSquid({ stateDirectory: parent });
-  if (process.getuid?.() === 0) await expect(starting).rejects.toMatchObject({ code: 'service-failed' });
-  else await (await starting).stop();
-  expect(readdirSync(parent)).toEqual([]);
-  rmSync(parent, { recursive: true });
-});
-
-test('stopAll ends every server', async () => {
-  const servers = await Promise.all(THREE.map((name) => START[name]({})));
-  const families = servers.flatMap(({ pid }) => processesOf(pid));
-  expect(families.length).toBeGreaterThan(4);
-  await stopAll();
-  expect(families.filter(isAlive)).toEqual([]);
 });
 
 describe('the process that started servers ends', () => {
