@@ -328,30 +328,6 @@ inRelease(() => {
   });
 
   describe('the documents’ origin', () => {
-    it('reads what the server decrypts where no content host lets pages ask it', async () => {
-      for (const host of [rig.first, rig.host])
-        host.handlers.set('/.well-known/wispr/timestamp.json', (_request, response) => response.writeHead(404).end());
-      page = await rig.newPage();
-      await page.goto(`${rig.documents}/index.html`);
-      await page.waitForSelector('h1:text("Front")');
-      expect(await page.evaluate('navigator.serviceWorker.getRegistration().then((it) => it === undefined)')).toBe(
-        true,
-      );
-      for (const host of [rig.first, rig.host]) host.handlers.delete('/.well-known/wispr/timestamp.json');
-      await page.context().close();
-    });
-
-    it('gives a page that starts the reader, whose policy names its script, and installs nothing else', async () => {
-      const context = await rig.browser.newContext({ ignoreHTTPSErrors: true, javaScriptEnabled: false });
-      page = await context.newPage();
-      const response = await page.goto(`${rig.documents}/20/story.html?a=b`);
-      expect(response?.status()).toBe(200);
-      expect(await page.getAttribute('noscript a', 'href')).toBe('/-/plain?to=%2F20%2Fstory.html%3Fa%3Db');
-      expect(response?.headers()['content-security-policy']).toMatch(/; script-src 'sha256-[^ ;]+';/);
-      await page.goto(rig.documents + (await page.getAttribute('noscript a', 'href')));
-      await page.waitForSelector('#sign-in');
-    });
-
     it.each([
       ['service workers', 'delete Navigator.prototype.serviceWorker'],
       ['key pairs of X25519', 'SubtleCrypto.prototype.generateKey = () => Promise.reject(new Error("no such thing"))'],
