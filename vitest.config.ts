@@ -38,7 +38,7 @@ export default defineConfig({
           include: ['tests/**/*.test.ts'],
           exclude: IS_RELEASE ? ISOLATED : [...ISOLATED, ...RELEASE_ONLY],
           isolate: false,
-          globalSetup: ['tests/support/chromium.ts', 'tests/support/postgres.ts'],
+          globalSetup: ['tests/support/chromium.ts', 'tests/support/postgres.ts', 'tests/support/web-reader.ts'],
         },
       },
     ],

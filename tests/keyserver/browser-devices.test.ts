@@ -20,18 +20,18 @@ import { createEd25519Signer, createXwingRecipient } from '../../core/primitives
 import { overview } from '../../keyserver/operations/overview.ts';
 import { devicesOf, removeDevice } from '../../keyserver/readers/devices.ts';
 import { decideKeys, standingRights } from '../../keyserver/readers/entitlement.ts';
-import { writeWebReader } from '../../scripts/build-web-reader.ts';
 import { bind, post } from '../support/device.ts';
 import { rigForFile } from '../support/keyserver-rig.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 import { createReader, type Reader } from '../support/reading-site-visitor.ts';
+import { buildWebReader } from '../support/web-reader.ts';
 
 const DAY = 86_400;
 const listen = { host: '127.0.0.1', port: 0 };
 const rig = rigForFile({ config: { reading: { listen, documents: { listen, inBrowser: true } } } });
 let vault: string;
 beforeAll(async () => {
-  await writeWebReader();
+  await buildWebReader();
   vault = rig.server.readingUrl;
 });
 

@@ -4,10 +4,10 @@ import { brotliDecompressSync } from 'node:zlib';
 import { beforeAll, expect, it } from 'vitest';
 import { DESCRIPTOR_TARGET } from '../../core/publication/names.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
-import { writeWebReader } from '../../scripts/build-web-reader.ts';
 import { rigForFile } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
 import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
+import { buildWebReader } from '../support/web-reader.ts';
 
 const OPENED = { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
 const FRAMED = { ...OPENED, 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'iframe' };
@@ -17,7 +17,7 @@ const listen = { host: '127.0.0.1', port: 0 };
 const rig = rigForFile({ config: { reading: { listen, documents: { listen } } } });
 let documents: Visitor;
 beforeAll(async () => {
-  await writeWebReader();
+  await buildWebReader();
   documents = createVisitor(rig.server.documentsUrl);
   const { descriptor } = (await readProviderRow(rig.server.state.database)) ?? {};
   if (descriptor) rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);

@@ -12,7 +12,6 @@ import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
 import { programOf, readWebReader } from '../../node-support/web-reader-files.ts';
 import { verifyUrl } from '../../publisher/verify/verify.ts';
-import { writeWebReader } from '../../scripts/build-web-reader.ts';
 import type { ContentHost } from '../support/content-host.ts';
 import { configIn, logged, rigForFile, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { publish, SITE, sealBundle } from '../support/publisher-with-sets.ts';
@@ -20,6 +19,7 @@ import { createReader, createVisitor, handedOver, type Visitor } from '../suppor
 import { routesOf } from '../support/routes.ts';
 import { everyRow } from '../support/store.ts';
 import { TEST_SETTINGS } from '../support/test-publication.ts';
+import { buildWebReader } from '../support/web-reader.ts';
 
 const LETTER = { path: '/letter.html', content: '<h1>Letter</h1>', mediaType: 'text/html', set: 'day-1' };
 const FRONT = { path: '/index.html', content: '<h1>Front</h1>', mediaType: 'text/html' };
@@ -30,7 +30,7 @@ const listen = { host: '127.0.0.1', port: 0 };
 const rig = rigForFile({ config: { reading: { listen, documents: { listen, firstPage: 'browser' } } } });
 let documents: Visitor;
 beforeAll(async () => {
-  await writeWebReader();
+  await buildWebReader();
   documents = createVisitor(rig.server.documentsUrl);
   const { descriptor } = (await readProviderRow(rig.server.state.database)) ?? {};
   if (descriptor) rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);

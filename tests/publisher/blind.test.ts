@@ -10,9 +10,9 @@ import { createToken } from '../../keyserver/publication/tokens.ts';
 import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { openKeyStore } from '../../publisher/keys/key-store.ts';
-import { writeWebReader } from '../../scripts/build-web-reader.ts';
 import { askForKeys, bind } from '../support/device.ts';
 import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
+import { buildWebReader } from '../support/web-reader.ts';
 import { runWispr } from '../support/wispr.ts';
 import { PASSPHRASE } from '../support/workspace.ts';
 
@@ -21,7 +21,7 @@ const ORIGIN = 'https://friends.example';
 let directory: string;
 let server: RunningKeyServer;
 beforeAll(async () => {
-  await writeWebReader();
+  await buildWebReader();
   const config = configIn(temporaryFolder());
   server = await startKeyServer(config, { log: pino({ level: 'silent' }) });
   directory = await mkdtemp(join(tmpdir(), 'wispr-blind-'));

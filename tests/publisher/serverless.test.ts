@@ -14,7 +14,7 @@ import { keyPeriodOf } from '../../publisher/serverless/key-files.ts';
 import { ALL_READING_SITE_FILES, READING_SITE_FILES } from '../../publisher/serverless/reading-site.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import { parseConfiguration } from '../../publisher/workspace/configuration/read.ts';
-import { writeWebReader } from '../../scripts/build-web-reader.ts';
+import { buildWebReader } from '../support/web-reader.ts';
 import { runOnTerminal, runWispr } from '../support/wispr.ts';
 import { PASSPHRASE, snapshot } from '../support/workspace.ts';
 
@@ -24,7 +24,7 @@ let directory: string;
 let out: string;
 let web: string;
 beforeAll(async () => {
-  await writeWebReader();
+  await buildWebReader();
   directory = await mkdtemp(join(tmpdir(), 'wispr-alone-'));
   [out, web] = [join(directory, 'protected'), join(directory, 'web')];
   await writeFile(join(directory, 'passphrase'), PASSPHRASE, { mode: 0o600 });

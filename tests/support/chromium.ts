@@ -1,17 +1,7 @@
 /** Debian's Chromium, set up so that nothing but what a test does makes it ask for anything. One serves the whole run. */
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { type Browser, type BrowserContext, type BrowserServer, chromium } from 'playwright-core';
-import { inject } from 'vitest';
+import { type Browser, type BrowserContext, chromium } from 'playwright-core';
 import type { TestProject } from 'vitest/node';
-
-declare module 'vitest' {
-  interface ProvidedContext {
-    /** Where the WebSocket address of the run's Chromium can be asked for: the first request starts it. */
-    chromium: string;
-  }
-}
+import { askFor, offer } from './once-a-run.ts';
 
 const PROGRAM = '/usr/bin/chromium';
 const ARGUMENTS = [
@@ -33,8 +23,7 @@ const PROGRAM_ALONE = { executablePath: PROGRAM, handleSIGINT: false, handleSIGT
  */
 export async function launchChromium(...settings: string[]): Promise<Browser> {
   if (settings.length > 0) return chromium.launch({ ...PROGRAM_ALONE, args: [...ARGUMENTS, ...settings] });
-  const answer = await fetch(inject('chromium'));
-  return chromium.connect(await answer.text());
+  return chromium.connect(await askFor('chromium'));
 }
 
 /** A Chromium of its own with a profile, as people have it: no private window. @param folder - of the profile */
@@ -43,21 +32,14 @@ export function launchWithProfile(folder: string, ...settings: string[]): Promis
   return chromium.launchPersistentContext(folder, { ...PROGRAM_ALONE, args, ignoreHTTPSErrors: true });
 }
 
-/** Vitest's global set-up: runs once, in Vitest's own process. @returns the end of it */
-export default async function offerChromium({ provide }: TestProject): Promise<() => Promise<void>> {
-  let browser: Promise<BrowserServer> | undefined;
-  const server = createServer(async (_, response) => {
-    browser ??= chromium.launchServer({ executablePath: PROGRAM, args: ARGUMENTS, host: '127.0.0.1' });
-    const address = await browser.then(
-      (started) => started.wsEndpoint(),
-      (error: Error) => error.message,
-    );
-    response.end(address);
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  provide('chromium', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  return async () => {
-    server.close();
-    await (await browser)?.close();
-  };
+/** Vitest's global set-up. @returns the end of it */
+export default function offerChromium(project: TestProject): Promise<() => Promise<void>> {
+  const launch = () => chromium.launchServer({ executablePath: PROGRAM, args: ARGUMENTS, host: '127.0.0.1' });
+  return offer(
+    project,
+    'chromium',
+    launch,
+    (browser) => browser.wsEndpoint(),
+    (browser) => browser.close(),
+  );
 }

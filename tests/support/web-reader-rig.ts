@@ -6,12 +6,12 @@ import { build } from 'esbuild';
 import type { Browser, Page } from 'playwright-core';
 import { DESCRIPTOR_TARGET } from '../../core/publication/names.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
-import { writeWebReader } from '../../scripts/build-web-reader.ts';
 import { makeCertificate } from './certificates.ts';
 import { launchChromium } from './chromium.ts';
 import { type ContentHost, startContentHost } from './content-host.ts';
 import { type Rig, startRig, temporaryFolder } from './keyserver-rig.ts';
 import { setOf } from './publisher-with-sets.ts';
+import { buildWebReader } from './web-reader.ts';
 
 const [KEYS, READ, PAGES] = ['keys.news.example', 'read.news.example', 'pages.news.example'];
 
@@ -50,7 +50,7 @@ export async function startWebReaderServers(
     firstPage?: 'browser' | 'server';
   } = {},
 ): Promise<WebReaderServers> {
-  await writeWebReader();
+  await buildWebReader();
   const folder = temporaryFolder();
   const names = [KEYS, READ, PAGES, ...(options.otherNames ?? [])].map((host) => `DNS:${host}`);
   const { key, cert } = await makeCertificate(folder, names);

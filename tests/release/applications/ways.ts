@@ -8,12 +8,12 @@ import type { BrowserContext } from 'playwright-core';
 import { expect } from 'vitest';
 import { freePort } from '../../../cache-config/child.ts';
 import { initWorkspace } from '../../../publisher/init.ts';
-import { writeWebReader } from '../../../scripts/build-web-reader.ts';
 import { close, listen } from '../../../serve/hosts.ts';
 import type { SiteSettings } from '../../../serve/site.ts';
 import { World } from '../../../serve/world.ts';
 import { type CleanUp, temporaryFolder } from '../../support/reader-rig.ts';
 import { startStaticHost } from '../../support/static-hosts.ts';
+import { buildWebReader } from '../../support/web-reader.ts';
 import { runWispr } from '../../support/wispr.ts';
 
 export const WAYS = ['plain', 'gateway', 'in-browser', 'serverless'] as const;
@@ -35,7 +35,7 @@ const settingsOf = (source: string): SiteSettings => ({
 });
 
 export async function openWays(source: string, cleanUp: CleanUp): Promise<Readonly<Record<Way, OpenWay>>> {
-  await writeWebReader();
+  await buildWebReader();
   const settings = settingsOf(source);
   const [plain, others, serverless] = await Promise.all([
     servePlain(source, cleanUp),

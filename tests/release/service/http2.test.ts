@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { freePort, startChild } from '../../../cache-config/child.ts';
 import { invitationLink } from '../../../keyserver/readers/invitations.ts';
-import { writeWebReader } from '../../../scripts/build-web-reader.ts';
 import { makeCertificate } from '../../support/certificates.ts';
 import { launchWithProfile } from '../../support/chromium.ts';
 import { startRig, temporaryFolder } from '../../support/keyserver-rig.ts';
 import { publish } from '../../support/publisher-with-sets.ts';
+import { buildWebReader } from '../../support/web-reader.ts';
 
 const [KEYS, READ, PAGES] = ['keys.news.example', 'read.news.example', 'pages.news.example'];
 
@@ -64,7 +64,7 @@ it.each([
   ['Caddy', startCaddy],
   ['nginx', startNginx],
 ] as const)('%s carries invitation and first page over one connection, compressed', async (_name, start) => {
-  await writeWebReader();
+  await buildWebReader();
   const folder = temporaryFolder();
   const { key, cert } = await makeCertificate(
     folder,

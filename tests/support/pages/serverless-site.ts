@@ -8,10 +8,10 @@ import { freePort, stopAll } from '../../../cache-config/child.ts';
 import { openKeyStore } from '../../../publisher/keys/key-store.ts';
 import { writeKeyFiles } from '../../../publisher/protect/reading-site.ts';
 import { readConfiguration } from '../../../publisher/workspace/configuration/read.ts';
-import { writeWebReader } from '../../../scripts/build-web-reader.ts';
 import { launchChromium } from '../chromium.ts';
 import { ROOT } from '../programs.ts';
 import { type StaticHost, type StaticHostName, startStaticHost } from '../static-hosts.ts';
+import { buildWebReader } from '../web-reader.ts';
 import { runWispr } from '../wispr.ts';
 import { openPage, pictures, playFilm } from './browser.ts';
 
@@ -34,7 +34,7 @@ export class ServerlessSite {
 
   /** Publishes the newspaper, and invites. @param names - of the hosts that carry it; nginx is the one of the configuration */
   static async start(...names: StaticHostName[]): Promise<ServerlessSite> {
-    await writeWebReader();
+    await buildWebReader();
     const site = new ServerlessSite(await mkdtemp(join(tmpdir(), 'wispr-serverless-')));
     const port = await freePort();
     await site.#configure(port);
