@@ -93,7 +93,7 @@ function reportAll(all: ForgottenAll): void {
 }
 
 /** Many publishers have the name of their site. */
-export function withItsSites({ name, sites }: Pick<ConnectedPublisher, 'name' | 'sites'>): string {
+function withItsSites({ name, sites }: Pick<ConnectedPublisher, 'name' | 'sites'>): string {
   const others = sites.filter((site) => site !== name);
   return printable(name) + (others.length > 0 ? `, with ${others.join(', ')}` : '');
 }

@@ -100,7 +100,8 @@ export async function sayWhatWouldBeDone(
   print(json ? JSON.stringify(summary) : describeDryRun(summary));
 }
 
-export function describeDryRun(summary: DryRunSummary): string {
+/** What `--dry-run` prints. */
+function describeDryRun(summary: DryRunSummary): string {
   const { site, documents, changes, paths } = summary;
   const lists = CHANGES.flatMap(([kind, words]) =>
     kind === 'unchanged' ? [] : describePaths(words, changes[kind], paths[kind]),
