@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { HostReport } from '../../client-proxy/index.ts';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { send } from '../support/http-client.ts';
 import { startRawHost } from '../support/raw-http.ts';
