@@ -52,15 +52,14 @@ async function start(): Promise<unknown> {
     await removeWorkers();
     return location.replace(readHere());
   }
-  const target = wanted.split('#', 1)[0] ?? '';
-  const address = await addressOfKeys(worker, isBehind || !isInstalled ? '' : target);
+  // Of a public document none is asked: the frame would end, with a device half made, as soon as the page is loaded again.
+  const address = await addressOfKeys(worker, isBehind ? '' : (wanted.split('#', 1)[0] ?? ''));
   if (address === undefined || pathname === KEYS_PAGE) await renewWorker();
   if (isBehind) return address && location.replace(address);
   if (address) {
-    // Whether the document needs a key is known once the publication is here: all keys are on their way by then.
     const haveCome = new Promise((resolve) => navigator.serviceWorker.addEventListener('controllerchange', resolve));
     openBehind(address);
-    if ((await addressOfKeys(worker, target)) !== '') await atMost(KEYS_PATIENCE, haveCome);
+    await atMost(KEYS_PATIENCE, haveCome);
   }
   goOn();
 }
