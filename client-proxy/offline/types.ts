@@ -32,6 +32,7 @@ export interface SyncProgress {
   readonly ofBytes: number;
 }
 
+/** Documents, and their bytes in the cache. */
 export interface SyncCount {
   readonly documents: number;
   readonly bytes: number;

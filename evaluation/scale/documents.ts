@@ -19,6 +19,7 @@ export interface Read {
 }
 
 const READER = fileURLToPath(new URL('reader.ts', import.meta.url));
+/** Bytes of a document. */
 export const LENGTH = 200;
 const IN_FOLDER = 1000;
 /** Above this, a run takes minutes. */

@@ -28,6 +28,7 @@ export function isConfirmed({ expires }: Operator, now: number): boolean {
   return now - (expires - OPERATOR_SESSION_LIFETIME) < CONFIRMED_FOR;
 }
 
+/** Times in seconds since 1970. */
 export interface OperatorOverview {
   readonly name: string;
   readonly created: number;
@@ -82,6 +83,7 @@ export async function useOperatorLink({ database }: KeyServerState, code: string
   return (await database.run('DELETE FROM operator_secrets WHERE hash = ?', digest('operator link', code))) === 1;
 }
 
+/** @returns the token of the new session */
 export async function beginOperatorSession({ database, now }: KeyServerState, operator: number): Promise<string> {
   const token = newSecret();
   await database.run('DELETE FROM operator_secrets WHERE expires < ?', now());

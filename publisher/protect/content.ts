@@ -28,6 +28,7 @@ export interface Content {
   readonly bytes: () => AsyncIterable<Uint8Array>;
 }
 
+/** Bytes of the largest file that is held in memory. */
 export const SMALL_FILE = 4 * 1024 * 1024;
 
 const LEAST_COMPRESSED = 512;
