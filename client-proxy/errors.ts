@@ -133,7 +133,7 @@ export const READER_ERRORS = {
   },
   'local-refused': {
     means: 'the address leads to this computer or its network',
-    remedy: 'bypass the proxy for it; or `--allow-local {endpoint}`',
+    remedy: 'permit it by `--allow-local {endpoint}`; a browser can bypass the proxy for it, too',
   },
   loop: {
     means: 'the request would come back to the proxy, or redirects do not end',

@@ -156,7 +156,7 @@ export const KEY_SERVER_ERRORS = {
   'configuration-invalid': {
     means:
       'the configuration is malformed, or a file that it names is not there; the message names line, member or file',
-    remedy: 'correct it (docs/configuration.md#keyserverjson); on one machine, `--dev`',
+    remedy: 'correct it (docs/configuration.md#keyserverjson); to try it on one machine, `--dev`',
   },
   'database-away': {
     means: 'PostgreSQL does not answer, or is starting; a key server waits for it',

@@ -116,8 +116,9 @@ export const PUBLISH_ERRORS = {
       'name the right file: public keys end in `.pub`; `--root-keys FILE` and `--key FILE` name secret ones; or update wispr',
   },
   'argument-invalid': {
-    means: 'a set, a version, an invitation, or a choice of keys and threshold that is not possible',
-    remedy: '`wispr keys list` shows keys, invitations and the current version, `wispr protect --dry-run` all sets',
+    means: 'a document, set, version, invitation, or choice of keys and threshold that is not possible',
+    remedy:
+      'name one that there is: `wispr keys list` shows keys, invitations and the current version, `wispr protect --dry-run` sets',
   },
   'draft-refused': {
     means: 'a root waits for signatures, was changed, or is out of date',

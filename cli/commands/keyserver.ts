@@ -14,7 +14,6 @@ import { writeConfig } from '../../keyserver/config/template.ts';
 import type { RunningKeyServer } from '../../keyserver/server.ts';
 import { nameOfSource } from '../../keyserver/storage/master-key.ts';
 import { createState } from '../../keyserver/storage/state.ts';
-import { systemCode } from '../../node-support/system-error.ts';
 import { collect, parseWholeNumber } from '../io/arguments.ts';
 import { currentIo } from '../io/context.ts';
 import { stopRequested } from '../io/signals.ts';
@@ -97,7 +96,7 @@ async function serve(config: KeyServerConfig, options: Options): Promise<void> {
     await stopped;
     await server.close();
   } catch (error) {
-    if (systemCode(error) !== 'ABORT_ERR') throw error; // stopped while it waited for its database
+    if (!stopping.signal.aborted) throw error; // stopped while it started: the terminal ends its processes, too
   } finally {
     process.off('SIGHUP', reload);
   }

@@ -22,7 +22,8 @@ const POLL_INTERVAL = 700;
 
 const { pathname } = location;
 const isFirst = document.currentScript?.dataset.first !== undefined;
-const host = element('div');
+/** Its words are English, in pages that run from right to left too: "all" leaves out their direction. */
+const host = element('div', { dir: 'ltr', lang: 'en' });
 const root = host.attachShadow({ mode: 'closed' });
 const pill = element('button', { className: 'pill', ariaLabel: 'About this page', textContent: '✓' });
 const title = element('h2', { id: 'title' });
@@ -58,7 +59,7 @@ async function show(): Promise<void> {
   about = await fetchAbout(pathname);
   const { name, isFresh, confirmed = 0, vault, set, issues, left } = about;
   title.textContent = isFresh ? 'Genuine and up to date' : 'Genuine, perhaps not the newest';
-  signed.textContent = `Signed by ${name}. Up to date ${ago(confirmed, Math.floor(Date.now() / 1000))}.`;
+  signed.textContent = `Signed by \u2068${name}\u2069. Up to date ${ago(confirmed, Math.floor(Date.now() / 1000))}.`;
   if (isFirst && vault)
     signed.textContent += ` This first page was checked and opened by ${new URL(vault).host}; the next ones are by this browser.`;
   shared.textContent ||= 'The public address of this page';
