@@ -33,6 +33,7 @@ import { PushTarget } from './publication/push-target.ts';
 import { createReadingSite } from './reading-site/app.ts';
 import { createContentHosts } from './reading-site/content-host.ts';
 import { createDocumentsSite } from './reading-site/documents-app.ts';
+import { isReadInBrowser } from './reading-site/in-browser.ts';
 import { ReadPublications } from './reading-site/publications.ts';
 import { openOpenId } from './sign-in/openid-configuration.ts';
 import type { Counted } from './storage/counts.ts';
@@ -228,7 +229,11 @@ async function serve(
       dev: adminUrl.startsWith('http:'),
     });
   if (!primary) {
-    warnOfDescriptor(await provider.read(), config, origins, state.now(), log);
+    const known = await provider.read();
+    warnOfDescriptor(known, origins, state.now(), log);
+    const isReadHere = !(await isReadInBrowser({ webReader, provider, account: origins.reading }));
+    if (known && config.reading.documents.inBrowser && isReadHere)
+      log.warn('the in-browser reader is off: all content hosts have to be https, or on loopback');
     if (new URL(documents).hostname.endsWith(`.${new URL(origins.reading).hostname}`))
       log.warn({ documents }, 'published scripts can ask for passkeys of the account, below whose host they run');
     await warnOfUnknownPlans(config, state, log);
@@ -314,20 +319,11 @@ function webReaderFor(config: KeyServerConfig, folder: string | undefined, log: 
 }
 
 /** The descriptor is the publisher's to renew; until then the key server works, and says what readers will meet. */
-function warnOfDescriptor(
-  known: Provider | undefined,
-  { reading }: KeyServerConfig,
-  origins: Origins,
-  now: number,
-  log: Logger,
-): void {
+function warnOfDescriptor(known: Provider | undefined, origins: Origins, now: number, log: Logger): void {
   if (!known) return;
   const { descriptor } = known;
   if (descriptor.expires < now)
     log.warn('the descriptor has expired: new readers cannot connect until a newer bundle is imported');
   if (descriptor.keyServer !== origins.keyServer || !siteReadAt(descriptor, origins.reading))
     log.warn({ descriptor: descriptor.keyServer }, 'the descriptor names other origins than this key server has');
-  const content = siteReadAt(descriptor, origins.reading)?.content ?? [];
-  if (reading.documents.inBrowser && !content.every(isReachable))
-    log.warn({ content }, 'the in-browser reader is off: all content hosts have to be https, or on loopback');
 }
