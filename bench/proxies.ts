@@ -29,7 +29,7 @@ export interface StartedProxy {
   stop(): Promise<void>;
 }
 
-/** What is measured against each other fetches from here. */
+/** Contestants fetch from here. */
 export interface Stage {
   readonly plainUrl: string;
   /** The Reader as it is without any options, which keeps what it reads. Each has a copy of the database, which has one owner. @param options - further ones of `wispr proxy` */

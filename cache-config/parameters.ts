@@ -1,4 +1,4 @@
-/** What configurations are given: only characters that mean nothing special in any of them; nothing is escaped. */
+/** Values for configurations: only characters that mean nothing special in any of them; nothing is escaped. */
 import { isIP } from 'node:net';
 import { posix } from 'node:path';
 import { z } from 'zod';

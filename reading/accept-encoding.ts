@@ -1,6 +1,6 @@
 /** Which content coding a client would have: RFC 9110 section 12.5.3. */
 
-/** Whether the coding is sent; else it is undone, as where neither is acceptable. @param coding - in lower case */
+/** Tells whether the coding is sent; else it is undone, as where neither is acceptable. @param coding - in lower case */
 export function prefersCoding(header: string | undefined, coding: string): boolean {
   if (header === undefined) return false;
   let star: number | undefined;

@@ -13,7 +13,7 @@ export const READING_TIMES = {
   checkTimeout: 60_000,
   /** Longer for each byte that comes: 100 a second are enough. */
   slowestByte: 10,
-  /** By that at most, where all hosts are waited for, as no hash is known: one could send byte after byte. */
+  /** Limit of that where all hosts are waited for, as no hash is known: one could send byte after byte. */
   slowestUnpinned: 10_000,
   /** Until the next content host is asked in parallel. */
   hedgeAfter: 2_000,

@@ -33,7 +33,7 @@ export function rangeApplies(headers: RequestHeaders, { etag, lastModified }: Va
   return condition === etag || (lastModified !== undefined && condition === lastModified);
 }
 
-/** Whether this version is newer than a date of the request; `undefined` where one of both is none. */
+/** Tells whether this version is newer than a date of the request; `undefined` where one of both is none. */
 function modifiedAfter(date: string | undefined, lastModified: string | undefined): boolean | undefined {
   const since = parseHttpDate(date);
   const modified = since === undefined ? undefined : parseHttpDate(lastModified);

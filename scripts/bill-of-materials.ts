@@ -14,7 +14,7 @@ interface Bill {
   dependencies: { ref: string; dependsOn: string[] }[];
 }
 
-/** The same for the same packages, sums and time. @param sums - of the files of the release @param time - seconds */
+/** Yields the same for the same packages, sums and time. @param sums - of the files of the release @param time - seconds */
 export function billOfMaterials(sums: string, time: number): string {
   const command = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application'];
   const bill: Bill = JSON.parse(

@@ -52,7 +52,7 @@ async function readFromFile(path: string): Promise<Uint8Array> {
   }
 }
 
-/** What is longer is refused for its length by what reads it. */
+/** Longer texts are refused for its length by what reads it. */
 async function readStart(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const reader = new ByteReader(chunks);
   try {

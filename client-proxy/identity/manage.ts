@@ -70,7 +70,7 @@ export async function describeIdentity(options: StorageOptions): Promise<Identit
   return { ...place, ...stored, keyProblem: keyProblem && new RunningReaderError(keyProblem) };
 }
 
-/** Of the Reader that runs, too. */
+/** Holds for the Reader that runs, too. */
 export async function describeStored(store: ReaderStore, keyFile: string): Promise<SerializedIdentity> {
   const problem = await store.keyFileProblem(keyFile);
   const roaming = store.identity().ownRoaming();
@@ -114,7 +114,7 @@ export async function protectIdentity(options: StorageOptions, how: NewProtectio
   });
 }
 
-/** Of the Reader that runs, too. */
+/** Holds for the Reader that runs, too. */
 export async function protectStored(
   { store, lock }: OpenIdentity,
   { kind, keyFile }: ProtectRequest,

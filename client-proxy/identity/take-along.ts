@@ -76,7 +76,7 @@ export async function exportIdentity({ to, newWords, showWords, ...options }: Ex
   }
 }
 
-/** Of the Reader that runs, too. */
+/** Holds for the Reader that runs, too. */
 export async function exportStored(
   { store, lock }: OpenIdentity,
   { newWords }: Pick<ExportOptions, 'newWords'>,

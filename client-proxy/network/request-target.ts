@@ -1,4 +1,4 @@
-/** What a request asks for. One host has one spelling here, so that checks of a connected site are not evaded. */
+/** Target of a request. One host has one spelling here, so that checks of a connected site are not evaded. */
 import { remembering } from '../../core/encoding/remembering.ts';
 
 /** A request in absolute form, as clients send it to a proxy. */

@@ -125,7 +125,7 @@ function hasRequestForm({ device, keys, nonce, time }: JsonObject): boolean {
   );
 }
 
-/** Whether a received value names keys to be asked for. */
+/** Tells whether a received value names keys to be asked for. */
 export function areKeysWanted(keys: unknown): keys is readonly KeyId[] {
   return (
     Array.isArray(keys) &&

@@ -25,7 +25,7 @@ const NAME = 'ML-KEM-768';
 const HASH = 'SHA3-256';
 const subtle = globalThis.crypto.subtle as unknown as ModernSubtle;
 
-/** Those of the platform, where the private key of ML-KEM cannot be extracted; `undefined` where one is missing. */
+/** Parts of the platform, where the private key of ML-KEM cannot be extracted; `undefined` where one is missing. */
 export function nativeXwingParts(): XwingParts | undefined {
   const known = SubtleCrypto as unknown as { supports?: (operation: string, algorithm: string) => boolean };
   const isThere = ['generateKey', 'decapsulateBits'].every((each) => known.supports?.(each, NAME));

@@ -11,7 +11,7 @@ interface NearAnswer {
   readonly error?: string;
 }
 
-/** On the near side: does what each command says, until there are no more. @param work - returns milliseconds, where they count */
+/** Near side: does what each command says, until there are no more. @param work - returns milliseconds, where they count */
 export async function answerCommands<Command>(work: (command: Command) => Promise<number | undefined>): Promise<void> {
   const answer = (given: NearAnswer) => process.stdout.write(`${JSON.stringify(given)}\n`);
   answer({});

@@ -1,4 +1,4 @@
-/** One reader's connection to a server, with the bytes that came over it. */
+/** Connection of a reader to a server, with the bytes that came over it. */
 import { Agent as HttpAgent, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';

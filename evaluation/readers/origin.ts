@@ -24,7 +24,7 @@ export async function startOrigin(root: string, chain: Chain, endings: AsyncDisp
   const squid = started(await startReverse('squid-reverse', { backend, diskMegabytes: 0 }));
   return {
     squid,
-    /** Not by way of the cache. */
+    /** Goes around the cache. */
     httpsUrl: `https://127.0.0.1:${secure.port}`,
     /** Empties the cache, and gives it as much room as is wanted: less than its configuration lets operators choose. */
     emptyCache: async (kibibytes: number) => {

@@ -19,7 +19,7 @@ export interface Rate extends Flooded {
   readonly cores: number;
 }
 
-/** By {@link nameOf}. */
+/** Keyed by {@link nameOf}. */
 export type Rates = Map<string, Rate>;
 
 export function rateOf(rates: Rates, what: Case): Rate {

@@ -64,7 +64,7 @@ export function checkAdminListener(settings: ListenerConfig | undefined, config:
   checkListener(settings, config);
 }
 
-/** The same for the listener of HTTPCrypt, which is plain HTTP for everybody. @throws KeyServerError `configuration-invalid` */
+/** Checks the listener of HTTPCrypt, which is plain HTTP for everybody. @throws KeyServerError `configuration-invalid` */
 export function checkHttpcryptListener({ httpcrypt, dev }: KeyServerConfig): void {
   if (httpcrypt && dev) checkLoopback(httpcrypt.listen.host);
 }

@@ -71,13 +71,13 @@ export interface SignInPage {
   /** Path and query to go to afterwards. */
   readonly to: string;
   readonly name?: string;
-  /** Whether name and password were tried, and did not fit. */
+  /** True where name and password were tried, and did not fit. */
   readonly failed?: boolean;
   /** True where the reader is signed in, and proves it once more. */
   readonly again?: boolean;
   /** Why signing in another way has failed. */
   readonly refused?: RefusedSignIn;
-  /** Whether the reader has just signed out here. */
+  /** True where the reader has just signed out here. */
   readonly left?: boolean;
 }
 

@@ -66,7 +66,7 @@ export async function sendDocument(
       supply: service.hosts.supplyOf(site, path, entry, transfer.signal),
       wanted: { site: site.site, path, publisherKey: provider.descriptor.publisherKeyBytes, entry },
       context: { findKey: keyFinder(service.state, subscriber, site), now: service.state.now() },
-      // For the whole, in no coding: what is sent is made of it, and has no tag.
+      // Tags are of the whole, in no coding: what is sent is made of it, and has no tag.
       request: front ? { method: request.method, headers: { host, accept } } : request,
       status,
       adapt: (carried) => ({ ...carried, headers: documentHeaders(carried.headers) }),

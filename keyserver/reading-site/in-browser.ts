@@ -102,7 +102,7 @@ export function addInBrowser(app: Express, reader: InBrowser): void {
     response.set({ 'Cache-Control': 'no-cache', 'Content-Encoding': 'gzip', 'Content-Type': 'application/json' });
     response.end(await reader.publications.bundleOf(provider, site));
   });
-  // What the key server knows of the publication counts no more than the word of a content host.
+  // Knowledge of the key server about the publication counts no more than the word of a content host.
   app.get('/-/publication/:file', limit, async (request, response) => {
     const bytes = await readMetadata(state.database, String(request.params.file));
     response.set('Cache-Control', 'no-cache');
@@ -173,7 +173,7 @@ interface StartOptions {
   readonly leadsTo?: string;
   /** True in a frame behind a page that is on show. */
   readonly isBehind?: boolean;
-  /** It removes what the origin keeps in the browser, and leads to the sign-in. */
+  /** Removes what the origin keeps in the browser, and leads to the sign-in. */
   readonly isLeaving?: boolean;
 }
 

@@ -158,7 +158,7 @@ export function refuseForeign(pages: OwnPages, isOwn: (request: Request) => bool
   };
 }
 
-/** Whether a page is opened in a window of its own, as browsers say. Programs do not say, though some name a mode. */
+/** Tells whether a page is opened in a window of its own, as browsers say. Programs do not say, though some name a mode. */
 export function isOpened({ headers }: Request): boolean {
   return openerOf(headers) !== 'page';
 }

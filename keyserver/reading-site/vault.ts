@@ -114,7 +114,7 @@ async function showVault(pages: VaultPages, scripts: Scripts, request: Request, 
   const pair = await readPublication(state.database);
   const { titles } = await pages.masthead();
   const sets = subscriber ? await readableSets(state, subscriber, site.site, MAXIMUM_KEYS_PER_REQUEST) : [];
-  // Only as far as its session says: a browser that is going to become a device gets the program without asking.
+  // Decided by its session alone: a browser that is going to become a device gets the program without asking.
   const isDevice = !subscriber || (await deviceOfSession(state, cookie.read(request) ?? '')) !== undefined;
   const page = {
     ...scripts,

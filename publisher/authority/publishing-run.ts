@@ -25,7 +25,7 @@ export async function whileHolding<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   if (access === undefined) return work();
-  // For other people's eyes. In a container, a user may have no name.
+  // Names are for other people's eyes. In a container, a user may have no name.
   const from = `${userName() ?? `user ${process.getuid?.()}`}@${hostname()}`.slice(0, 100);
   const run = { run: name, from };
   const other = await putRun(access, run);

@@ -77,7 +77,7 @@ function defaults(): Configuration {
 }
 
 class SiteCheck {
-  /** In the order of their paths. */
+  /** Ordered by their paths. */
   readonly files: readonly CheckedFile[];
   readonly #paths: ReadonlySet<string>;
   readonly #source: string;

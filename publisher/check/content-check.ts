@@ -14,7 +14,7 @@ import type { Findings } from './report.ts';
 import { referencesOfStyle, scanPage } from './scan.ts';
 import { HostFinder, importsOf, usesIn } from './scan-script.ts';
 
-/** What a document says about itself, as `wispr protect` reads it. */
+/** Facts that a document says about itself, as `wispr protect` reads it. */
 export interface OwnWord {
   readonly set?: string | undefined;
   readonly problem?: string | undefined;

@@ -51,7 +51,7 @@ const KEPT_FINDINGS = 100_000;
 const KEPT_PLACES = 20;
 
 export class Findings {
-  /** By kind and subject, and how many more there were. */
+  /** Findings by kind and subject, and how many more there were. */
   readonly #byKind = new Map<CheckKind, { readonly findings: Map<string, CheckFinding>; dropped: number }>();
 
   /**

@@ -6,7 +6,7 @@ import { PublishError } from '../errors.ts';
 import { contentsOf, delegatedRoles, type PublishedDocument, type Selection } from '../publication/roles.ts';
 import type { SnapshotPublication } from '../publication/signed.ts';
 
-/** By target path. */
+/** Keyed by target path. */
 export type Entries = ReadonlyMap<string, TufObject>;
 
 export interface Lists {

@@ -31,7 +31,7 @@ const PATHS = [
 ] as const;
 export const READING_SITE_FILES: readonly string[] = PATHS;
 
-/** Those of earlier versions as well, which go. */
+/** Paths of earlier versions as well, which go. */
 export const ALL_READING_SITE_FILES: readonly string[] = [...PATHS, '/-/library.js'];
 
 /** @throws PublishError `web-reader-missing` */

@@ -1,4 +1,4 @@
-/** Who may change something on the Reader's own pages. Rows 61 and 62 of the attack list. */
+/** Callers who may change something on the Reader's own pages. Rows 61 and 62 of the attack list. */
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { beforeAll, describe, expect, it, vi } from 'vitest';

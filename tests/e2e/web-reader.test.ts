@@ -98,7 +98,7 @@ describe('a reader', () => {
       await putState(page, `asked ${id}`, answered);
       await expectRefusal(page, await open('/21/story.html'), 403, 'key-missing');
       expect(await page.title()).toBe('You have no key for this page');
-      // Where the vault said why, so does the page.
+      // Reasons that the vault gave are the page's, too.
       await open('/');
       await putState(page, `asked ${id}`, { ...answered, reason: 'lapsed' });
       await expectRefusal(page, await open('/21/story.html'), 403, 'lapsed', 'Your account');

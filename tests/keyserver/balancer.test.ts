@@ -1,4 +1,4 @@
-/** Two key servers behind the HAProxy of docs/cluster.md, which passes TLS through. What they know of each other: two-servers.test.ts; under load, and killed: tests/release/load/cluster.test.ts. */
+/** Key servers, two of them, behind the HAProxy of docs/cluster.md, which passes TLS through. What they know of each other: two-servers.test.ts; under load, and killed: tests/release/load/cluster.test.ts. */
 import { once } from 'node:events';
 import { expect, it, vi } from 'vitest';
 import { connectBy, newClient, ORIGINS, startCluster, type Way } from '../support/cluster.ts';

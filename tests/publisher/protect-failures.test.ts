@@ -159,7 +159,7 @@ describe('an output that', () => {
   });
 });
 
-/** One change of each kind: an object or a row, the last file before the timestamp, the timestamp; in the release tier, each. */
+/** Changes, one of each kind: an object or a row, the last file before the timestamp, the timestamp; in the release tier, each. */
 describe('attack 66: kill -9 while a site is protected again', () => {
   it.each(IS_RELEASE ? Array.from({ length: 22 }, (_, index) => index + 1) : [10, 16, 22])(
     'after change %i of files and database leaves one whole publication, and the next run goes on',

@@ -1,11 +1,11 @@
-/** What a whole run has once: Vitest's own process makes it when the first test asks for it. */
+/** Things that a whole run has once: Vitest's own process makes it when the first test asks for it. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inject } from 'vitest';
 import type { TestProject } from 'vitest/node';
 
-/** Where each is asked for. */
+/** Addresses at which each is asked for. */
 interface Offers {
   chromium: string;
   postgres: string;

@@ -26,7 +26,7 @@ const POLL_INTERVAL = 1000;
 
 const style = new CSSStyleSheet();
 
-/** What the browser has to ask with, where it offers to put the site onto the home screen. */
+/** Prompt of the browser, where it offers to put the site onto the home screen. */
 let installing: (Event & { readonly prompt: () => Promise<unknown> }) | undefined;
 
 /** Shows the library in a page that is empty. */

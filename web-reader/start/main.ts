@@ -52,7 +52,7 @@ async function start(): Promise<unknown> {
     await removeWorkers();
     return location.replace(readHere());
   }
-  // Of a public document none is asked: the frame would end, with a device half made, as soon as the page is loaded again.
+  // Nothing is asked of a public document: the frame would end, with a device half made, as soon as the page is loaded again.
   const address = await addressOfKeys(worker, isBehind ? '' : (wanted.split('#', 1)[0] ?? ''));
   if (address === undefined || pathname === KEYS_PAGE) await renewWorker();
   if (isBehind) return address && location.replace(address);

@@ -25,12 +25,12 @@ export interface MissingKeys {
 
 export type CreateMissingKeys = (store: OriginStore) => MissingKeys;
 
-/** Whether a key is to be asked for, or for again. @param answered - milliseconds for which an answer counts */
+/** Tells whether a key is to be asked for, or for again. @param answered - milliseconds for which an answer counts */
 export function isDue(asked: Asked | undefined, answered: number, waited: number): boolean {
   return !isWithin(asked?.isAnswered ? answered : waited, asked?.at);
 }
 
-/** Whether `at` was no longer ago than that. */
+/** Tells whether `at` was no longer ago than that. */
 export function isWithin(milliseconds: number, at: unknown): boolean {
   const since = Date.now() - Number(at ?? 0);
   return since >= 0 && since < milliseconds;

@@ -24,7 +24,7 @@ export function serveOrigin(createKeys: CreateMissingKeys): void {
   // Beside a worker of the site's own, this one does not wait until the last of its pages is closed.
   const { active } = scope.registration;
   if (active && active.scriptURL !== scope.location.href) scope.addEventListener('install', () => scope.skipWaiting());
-  // Not beside a worker that is at work: both would write.
+  // Left out beside a worker that is at work: both would write.
   if (!active) scope.addEventListener('install', () => void reader.begin().catch(() => undefined));
   scope.addEventListener('fetch', (event) => take(reader, event));
   scope.addEventListener('message', (event) => {

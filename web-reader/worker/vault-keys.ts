@@ -44,7 +44,7 @@ export class VaultKeys implements MissingKeys {
     return asked?.isSilent || isDue(asked, WINDOW_COUNTS_FOR, 0) ? this.#bounce(to, [set]) : undefined;
   }
 
-  /** By a frame of the vault in that page. */
+  /** Asks by a frame of the vault in that page. */
   async forPage(set: KeyId, clientId: string): Promise<void> {
     const { asked, state } = this.#store;
     if (!isDue(await asked.find(set), PAGE_COUNTS_FOR, WAITED_FOR)) return;

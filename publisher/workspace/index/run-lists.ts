@@ -26,7 +26,7 @@ export class RunLists extends Statements {
     return this.pages<Task & { id: number }>('SELECT * FROM task WHERE id > ? ORDER BY id LIMIT 200');
   }
 
-  /** What the site has at a path, once all tasks are done. */
+  /** Document that the site has at a path, once all tasks are done. */
   planned(path: string): 'public' | 'protected' | undefined {
     const sql =
       'SELECT setName FROM task WHERE path = ?1 UNION ALL SELECT setName FROM document WHERE path = ?1 AND id NOT IN (SELECT id FROM gone) LIMIT 1';

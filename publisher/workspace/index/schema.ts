@@ -83,7 +83,7 @@ export type FactName =
   | 'descriptor'
   /** JSON: envelopes by the key ids of their period keys, base64url. */
   | 'envelopes'
-  /** What the key bundle was made of. */
+  /** Contents of the key bundle. */
   | 'bundle'
   /** The start of the machine since which all files were found or written. */
   | 'boot'
@@ -107,7 +107,7 @@ export type FactName =
   | 'root'
   /** Key ids of the roles that signed. */
   | 'signers'
-  /** What the role `targets` names. */
+  /** Targets that the role `targets` names. */
   | 'targets'
   /** The sections, and who signed them: publisher/protect/sections.ts. */
   | 'sections'

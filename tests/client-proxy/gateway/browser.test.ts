@@ -289,7 +289,7 @@ describe("attack 95: a page of a site tries the Reader's own pages", () => {
           expect(['error', 'opaque']).toContain(result.posted);
           expect(result.content).toMatch(/^(?:nothing)?$/);
           for (const frame of page.frames().slice(1)) expect(await frame.content()).not.toContain('news.example');
-          // What the browser asks the proxy for on its own account is not meant.
+          // Requests of the browser on its own account are not meant.
           const refused = sites.rig.refusals.filter(({ address }) => address.startsWith(new URL(target).hostname));
           const codes = refused.map(({ code }) => code);
           expect(codes.length).toBeGreaterThanOrEqual(least); // socket, frame, events, and both requests came, and were refused

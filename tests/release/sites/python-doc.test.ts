@@ -46,7 +46,7 @@ let paths: string[];
 let urlPaths: string[];
 
 beforeAll(async () => {
-  // With the files that two links of the package lead to.
+  // Files that two links of the package lead to are among them.
   await cp(PACKAGE, source, { recursive: true, dereference: true });
   world = await World.create({ site: SITE, source, public: ['index.html', '_static/**', '_images/**'] });
   keyServer = await world.startKeyServer();
@@ -77,7 +77,7 @@ function startOffice(): Promise<CacheServer> {
   return startSquid({ ...room, sites, connectLoopback: true });
 }
 
-/** By what the publication says, verified as a reader verifies it. */
+/** Judged by what the publication says, verified as a reader verifies it. */
 async function askedFor(): Promise<string[]> {
   const published = await readPublished(world.out, { site: SITE, keys: new Map(), now: nowInSeconds() });
   const files = await Promise.all(
