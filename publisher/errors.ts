@@ -80,7 +80,7 @@ export const PUBLISH_ERRORS = {
   },
   'not-alone': {
     means: '`wispr publish --only` would have to look at more than the documents that it names; nothing was published',
-    remedy: 'run `wispr publish` for the whole site',
+    remedy: 'run `wispr publish` for the whole site; take back first what is not to be sent',
   },
   'publishing-elsewhere': {
     means: 'somebody else publishes this site at this moment; nothing was published',
@@ -103,7 +103,7 @@ export const PUBLISH_ERRORS = {
   'store-busy': {
     means: 'another wispr command uses this workspace',
     remedy:
-      'wait for it, or end it; `wispr publish --at` uses it until its time, so that nothing else publishes what is held back',
+      'wait for it, or end it: it may be `wispr publish --at`, which waits for its time, and which Ctrl-C ends with nothing sent',
   },
   'key-store-refused': {
     means: '`publisher.keys` or a key file is missing, damaged, or from before a change of signing keys',

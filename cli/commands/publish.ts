@@ -47,8 +47,15 @@ export function addPublishCommand(program: Command): void {
     .option('--merged', 'publish although another copy of the workspace was last: the site here has its changes')
     .option(...RESTORED_OPTION)
     .option(...ALLOW_REMOVAL_OPTION)
-    .option('--only <paths...>', 'publish these files or directories of the site, and leave all else as it is')
-    .option('--at <time>', 'protect and sign now, and send at a time: 05:00, or 2026-12-24T05:00', parseTime)
+    .option(
+      '--only <paths...>',
+      'publish these files or directories of the site (paths from the current directory), and leave all else as it is',
+    )
+    .option(
+      '--at <time>',
+      'protect and sign now, and send at a time within a week: 05:00, or YYYY-MM-DDT05:00',
+      parseTime,
+    )
     .option('--check-all', 'compare everything with what was left in "out" and at the targets, byte for byte')
     .option('--watch', 'go on, and publish again whenever the site changes')
     .option('--key <file>', 'sign with this key file too; repeatable', collect)
@@ -122,6 +129,9 @@ async function publishOnce(
       reportProtection(summary, highest, places, flags);
     },
     onWaiting: quiet ? undefined : waiting.onWaiting,
+    onHeld: (version, until) => {
+      if (!quiet) say(`publication ${version}, held back until ${utcMinute(until)}, is sent now`);
+    },
     onProgress: ({ stage, done, total }) => {
       waiting.end();
       uploading.update({ done, total, doing: stage });
@@ -223,7 +233,8 @@ function documentsOf(files: readonly string[], { workspace, configuration }: Pub
   const source = resolve(workspace.directory, configuration.source);
   const documents = files.map((file) => {
     const path = relative(source, resolve(currentIo().cwd, file));
-    if (path.split(sep)[0] === '..' || isAbsolute(path)) throw new UsageError(`${file} is not in the site, ${source}`);
+    if (path.split(sep)[0] === '..' || isAbsolute(path))
+      throw new UsageError(`${file} is not in the site, ${source}: paths count from the current directory`);
     return path === '' ? '' : `/${path.split(sep).join('/')}`;
   });
   return documents.filter(
@@ -244,7 +255,9 @@ function parseTime(text: string): number {
   const isDate = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?$/.test(text);
   const seconds = (hour !== undefined ? today.getTime() : isDate ? Date.parse(text) : Number.NaN) / 1000;
   if (Number.isNaN(seconds))
-    throw new InvalidArgumentError('it takes a time such as 05:00, or 2026-12-24T05:00, perhaps with Z or +01:00');
+    throw new InvalidArgumentError(
+      'it takes a time such as 05:00, or YYYY-MM-DDT05:00, perhaps with Z or +01:00, within a week',
+    );
   const left = seconds - now.getTime() / 1000;
   if (left <= 0) throw new InvalidArgumentError('it is past');
   if (left > MOST_WAITING) throw new InvalidArgumentError('it is more than a week from now');

@@ -19,7 +19,7 @@ export function addRollbackCommand(program: Command): void {
     .description(
       'make a new publication with the documents of an earlier one, as long as these are kept; redirects, headers and sections stay as they are. The next "wispr publish" publishes the source again',
     )
-    .argument('[version]', 'the earlier publication (default: the previous one)', parseVersion)
+    .argument('[version]', 'the earlier publication (default: the previous one that was sent)', parseVersion)
     .option(...YES_OPTION)
     .action(rollback);
 }

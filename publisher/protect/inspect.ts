@@ -2,9 +2,11 @@
 import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { RoleSigner } from '../../core/publication/keys.ts';
+import { utcMinute } from '../../node-support/clock.ts';
 import { PublishError } from '../errors.ts';
 import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
 import { type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
+import { heldIn } from '../publication/held.ts';
 import { type Configuration, hasKeyServer } from '../workspace/configuration/schema.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import { readKeyStore } from '../workspace/workspace.ts';
@@ -106,4 +108,8 @@ function checkAlone(index: PublisherIndex, settings: string, current: number | u
     throw refuse(
       `publication ${current} is not what the site was protected for: a rollback, a withdrawal, or made elsewhere`,
     );
+  const last = index.roles().get('snapshot')?.version ?? 0;
+  const until = heldIn(index).get(last);
+  if (until !== undefined)
+    throw refuse(`publication ${last}, held back until ${utcMinute(until)} and never sent, would be sent with them`);
 }

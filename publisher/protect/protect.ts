@@ -28,11 +28,13 @@ export interface ProtectOptions extends DryRunOptions, Omit<InspectOptions, 'rek
   readonly onRemoval?: (removal: Removal) => Promise<void>;
   /** `later`: `wispr publish` has the timestamp signed, once the files are where readers look for them. */
   readonly timestamp?: 'later';
+  /** Seconds since 1970, until when `wispr publish` holds back what is signed. */
+  readonly heldUntil?: number | undefined;
 }
 
 /** @throws PublishError; the publication that was visible before is then as it was */
 export async function protectSite(options: ProtectOptions): Promise<ProtectSummary> {
-  const { rekey = [], onProgress, signal, timestamp } = options;
+  const { rekey = [], onProgress, signal, timestamp, heldUntil } = options;
   const location = await locate(options);
   const checkNotStopped = stopper(signal);
   return withLock(location.workspace, async (index) => {
@@ -44,7 +46,8 @@ export async function protectSite(options: ProtectOptions): Promise<ProtectSumma
     if (removal) await options.onRemoval?.(removal);
     const signsTimestamp = timestamp !== 'later' && location.configuration.publish === undefined;
     const isRekeyAsked = rekey.length > 0;
-    const done = await write(inspected, planned, { isRekeyAsked, signsTimestamp, onProgress, signal, checkNotStopped });
+    const how = { isRekeyAsked, signsTimestamp, heldUntil, onProgress, signal, checkNotStopped };
+    const done = await write(inspected, planned, how);
     return { ...summarise(inspected, planned, done, started), recovered: recoveredFrom(inspected, known) };
   });
 }

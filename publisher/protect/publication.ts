@@ -17,6 +17,7 @@ import {
 import { checkSignedInPast } from '../authority/authority.ts';
 import { LocalAuthority, stateInIndex } from '../authority/local-authority.ts';
 import { readIfThere } from '../keys/file-update.ts';
+import { heldFact, heldIn, release } from '../publication/held.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { RoleRow } from '../workspace/index/schema.ts';
 import { timestampIn } from './published.ts';
@@ -63,6 +64,7 @@ export async function publish(signing: Signing, plan: SigningPlan, wish: Timesta
   const snapshot = plan.roles.get('snapshot');
   if (snapshot === undefined) throw new Error('every publication has a snapshot');
   const timestamp = wish && (await signTimestamp(signing, wish.freshFor, snapshot));
+  if (timestamp) release(index, version);
   retireMetadata(index, output.metadata, roles.roots.length, plan.roles);
   const files = [...plan.roles.values(), ...roles.roots, ...(timestamp ? [timestamp] : [])];
   return {
@@ -82,7 +84,8 @@ export async function publish(signing: Signing, plan: SigningPlan, wish: Timesta
 /** Signs everything but the timestamp, which makes it visible. */
 async function signPublication(signing: Signing, plan: SigningPlan): Promise<{ version: number; signed: number }> {
   const { index, keys, roles, sections, now, out, ownTargets } = signing;
-  const version = Math.max(keys.contents.publication, index.roles().get('snapshot')?.version ?? 0) + 1;
+  const before = index.roles().get('snapshot')?.version ?? 0;
+  const version = Math.max(keys.contents.publication, before) + 1;
   await keys.change({ ...keys.contents, publication: version }); // on the disk before anything with it is signed
   const about = { version, expires: now + ROLE_VALIDITY.targets };
   let signed = 0;
@@ -105,7 +108,10 @@ async function signPublication(signing: Signing, plan: SigningPlan): Promise<{ v
     .map((row) => [row.name, row] as const);
   const expires = now + ROLE_VALIDITY.snapshot;
   await put('snapshot', signMetadata(snapshotMetadata({ version, expires }, files), [roles.snapshot]), expires);
+  const held = heldIn(index);
+  const until = signing.heldUntil ?? held.get(before); // it may have the same text as the one before
   index.storePublication(plan.roles.values(), {
+    ...(until !== undefined && { held: heldFact(new Map([...held, [version, until]])) }),
     bins: String(plan.bits),
     version: String(version),
     signers: signersOf(roles),

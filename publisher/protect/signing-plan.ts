@@ -30,6 +30,8 @@ export interface Signing extends Pick<Inspected, 'index' | 'keys' | 'output' | '
   readonly now: number;
   /** Bytes of the descriptor and of the site settings, by their target paths. */
   readonly ownTargets: OwnTargets;
+  /** Time until which `wispr publish --at` holds back what is signed. */
+  readonly heldUntil: number | undefined;
 }
 
 export type OwnTargets = readonly (readonly [target: string, bytes: Uint8Array])[];

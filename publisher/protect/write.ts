@@ -21,6 +21,8 @@ export interface WriteOptions {
   readonly isRekeyAsked: boolean;
   /** Whether the timestamp is signed here; otherwise `wispr publish` has it signed, once the files are where readers look for them. */
   readonly signsTimestamp: boolean;
+  /** Seconds since 1970; `undefined`: it is not held back. */
+  readonly heldUntil: number | undefined;
   readonly onProgress: ((progress: Progress) => void) | undefined;
   readonly signal: AbortSignal | undefined;
   readonly checkNotStopped: () => void;
@@ -52,7 +54,8 @@ export async function write(inspected: Inspected, planned: Planned, options: Wri
     ...ownTargetsOf({ descriptor, settings: encodeSettings(settings) }),
     ...(await currentEnvelopes(index, keys, now)),
   ];
-  const signing = { index, keys, output, roles, sections, out, now, ownTargets };
+  const { heldUntil } = options;
+  const signing = { index, keys, output, roles, sections, out, now, ownTargets, heldUntil };
   const { tasks, signingPlan } = await writeAndPlace(inspected, plan.documents, signing, options);
   await putIfDifferent(join(out, DESCRIPTOR_PATH), descriptor);
   const keyFiles = await writeReadingSite({ configuration, out, contents: keys.contents, rootId: roles.rootId, now });

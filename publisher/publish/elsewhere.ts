@@ -4,6 +4,7 @@ import { fetchPublishing } from '../authority/key-server.ts';
 import { PublishError } from '../errors.ts';
 import { locate } from '../protect/location.ts';
 import { areKeysBehind, behind } from '../protect/published.ts';
+import { release } from '../publication/held.ts';
 import { contentsOf, delegatedRoles } from '../publication/roles.ts';
 import { openSnapshot, type SignedSnapshot } from '../publication/signed.ts';
 import { type PublicationSource, sourceAtTarget } from '../publication/sources.ts';
@@ -54,6 +55,7 @@ export function claim({ index }: Site, { file }: SignedSnapshot): void {
 
 export function confirmed({ index }: Site, { file }: SignedSnapshot): void {
   index.setFact('ours', file.sha256);
+  release(index, file.version);
 }
 
 function describeLacking(paths: readonly string[] | undefined): string {

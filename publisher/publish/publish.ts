@@ -13,6 +13,7 @@ import { readIfThere } from '../keys/file-update.ts';
 import { type ProtectOptions, protectSite } from '../protect/protect.ts';
 import type { ProtectSummary } from '../protect/summary.ts';
 import { TIMESTAMP_PATH } from '../publication/files.ts';
+import { heldIn, hold } from '../publication/held.ts';
 import { expiriesIn, expiriesOf, type RoleState } from '../publication/roles.ts';
 import {
   findSnapshot,
@@ -45,6 +46,8 @@ export interface PublishRun extends OpenSiteOptions {
   readonly at?: number | undefined;
   /** Called each second until then. @param left - seconds */
   readonly onWaiting?: ((publication: number, left: number) => void) | undefined;
+  /** Called before a publication is sent that an earlier run held back until a time. */
+  readonly onHeld?: ((publication: number, until: number) => void) | undefined;
   /** Called with what protecting did, before anything is sent. */
   readonly onProtected?: (summary: ProtectSummary, highest: Highest) => void;
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
@@ -106,7 +109,7 @@ async function publishHeld(run: PublishRun): Promise<PublishedWorkspace> {
     run.protect &&
     (await protectSite({
       ...{ configurationFile: places.configurationFile, passphrase, ...run.protect },
-      ...{ above: highest.snapshot, timestamp: 'later' },
+      ...{ above: highest.snapshot, timestamp: 'later', heldUntil: run.at },
       ...(signal && { signal }),
     }));
   if (protection) onProtected?.(protection, highest);
@@ -118,13 +121,21 @@ async function publishHeld(run: PublishRun): Promise<PublishedWorkspace> {
 }
 
 /** Waits, with the workspace locked: what is held back is in `out`, and any other run would publish it. @throws PublishError `stopped`, `publication-older` */
-async function untilTime(site: Site, highest: Highest, { at, onWaiting }: PublishRun): Promise<Highest> {
-  if (at === undefined) return highest;
+async function untilTime(site: Site, highest: Highest, { at, onWaiting, onHeld }: PublishRun): Promise<Highest> {
   const version = site.index.roles().get('snapshot')?.version ?? 0;
+  if (at === undefined) {
+    const until = heldIn(site.index).get(version);
+    if (until !== undefined) onHeld?.(version, until);
+    return highest;
+  }
+  if (version > (highest.current?.file.version ?? 0)) hold(site.index, version, at);
   for (let left = at - Date.now() / 1000; left > 0; left = at - Date.now() / 1000) {
     onWaiting?.(version, Math.ceil(left));
     await setTimeout(Math.min(1, left) * 1000, undefined, { signal: site.signal }).catch(() => {}); // a clock may be set meanwhile
-    checkNotStopped(site.signal, 'nothing was sent, and the next `wispr publish` sends it');
+    checkNotStopped(
+      site.signal,
+      'nothing was sent; the next `wispr publish` sends it: to drop it, take its changes back first',
+    );
   }
   const now = await findHighest(site);
   if (now.snapshot?.file.sha256 === highest.snapshot?.file.sha256) return now;

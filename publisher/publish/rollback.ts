@@ -26,6 +26,7 @@ import { appearanceOf } from '../protect/appearance.ts';
 import { encodeTeaser } from '../protect/site-page.ts';
 import { replaceOutputFile } from '../protect/writers/files.ts';
 import { filesOf } from '../publication/files.ts';
+import { heldIn } from '../publication/held.ts';
 import {
   missing,
   openSnapshot,
@@ -64,7 +65,7 @@ export interface Rollback {
 /**
  * Publishes the documents of an earlier publication again. The index stays as it is, so the next `wispr protect` publishes the source, above this.
  *
- * @param version - the earlier publication. Default: the highest one below the current one with other documents
+ * @param version - the earlier publication. Default: the highest one below the current one with other documents that readers have had
  * @param confirm - shown what changes; rejects to give up
  * @throws PublishError `argument-invalid`, `publication-missing`, `signatures-missing`, `workspace-behind`; as `publishSite`
  */
@@ -135,8 +136,10 @@ async function openEarlier(
       `publication ${version} is not an earlier one; the current one is ${current.file.version}`,
       { typed: true, fields: { version } },
     );
+  const held = heldIn(site.index);
+  if (version !== undefined && held.has(version)) throw refused(version, 'was held back, and never sent');
   let withdrawn: number | undefined;
-  for (const number of version === undefined ? earlier : [version]) {
+  for (const number of version === undefined ? earlier.filter((each) => !held.has(each)) : [version]) {
     const signed = await readSnapshot(number, output, roots);
     if (current.snapshot.closed && signed && !signed.snapshot.closed) withdrawn ??= number;
     const isOther = signed && !signed.snapshot.closed && !hasSameLists(signed, current);

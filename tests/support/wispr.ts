@@ -109,8 +109,8 @@ export function runOnTerminal(
   { cwd, env = process.env }: { cwd: string; env?: NodeJS.ProcessEnv },
 ): Promise<{ code: number | null; shown: string }> {
   const terminal = new Terminal(answers);
-  const { stdin, output } = terminal;
-  const io = { argv: args, stdin, stdout: output, stderr: output, cwd, env, signal: NEVER };
+  const { stdin, output, ending } = terminal;
+  const io = { argv: args, stdin, stdout: output, stderr: output, cwd, env, signal: ending.signal };
   return inPlace({ cwd, env: { ...env } }, async () => {
     const code = await runCommandLine(COMMANDS, io);
     return { code, shown: terminal.shown };
@@ -119,6 +119,7 @@ export function runOnTerminal(
 
 class Terminal {
   shown = '';
+  readonly ending = new AbortController();
   #isRaw = false;
   #read = 0;
   readonly #waiting: (readonly [question: string, typed: string])[];
@@ -150,7 +151,8 @@ class Terminal {
     this.#read = at + question.length;
     this.#waiting.shift();
     if (!this.#isRaw) this.shown += typed;
-    this.stdin.push(this.#isRaw ? typed : typed.replaceAll('\r', '\n'));
+    if (!this.#isRaw && typed === '\u0003') this.ending.abort();
+    else this.stdin.push(this.#isRaw ? typed : typed.replaceAll('\r', '\n'));
   }
 }
 

@@ -93,6 +93,8 @@ export type FactName =
   | 'ours'
   /** JSON: versions of publications at targets, and since when a confirmed one has been in the place of each. */
   | 'replaced'
+  /** JSON: versions of publications that no reader has had, and until when each was held back: publisher/publication/held.ts. */
+  | 'held'
   /** Digest of the settings of the last run over the whole site: publisher/protect/inspect.ts. */
   | 'whole'
   /** Random name of this database: publisher/authority/publishing-run.ts. */
