@@ -107,13 +107,13 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     attacks: [18],
     file: 'core/object/read-head.ts',
-    find: 'if (header.path !== path)',
+    find: 'if (header.path !== expected.path)',
     replace: 'if (header.path === header.site)',
   },
   {
     attacks: [19],
     file: 'core/object/read-head.ts',
-    find: 'if (header.site !== site)',
+    find: 'if (header.site !== expected.site)',
     replace: 'if (header.site === header.path)',
   },
   {
@@ -174,8 +174,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     attacks: [102],
     file: 'keyserver/http/limits.ts',
-    find: 'return status >= 400 && status < 500 && status !== 429;',
-    replace: 'return status >= 400 && status !== 429;',
+    find: 'status >= 400 && status < 500 && status !== 429;',
+    replace: 'status >= 400 && status !== 429;',
   },
   {
     attacks: [102],
