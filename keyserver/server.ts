@@ -23,24 +23,23 @@ import { logOutput } from './operations/log-output.ts';
 import { createMetrics, freeOnDisks, type Metrics, metricsApp } from './operations/metrics.ts';
 import { openStateAndListeners } from './operations/open-state.ts';
 import { checkBeforeStart, readStripe } from './operations/startup-checks.ts';
+import { warnAtStart } from './operations/startup-warnings.ts';
 import { Workers } from './operations/workers.ts';
 import { hashingAt, mailerAt, type Place, primary } from './processes/primary.ts';
 import type { Origins } from './publication/import-bundle.ts';
 import { TimestampKeeper } from './publication/keeper.ts';
 import { forgetDevOrigins, rememberDevOrigins } from './publication/origins.ts';
-import { type Provider, ProviderReader, siteReadAt } from './publication/provider.ts';
+import { ProviderReader, siteReadAt } from './publication/provider.ts';
 import { PushTarget } from './publication/push-target.ts';
 import { createReadingSite } from './reading-site/app.ts';
 import { createContentHosts } from './reading-site/content-host.ts';
 import { createDocumentsSite } from './reading-site/documents-app.ts';
-import { isReadInBrowser } from './reading-site/in-browser.ts';
 import { ReadPublications } from './reading-site/publications.ts';
 import { openOpenId } from './sign-in/openid-configuration.ts';
 import type { Counted } from './storage/counts.ts';
 import { workEachMinute } from './storage/each-minute.ts';
 import { readSecret } from './storage/secrets.ts';
 import { type KeyServerState, storeOf } from './storage/state.ts';
-import { warnOfUnknownPlans } from './subscriptions/named-plans.ts';
 import { createPaywall } from './subscriptions/paywall.ts';
 
 /** What tests and programs that embed the key server may replace. */
@@ -228,16 +227,7 @@ async function serve(
       origins,
       dev: adminUrl.startsWith('http:'),
     });
-  if (!primary) {
-    const known = await provider.read();
-    warnOfDescriptor(known, origins, state.now(), log);
-    const isReadHere = !(await isReadInBrowser({ webReader, provider, account: origins.reading }));
-    if (known && config.reading.documents.inBrowser && isReadHere)
-      log.warn('the in-browser reader is off: all content hosts have to be https, or on loopback');
-    if (new URL(documents).hostname.endsWith(`.${new URL(origins.reading).hostname}`))
-      log.warn({ documents }, 'published scripts can ask for passkeys of the account, below whose host they run');
-    await warnOfUnknownPlans(config, state, log);
-  }
+  if (!primary) await warnAtStart({ config, state, provider, webReader, origins, documents, log });
   if (config.dev) await rememberDevOrigins(database, origins);
   else await forgetDevOrigins(database);
 
@@ -316,14 +306,4 @@ function webReaderFor(config: KeyServerConfig, folder: string | undefined, log: 
   if (inBrowser) throw misconfigured(message);
   log.warn(`${message}; until then documents are decrypted here`);
   return undefined;
-}
-
-/** The descriptor is the publisher's to renew; until then the key server works, and says what readers will meet. */
-function warnOfDescriptor(known: Provider | undefined, origins: Origins, now: number, log: Logger): void {
-  if (!known) return;
-  const { descriptor } = known;
-  if (descriptor.expires < now)
-    log.warn('the descriptor has expired: new readers cannot connect until a newer bundle is imported');
-  if (descriptor.keyServer !== origins.keyServer || !siteReadAt(descriptor, origins.reading))
-    log.warn({ descriptor: descriptor.keyServer }, 'the descriptor names other origins than this key server has');
 }

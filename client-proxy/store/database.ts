@@ -13,6 +13,15 @@ const SCHEMA_VERSION = 2;
 /** "wspr": tells a reader's database from those of other programs, a key server's among them. */
 const APPLICATION_ID = 0x77737072;
 
+const KEYS = `(
+  binding INTEGER NOT NULL REFERENCES bindings (id) ON DELETE CASCADE,
+  id TEXT NOT NULL,
+  not_before INTEGER NOT NULL,
+  not_after INTEGER NOT NULL,
+  key BLOB NOT NULL,
+  PRIMARY KEY (binding, id)
+) STRICT, WITHOUT ROWID`;
+
 /**
  * `storage`: how the secrets are encrypted, and what shows that the right key is at hand (protection.ts). `secrets`, `bindings.device_key`,
  * `set_keys.key`, `period_keys.key` and `roaming.key` are sealed under the storage key (sealing.ts), with table and row in the additional data.
@@ -43,22 +52,8 @@ CREATE TABLE sites (
   confirmed INTEGER NOT NULL,
   proof TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE set_keys (
-  binding INTEGER NOT NULL REFERENCES bindings (id) ON DELETE CASCADE,
-  id TEXT NOT NULL,
-  not_before INTEGER NOT NULL,
-  not_after INTEGER NOT NULL,
-  key BLOB NOT NULL,
-  PRIMARY KEY (binding, id)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE period_keys (
-  binding INTEGER NOT NULL REFERENCES bindings (id) ON DELETE CASCADE,
-  id TEXT NOT NULL,
-  not_before INTEGER NOT NULL,
-  not_after INTEGER NOT NULL,
-  key BLOB NOT NULL,
-  PRIMARY KEY (binding, id)
-) STRICT, WITHOUT ROWID;
+CREATE TABLE set_keys ${KEYS};
+CREATE TABLE period_keys ${KEYS};
 CREATE TABLE publications (
   site TEXT NOT NULL REFERENCES sites (site) ON DELETE CASCADE,
   name TEXT NOT NULL,

@@ -112,7 +112,7 @@ export async function sealAnew(database: DatabaseSync, previous: Sealing, next: 
   };
 }
 
-/** One secret of {@link KEY_LENGTH} bytes. @throws ReaderError `store-damaged` */
+/** Secret of {@link KEY_LENGTH} bytes. @throws ReaderError `store-damaged` */
 export async function unseal(sealing: Sealing, sealed: unknown, place: CellRef): Promise<Uint8Array> {
   const secret = sealed instanceof Uint8Array ? await sealing.open(sealed, place) : undefined;
   if (secret?.length !== KEY_LENGTH) throw damaged(`table ${place[0]}`, 'a sealed key cannot be opened');

@@ -7,7 +7,8 @@ import { configurationText, parseConfigurationText } from '../../node-support/co
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { KeyServerError, misconfigured } from '../errors.ts';
 import type { RequestLimits } from './limits.ts';
-import { configuration, type ListenAddress, type TlsFiles } from './schema.ts';
+import { withPaths } from './paths.ts';
+import { configuration, keyServerJsonSchema, type ListenAddress, type TlsFiles } from './schema.ts';
 
 /** Where the configuration stands if the command line does not say. */
 export const DEFAULT_CONFIG_FILE = 'keyserver.json';
@@ -41,19 +42,7 @@ export function readConfig(file: string): KeyServerConfig {
     prefix: ENVIRONMENT_PREFIX,
     variables: process.env,
   });
-  return withFiles(config, (path) => resolve(dirname(file), path)) as typeof config;
-}
-
-/** Members that name a file, a folder or a push target; and those whose own members have names of the operator's. */
-const FILES =
-  'certificate clientSecretFile data key masterKey passwordFile publicKey push secretFile templates zone'.split(' ');
-const RECORDS = ['plans', 'fetchFrom'];
-
-function withFiles(value: unknown, from: (path: string) => string, member = ''): unknown {
-  if (typeof value === 'string') return FILES.includes(member) && !/^[a-z0-9]+:\/\//.test(value) ? from(value) : value;
-  if (Array.isArray(value)) return value.map((each) => withFiles(each, from, member));
-  if (typeof value !== 'object' || value === null || RECORDS.includes(member)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withFiles(each, from, name)]));
+  return withPaths(config, keyServerJsonSchema(), (path) => resolve(dirname(file), path)) as typeof config;
 }
 
 /** What `--dev` makes of a configuration: loopback without certificates, whatever stands in the file for the public. */

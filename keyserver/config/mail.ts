@@ -1,7 +1,7 @@
 /** The member `mail` of the configuration. */
 import { z } from 'zod';
 import { isLoopback } from '../../core/site/site.ts';
-import { file } from './subscribers.ts';
+import { file } from './paths.ts';
 
 export const mailConfig = z
   .strictObject({

@@ -4,7 +4,8 @@ import { isHttpcryptUrl } from '../../core/httpcrypt/endpoint.ts';
 import { isLoopback, isOrigin, isSite } from '../../core/site/site.ts';
 import { limits, network } from './limits.ts';
 import { mailConfig, signUpConfig } from './mail.ts';
-import { entitlementConfig, file, openidConfig, stripeConfig } from './subscribers.ts';
+import { file } from './paths.ts';
+import { entitlementConfig, openidConfig, stripeConfig } from './subscribers.ts';
 
 const httpsOrigin = z
   .string()
@@ -15,7 +16,7 @@ const listen = z
   .strictObject({ host: z.string().min(1), port: z.int().min(0).max(65_535) })
   .meta({ description: '`{ "host", "port" }` to listen on.' });
 const tls = z
-  .strictObject({ certificate: z.string().min(1), key: z.string().min(1) })
+  .strictObject({ certificate: file(), key: file() })
   .meta({ description: '`{ "certificate", "key" }`: PEM files. TLS 1.3 only; read again when they change.' });
 
 /** A password in it would stand in a file that others read, and in messages. */
@@ -30,7 +31,7 @@ const database = z
 
 const masterKey = z
   .union([
-    z.string().min(1),
+    file(),
     z.strictObject({ environment: z.string().min(1) }),
     z.strictObject({ command: z.array(z.string().min(1)).min(1) }),
   ])
@@ -59,7 +60,7 @@ const publication = z
     resignMinutes: z.int().min(1).max(1440).default(60).meta({ description: 'Minutes between two timestamps.' }),
     freshHours: z.int().min(1).max(720).default(48).meta({ description: 'Hours for which a timestamp is valid.' }),
     push: z
-      .array(z.string().min(1))
+      .array(file())
       .max(8)
       .default([])
       .meta({ description: 'Where timestamps are put: directories and `s3://BUCKET/PREFIX`.' }),
@@ -218,7 +219,7 @@ function hostOf(origin: string | undefined): string | undefined {
 }
 
 /** The JSON Schema of `keyserver.json`, from which docs/configuration.md is generated. */
-export function keyServerJsonSchema(): unknown {
+export function keyServerJsonSchema(): object {
   return z.toJSONSchema(configuration, { io: 'input' });
 }
 

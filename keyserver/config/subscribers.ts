@@ -1,8 +1,7 @@
 /** The members `stripe`, `entitlement` and `openid` of the configuration: where subscribers come from. */
 import { z } from 'zod';
 import { isLoopback } from '../../core/site/site.ts';
-
-export const file = (description: string) => z.string().min(1).meta({ description });
+import { file } from './paths.ts';
 
 export const stripeConfig = z
   .strictObject({

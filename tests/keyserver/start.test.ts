@@ -93,6 +93,27 @@ describe('the first run', () => {
     }
   });
 
+  it('takes paths from the folder of the configuration, and nothing else for one', () => {
+    const listen = { host: '127.0.0.1', port: 0 };
+    const [tls, plans] = [{ certificate: 'a.pem', key: '/b.pem' }, { key: 'data' }];
+    const written = {
+      ...{ origin: 'https://k.example', listen, tls, data: 'keyserver.db', publicKey: '../k.pub' },
+      masterKey: { environment: 'key' },
+      reading: { origin: 'https://r.example', listen, tls, documents: { origin: 'https://d.example', listen, tls } },
+      publication: { push: ['web', 's3://bucket/web'] },
+      stripe: { secretFile: 'stripe', plans },
+    };
+    writeFileSync(file('paths.json'), JSON.stringify(written));
+    const [here, resolved] = [file('.'), { certificate: file('a.pem'), key: '/b.pem' }];
+    expect(readConfig(file('paths.json'))).toMatchObject({
+      ...{ tls: resolved, data: file('keyserver.db'), publicKey: join(here, '../k.pub') },
+      masterKey: { environment: 'key' },
+      reading: { tls: resolved, documents: { tls: resolved } },
+      publication: { push: [file('web'), 's3://bucket/web'] },
+      stripe: { secretFile: file('stripe'), plans },
+    });
+  });
+
   it('attack 66: makes a master key beside the half of one that a killed run of the same process id left', async () => {
     const halves = [`master.key.${process.pid}.new`, 'master.key.new', 'master.key.new-0123abcd'];
     for (const name of halves) writeFileSync(file(name), 'half');

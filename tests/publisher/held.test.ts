@@ -1,4 +1,4 @@
-/** What `wispr publish --at` signed and never sent: nothing else brings it to readers in silence. */
+/** Publications that `wispr publish --at` signed and never sent: nothing else brings them to readers in silence. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { heldFact, heldIn } from '../../publisher/publication/held.ts';
