@@ -1,6 +1,6 @@
 /** What the database has of the publisher's publication: the roots, and the current snapshot and timestamp. */
 import { openEnvelope } from '../../core/publication/envelope.ts';
-import { PublicationError } from '../../core/publication/errors.ts';
+import { ifGood } from '../../core/publication/errors.ts';
 import type { RoleExpiry } from '../../core/publication/hand-over.ts';
 import { verifyEd25519 } from '../../core/publication/keys.ts';
 import {
@@ -121,24 +121,15 @@ export function readCurrent(
 
 /** A timestamp by itself, if the root's keys have signed it. */
 export function goodTimestamp(bytes: Uint8Array, root: RootMetadata): Promise<TimestampMetadata | undefined> {
-  return unlessRefused(() => verifyOwnTimestamp(bytes, root, STRICT));
+  return ifGood(() => verifyOwnTimestamp(bytes, root, STRICT));
 }
 
 /** A snapshot by itself, if the root's keys have signed it. */
 export function goodSnapshot(bytes: Uint8Array, root: RootMetadata): Promise<SnapshotMetadata | undefined> {
-  return unlessRefused(() => verifyOwnSnapshot(bytes, root, STRICT));
+  return ifGood(() => verifyOwnSnapshot(bytes, root, STRICT));
 }
 
 /** The root after another, if it is that. */
 export function goodNextRoot(bytes: Uint8Array, root: RootMetadata): Promise<RootMetadata | undefined> {
-  return unlessRefused(() => verifyNextRoot(bytes, root, STRICT));
-}
-
-async function unlessRefused<Verified>(verify: () => Promise<Verified>): Promise<Verified | undefined> {
-  try {
-    return await verify();
-  } catch (error) {
-    if (error instanceof PublicationError) return undefined;
-    throw error;
-  }
+  return ifGood(() => verifyNextRoot(bytes, root, STRICT));
 }

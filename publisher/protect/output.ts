@@ -15,7 +15,7 @@ import { bootId } from '../../node-support/boot.ts';
 import { printable } from '../../node-support/printable.ts';
 import { PublishError } from '../errors.ts';
 import { isKeyFilePath } from '../serverless/key-files.ts';
-import { ALL_READING_SITE_FILES } from '../serverless/reading-site.ts';
+import { READING_SITE_FILES } from '../serverless/reading-site.ts';
 import { recogniseFallbackPage } from '../site/fallback/recognise.ts';
 import { MAXIMUM_FALLBACK_PAGE } from '../site/fallback/template.ts';
 import { HASH_PREFIX } from '../site/names.ts';
@@ -38,7 +38,7 @@ function isOwnTarget(path: string): boolean {
 }
 
 /** What no publication names. */
-const OWN_FILES: readonly string[] = [HOST_PROOF_PATH, DESCRIPTOR_PATH, ...ALL_READING_SITE_FILES];
+const OWN_FILES: readonly string[] = [HOST_PROOF_PATH, DESCRIPTOR_PATH, ...READING_SITE_FILES];
 
 const CARRIER_SUFFIX = '.carrier';
 const MAGIC = 'wispr/1\n';

@@ -6,7 +6,7 @@ import { KEY_FILES_PATH } from '../../core/site/path.ts';
 import type { KeyStoreContents } from '../keys/key-store.ts';
 import { sourceInDirectory } from '../publication/sources.ts';
 import { isKeyFilePath, keyFilesOf } from '../serverless/key-files.ts';
-import { ALL_READING_SITE_FILES, readingSiteFiles } from '../serverless/reading-site.ts';
+import { READING_SITE_FILES, readingSiteFiles } from '../serverless/reading-site.ts';
 import { type Configuration, hasReadingSite, originsOf } from '../workspace/configuration/schema.ts';
 import { entriesOf, putIfDifferent, removeFiles } from './files.ts';
 import { replaceOutputFile } from './writers/files.ts';
@@ -30,15 +30,11 @@ export async function writeReadingSite(run: ReadingSiteRun): Promise<number | un
   const { configuration, out, rootId: root } = run;
   const { site, name = site, accent } = configuration;
   if (hasReadingSite(configuration)) {
-    removeThere(out, [...ALL_READING_SITE_FILES, ...keyFilesIn(out)]);
+    removeThere(out, [...READING_SITE_FILES, ...keyFilesIn(out)]);
     return undefined;
   }
   const files = readingSiteFiles({ site, root, name, content: originsOf(configuration), accent });
   for (const [path, bytes] of files) await putIfDifferent(join(out, path), bytes);
-  removeThere(
-    out,
-    ALL_READING_SITE_FILES.filter((path) => !files.has(path)),
-  );
   return (await writeKeyFiles(run)).length;
 }
 

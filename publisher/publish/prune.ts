@@ -25,7 +25,7 @@ import { contentsOf, delegatedRoles, metadataFilesOf } from '../publication/role
 import { openSnapshot, readSnapshot, rootsOf, type SnapshotPublication } from '../publication/signed.ts';
 import { sourceAtTarget } from '../publication/sources.ts';
 import { isKeyFilePath } from '../serverless/key-files.ts';
-import { ALL_READING_SITE_FILES } from '../serverless/reading-site.ts';
+import { READING_SITE_FILES } from '../serverless/reading-site.ts';
 import { copyOf, KeptListing, PathSet } from './inventory.ts';
 
 export interface PruneOptions {
@@ -174,7 +174,7 @@ export async function graceOf({ state, source }: SnapshotPublication): Promise<n
 
 /** Files of {@link isAlone} at a target that are not named any more. */
 export async function endedAt(target: Target, named: PathSet): Promise<string[]> {
-  const paths = [...ALL_READING_SITE_FILES];
+  const paths = [...READING_SITE_FILES];
   for await (const { path } of target.list(KEY_FILES_PATH)) if (isKeyFilePath(path)) paths.push(path);
   const ended = [];
   for (const path of paths) if (!named.has(path) && (await target.head(path))) ended.push(path);
@@ -183,7 +183,7 @@ export async function endedAt(target: Target, named: PathSet): Promise<string[]>
 
 /** Of a site without a key server: an invitation that ended, or all of it. */
 function isAlone(path: string): boolean {
-  return isKeyFilePath(path) || ALL_READING_SITE_FILES.includes(path);
+  return isKeyFilePath(path) || READING_SITE_FILES.includes(path);
 }
 
 /** Roots stay for good: a reader with an old one follows the chain. */

@@ -31,9 +31,6 @@ const PATHS = [
 ] as const;
 export const READING_SITE_FILES: readonly string[] = PATHS;
 
-/** Paths of earlier versions as well, which go. */
-export const ALL_READING_SITE_FILES: readonly string[] = [...PATHS, '/-/library.js'];
-
 /** @throws PublishError `web-reader-missing` */
 export function readingSiteFiles(about: ReadingSite): ReadonlyMap<string, Uint8Array> {
   const { site, root, content, accent } = about;

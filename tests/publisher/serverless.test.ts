@@ -11,7 +11,7 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { type OpenKeyStore, openKeyStore } from '../../publisher/keys/key-store.ts';
 import { invite } from '../../publisher/serverless/invitations.ts';
 import { keyPeriodOf } from '../../publisher/serverless/key-files.ts';
-import { ALL_READING_SITE_FILES, READING_SITE_FILES } from '../../publisher/serverless/reading-site.ts';
+import { READING_SITE_FILES } from '../../publisher/serverless/reading-site.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import { parseConfiguration } from '../../publisher/workspace/configuration/read.ts';
 import { buildWebReader } from '../support/web-reader.ts';
@@ -253,7 +253,7 @@ describe('the reading site', () => {
   });
 
   it('is mended by the next publish, and the publisher is told of what is not its own', async () => {
-    for (const root of [out, web]) for (const path of ALL_READING_SITE_FILES) await writeFile(join(root, path), 'EVIL');
+    for (const root of [out, web]) for (const path of READING_SITE_FILES) await writeFile(join(root, path), 'EVIL');
     await good('publish');
     expect((await verifyTree(web)).findings).toEqual([]);
     await writeFile(join(out, '-/more.js'), 'EVIL');
