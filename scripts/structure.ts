@@ -9,11 +9,12 @@ interface Layer {
 }
 
 const PRIMITIVES = ['#channel', '#primitives', '#random', '#signing', '#symmetric'];
-const PROGRAM: Layer = { folders: ['core', 'reading', 'node-support'], packages: ['*', 'node:'] };
+const PROGRAM: Layer = { folders: ['core', 'reading', 'teaser', 'node-support'], packages: ['*', 'node:'] };
 const ABOVE: Layer = {
   folders: [
     'core',
     'reading',
+    'teaser',
     'node-support',
     'publisher',
     'keyserver',
@@ -34,6 +35,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   'core/primitives': { folders: ['core'], packages: ['libsodium-wrappers', '@noble', 'node:', ...PRIMITIVES] },
   core: { folders: ['core'], packages: PRIMITIVES },
   reading: { folders: ['core', 'reading'], packages: PRIMITIVES },
+  teaser: { folders: ['core', 'teaser'], packages: ['eta', 'htmlparser2', 'node:'] },
   'node-support/storage': {
     folders: ['core', 'node-support'],
     packages: ['node:', '@aws-sdk/client-s3', '@aws-sdk/lib-storage', '#primitives'],
@@ -147,7 +149,7 @@ function shortestCycle(start: string, graph: ReadonlyMap<string, ReadonlySet<str
 /** The sources of the project with what they import. */
 export function readSources(): ModuleFile[] {
   return globSync(
-    '{core,node-support,publisher,keyserver,client-proxy,link,web-reader,cache-config,cli,serve,bench,evaluation,tests}/**/*.ts',
+    '{core,reading,teaser,node-support,publisher,keyserver,client-proxy,link,web-reader,cache-config,cli,serve,bench,evaluation,tests}/**/*.ts',
   ).map((path) => {
     const text = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '');
     return { path, imports: Array.from(text.matchAll(IMPORT), ([, one, other]) => one ?? other ?? '') };

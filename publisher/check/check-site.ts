@@ -1,14 +1,16 @@
 /** `wispr check`: looks at a site before it is encrypted, for what would break for its readers. Needs no keys, and writes nothing. */
 import { resolve } from 'node:path';
 import { isReadable } from '../../core/site/accent.ts';
+import { fallbackPageOf } from '../../teaser/fallback-page.ts';
+import { addRobotsTag, saysNoindex } from '../../teaser/machine-words.ts';
+import { readPage } from '../../teaser/page.ts';
+import type { FallbackTemplate } from '../../teaser/render.ts';
 import { PublishError } from '../errors.ts';
-import { fallbackPageOf, fallbackSettingsOf } from '../site/fallback/page.ts';
-import { type FallbackTemplate, readFallbackTemplate } from '../site/fallback/template.ts';
+import { fallbackSettingsOf } from '../site/fallback/settings.ts';
+import { readFallbackTemplate } from '../site/fallback/template.ts';
 import { HeaderRules } from '../site/headers.ts';
-import { addRobotsTag, saysNoindex } from '../site/machine-words.ts';
 import { canNameSet, isInGzip, isPage, mediaTypeOf } from '../site/media-type.ts';
 import { canBeNamed, NamedDocuments } from '../site/named.ts';
-import { readPage } from '../site/page.ts';
 import { PathPatterns } from '../site/patterns.ts';
 import { problemsOfRedirects, SiteMap } from '../site/redirects.ts';
 import { type Decision, SetRules } from '../site/sets.ts';

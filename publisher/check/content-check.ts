@@ -1,9 +1,9 @@
 /** Looks into pages, style sheets and scripts. */
-import { decodePage, encodingOf } from '../site/encoding.ts';
-import { saysNoindex } from '../site/machine-words.ts';
+import { decodePage, encodingOf } from '../../teaser/encoding.ts';
+import { saysNoindex } from '../../teaser/machine-words.ts';
+import { readPage } from '../../teaser/page.ts';
 import { isPage, isXmlPage } from '../site/media-type.ts';
 import { namedBy } from '../site/named.ts';
-import { readPage } from '../site/page.ts';
 import { problemOfPageSet } from '../site/sets.ts';
 import { PUBLIC } from '../workspace/configuration/names.ts';
 import { type Configuration, hasReadingSite } from '../workspace/configuration/schema.ts';

@@ -2,8 +2,7 @@
 import { TokenType, tokenizer } from '@csstools/css-tokenizer';
 import { Parser } from 'htmlparser2';
 import { SRCSET_CANDIDATE } from '../../core/site/srcset.ts';
-import { addDirectives, isCrawler } from '../site/machine-words.ts';
-import { isFeed } from '../site/media-type.ts';
+import { addDirectives, isCrawler, isFeed } from '../../teaser/machine-words.ts';
 import type { Match, Reference, Use } from './reference.ts';
 import { importsOf } from './scan-script.ts';
 

@@ -2,8 +2,9 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { BUILT_IN_TEMPLATE } from '../site/fallback/built-in.ts';
-import { fallbackPageOf, fallbackSettingsOf } from '../site/fallback/page.ts';
+import { BUILT_IN_TEMPLATE } from '../../teaser/built-in.ts';
+import { fallbackPageOf } from '../../teaser/fallback-page.ts';
+import { fallbackSettingsOf } from '../site/fallback/settings.ts';
 import { readFallbackTemplate } from '../site/fallback/template.ts';
 import { HeaderRules } from '../site/headers.ts';
 import { isPage } from '../site/media-type.ts';

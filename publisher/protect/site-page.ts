@@ -1,6 +1,6 @@
+import { readPage, type Teaser } from '../../teaser/page.ts';
 import { canNameSet, isPage, isXmlPage, mediaTypeOf } from '../site/media-type.ts';
 import { namedBy } from '../site/named.ts';
-import { readPage, type Teaser } from '../site/page.ts';
 import { problemOfPageSet } from '../site/sets.ts';
 import type { SourceFile } from '../site/walk.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';

@@ -20,6 +20,7 @@ import {
 } from '../../core/publication/writer.ts';
 import { replaceFile as replaceCopy } from '../../node-support/files/write-file.ts';
 import { makeDirectory } from '../../node-support/make-directory.ts';
+import { readPage } from '../../teaser/page.ts';
 import { runIn, whileHolding } from '../authority/publishing-run.ts';
 import { PublishError } from '../errors.ts';
 import { appearanceOf } from '../protect/appearance.ts';
@@ -34,7 +35,6 @@ import {
   type SignedSnapshot,
   type SnapshotPublication,
 } from '../publication/signed.ts';
-import { readPage } from '../site/page.ts';
 import {
   comparison,
   type DocumentChanges,

@@ -1,6 +1,7 @@
 /** Media types by the endings of file names. */
 import { isUtf8 } from 'node:buffer';
 import mime from 'mime';
+import { isFeed } from '../../teaser/machine-words.ts';
 
 const UNKNOWN = 'application/octet-stream';
 const TEXT =
@@ -52,11 +53,6 @@ export function isXmlPage(mediaType: string): boolean {
 /** Whether a document is a picture that previews and mastheads can show. */
 export function isPicture(mediaType: string): boolean {
   return mediaType.startsWith('image/');
-}
-
-/** Whether a media type is one of feeds, which programs read without signing in. */
-export function isFeed(mediaType: string): boolean {
-  return mediaType === 'application/rss+xml' || mediaType === 'application/atom+xml';
 }
 
 /** Whether a document can be a feed: many have names that say no more than XML. */

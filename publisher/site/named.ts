@@ -3,9 +3,10 @@
  * have no picture, and feed readers nothing to read; not those that a rule puts into another set than the page.
  */
 import { documentPathOf, urlPathOf } from '../../core/site/path.ts';
+import { baseOf } from '../../teaser/fallback-page.ts';
+import type { Teaser } from '../../teaser/page.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import { isPicture, mayBeFeed, mediaTypeOf } from './media-type.ts';
-import type { Teaser } from './page.ts';
 import type { SetRules } from './sets.ts';
 import type { SourceFile } from './walk.ts';
 
@@ -31,11 +32,6 @@ export function namedBy(
     ...(picture !== undefined && isPicture(mediaTypeOf(picture)) ? [picture] : []),
     ...feeds.flatMap((address) => pathOf(address) ?? []).filter((feed) => mayBeFeed(mediaTypeOf(feed))),
   ];
-}
-
-/** Finds what addresses on a page are relative to. @param base - from `<base href>`; empty where there is none @param own - URL of the page */
-export function baseOf(base: string, own: string): string {
-  return base !== '' && URL.canParse(base, own) ? new URL(base, own).href : own;
 }
 
 /** The documents that pages make public by naming them, once all pages have been looked at. */

@@ -3,8 +3,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { REFUSAL_TEXTS as READER_REFUSALS } from '../../client-proxy/pages/texts.ts';
 import { REFUSAL_TEXTS as READING_SITE_REFUSALS } from '../../keyserver/reading-site/refusals.ts';
-import { wordsFor } from '../../publisher/site/fallback/words.ts';
 import { DAMAGED, REFUSALS } from '../../reading/refusals.ts';
+import { wordsFor } from '../../teaser/words.ts';
 
 /** Nouns of this project that readers need not know, and phrases that have a better one. */
 const UNWANTED = [

@@ -2,11 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BUILT_IN_ACCENT } from '../../core/site/accent.ts';
 import { documentPathOf, isDocumentPath, urlPathOf } from '../../core/site/path.ts';
-import { type FallbackPage, type FallbackSettings, fallbackPageOf } from '../../publisher/site/fallback/page.ts';
 import { leadsTo, parseFallbackPage } from '../../publisher/site/fallback/recognise.ts';
-import { builtInTemplate, MAXIMUM_FALLBACK_PAGE } from '../../publisher/site/fallback/template.ts';
-import { readPage, type Teaser } from '../../publisher/site/page.ts';
-import { describingData } from '../../publisher/site/structured-data.ts';
+import { MAXIMUM_FALLBACK_PAGE } from '../../publisher/site/fallback/template.ts';
+import { type FallbackPage, type FallbackSettings, fallbackPageOf } from '../../teaser/fallback-page.ts';
+import { readPage, type Teaser } from '../../teaser/page.ts';
+import { builtInTemplate } from '../../teaser/render.ts';
+import { describingData } from '../../teaser/structured-data.ts';
 import { runs } from '../support/tier.ts';
 
 const SETTINGS: FallbackSettings = {

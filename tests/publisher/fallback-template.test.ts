@@ -3,15 +3,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { BUILT_IN_TEMPLATE } from '../../publisher/site/fallback/built-in.ts';
-import { type FallbackPage, fallbackPageOf } from '../../publisher/site/fallback/page.ts';
 import { parseFallbackPage, recogniseFallbackPage } from '../../publisher/site/fallback/recognise.ts';
-import {
-  builtInTemplate,
-  compileFallbackTemplate,
-  readFallbackTemplate,
-} from '../../publisher/site/fallback/template.ts';
-import { readPage } from '../../publisher/site/page.ts';
+import { compileFallbackTemplate, readFallbackTemplate } from '../../publisher/site/fallback/template.ts';
+import { BUILT_IN_TEMPLATE } from '../../teaser/built-in.ts';
+import { type FallbackPage, fallbackPageOf } from '../../teaser/fallback-page.ts';
+import { readPage } from '../../teaser/page.ts';
+import { builtInTemplate } from '../../teaser/render.ts';
 
 const LINK = '<a id="read" href="<%= it.reading %>">Read on</a>';
 const SCRIPT = '<script><%~ it.script %></script>';

@@ -5,8 +5,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
 import { checkSite } from '../../publisher/check/check-site.ts';
 import { namedBy } from '../../publisher/site/named.ts';
-import { readPage } from '../../publisher/site/page.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
+import { readPage } from '../../teaser/page.ts';
 import { createWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
 const SITE = { site: 'news.example', content: ['http://news.example', 'https://cdn.example'] };

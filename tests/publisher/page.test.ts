@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readPage } from '../../publisher/site/page.ts';
-import { shorten } from '../../publisher/site/shorten.ts';
+import { readPage } from '../../teaser/page.ts';
+import { shorten } from '../../teaser/shorten.ts';
 
 const read = (html: string) => readPage(Buffer.from(html));
 

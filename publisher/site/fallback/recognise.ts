@@ -5,11 +5,12 @@
 import { Parser } from 'htmlparser2';
 import { fromUtf8 } from '../../../core/encoding/bytes.ts';
 import { readAddress, shownPath } from '../../../core/site/read-address.ts';
-import { isCrawler, isMachineLink, isRepeatedMeta, type MachineLink } from '../machine-words.ts';
-import { OPEN_GRAPH } from '../page.ts';
-import { describingData, parseStructured, type StructuredData } from '../structured-data.ts';
-import type { FallbackPage } from './page.ts';
-import { builtInTemplate, MAXIMUM_FALLBACK_PAGE, OWN_TEMPLATE_MARK } from './template.ts';
+import type { FallbackPage } from '../../../teaser/fallback-page.ts';
+import { isCrawler, isMachineLink, isRepeatedMeta, type MachineLink } from '../../../teaser/machine-words.ts';
+import { OPEN_GRAPH } from '../../../teaser/page.ts';
+import { builtInTemplate } from '../../../teaser/render.ts';
+import { describingData, parseStructured, type StructuredData } from '../../../teaser/structured-data.ts';
+import { MAXIMUM_FALLBACK_PAGE, OWN_TEMPLATE_MARK } from './template.ts';
 
 /** The values of a fallback page; `undefined` if `bytes` are anything else. */
 export function parseFallbackPage(bytes: Uint8Array): FallbackPage | undefined {

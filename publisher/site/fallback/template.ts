@@ -6,14 +6,11 @@ import { readFile } from 'node:fs/promises';
 import { Script } from 'node:vm';
 import { Eta } from 'eta';
 import { fromUtf8 } from '../../../core/encoding/bytes.ts';
-import { openInReaderUrl } from '../../../core/site/open-in-reader.ts';
 import { printable } from '../../../node-support/printable.ts';
+import type { FallbackPage } from '../../../teaser/fallback-page.ts';
+import { builtInTemplate, type FallbackTemplate, READ_SCRIPT, templates, valuesOf } from '../../../teaser/render.ts';
 import { PublishError, whenUnreadable } from '../../errors.ts';
-import { describingData } from '../structured-data.ts';
-import { BUILT_IN_TEMPLATE } from './built-in.ts';
-import type { FallbackPage } from './page.ts';
 import { problemOfTemplate } from './trial.ts';
-import { wordsFor } from './words.ts';
 
 /** Milliseconds for a template to make the few pages by which it is tried; it takes some. */
 const TRIAL_TIME = 20_000;
@@ -25,40 +22,6 @@ export const MAXIMUM_FALLBACK_PAGE = 128 * 1024;
 export const OWN_TEMPLATE_MARK = '<!-- wispr fallback page, from a template of the publisher -->\n';
 
 const MAXIMUM_TEMPLATE = 256 * 1024;
-
-/** What may be written without escaping: both are made here, and safe as they come. */
-const RAW_VALUES = ['it.jsonLd', 'it.script'];
-
-export interface FallbackTemplate {
-  /** The page as HTML. @throws PublishError `configuration-invalid`: only a publisher's own template can fail */
-  render(page: FallbackPage): string;
-}
-
-interface TemplateNode {
-  readonly t: string;
-  readonly val: string;
-}
-
-const { escapeFunction: escaped } = new Eta().config;
-
-/** A value that is not there would stand in the page as the word "undefined". */
-function escapeValue(value: unknown): string {
-  if (value !== undefined && value !== null) return escaped(value as string);
-  throw new Error(
-    'one of its <%= … %> writes a value that is not there: check its spelling, or ask for it first, with <% if (…) { %>',
-  );
-}
-
-const eta = new Eta({
-  autoEscape: true,
-  escapeFunction: escapeValue,
-  autoTrim: false,
-  plugins: [{ processAST: (nodes) => nodes.map((node) => (typeof node === 'string' ? node : checkNode(node))) }],
-});
-
-const builtIn = eta.compile(BUILT_IN_TEMPLATE);
-
-export const builtInTemplate: FallbackTemplate = { render: (page) => eta.render(builtIn, valuesOf(page)) };
 
 /**
  * @param file - how it is opened, and how messages name it; `undefined` for wispr's own
@@ -86,14 +49,14 @@ export function compileFallbackTemplate(text: string, file: string, trialTime = 
       throw error instanceof PublishError ? error : refused(file, reasonOf(error, text), error);
     }
   };
-  const compiled = run(() => eta.compile(text));
-  const make = (page: FallbackPage) => run(() => eta.render(compiled, valuesOf(page)));
+  const compiled = run(() => templates.compile(text));
+  const make = (page: FallbackPage) => run(() => templates.render(compiled, valuesOf(page)));
   const problem = run(() => within(trialTime, () => problemOfTemplate(make, READ_SCRIPT)));
   if (problem !== undefined) throw refused(file, problem);
   return {
     render: (page) => {
       const html = make(page) + OWN_TEMPLATE_MARK;
-      if (!html.includes(eta.config.escapeFunction(page.reading))) {
+      if (!html.includes(templates.config.escapeFunction(page.reading))) {
         throw refused(file, `its page for ${page.reading} has no Read link`);
       }
       if (Buffer.byteLength(html) > MAXIMUM_FALLBACK_PAGE) {
@@ -102,76 +65,6 @@ export function compileFallbackTemplate(text: string, file: string, trialTime = 
       return html;
     },
   };
-}
-
-/** What templates see as `it`; any other name is an error. */
-function valuesOf(page: FallbackPage): object {
-  const { host, pathname } = new URL(page.reading);
-  const reader = page.site === '' ? '' : openInReaderUrl(page.site, pathname);
-  const words = wordsFor(page.language, host);
-  const values = {
-    ...page,
-    headline: headlineOf(page),
-    host,
-    reader,
-    words,
-    jsonLd: jsonLd(page),
-    script: READ_SCRIPT,
-  };
-  return new Proxy(values, {
-    get: (known, name) => {
-      if (typeof name === 'symbol' || Object.hasOwn(known, name)) return Reflect.get(known, name);
-      throw new Error(`there is no it.${name}; there are ${Object.keys(known).sort().join(', ')}`);
-    },
-  });
-}
-
-/** Lets the link with the id `read` keep query and fragment. */
-const READ_SCRIPT = '\nvar a=document.getElementById("read");a.href+=location.search+location.hash\n';
-
-function headlineOf({ openGraph, title }: FallbackPage): string {
-  return openGraph.get('og:title') || title;
-}
-
-/** What stands in for the part of the document that is not free: templates give it this class. */
-const PAID = 'wispr-paid';
-
-/**
- * Structured data for search engines, as https://developers.google.com/search/docs/appearance/structured-data/paywalled-content wants it.
- * `<` is written so that no text can end the script.
- */
-function jsonLd(page: FallbackPage): string {
-  const { title, description, canonical, openGraph, author, published, publisher, structured } = page;
-  const image = openGraph.get('og:image');
-  const type = String(structured['@type'] ?? (openGraph.get('og:type') === 'website' ? 'WebPage' : 'NewsArticle'));
-  const isArticle = /(?:Article|Posting)$/.test(type);
-  const described = describingData({
-    '@type': type,
-    ...(isArticle ? { headline: headlineOf(page) } : { name: title }),
-    ...(description && { description }),
-    ...(published && { datePublished: published }),
-    ...(author && { author: { '@type': 'Person', name: author } }),
-    ...structured,
-  });
-  const data = {
-    '@context': 'https://schema.org',
-    ...described,
-    ...(image && { image: [image] }),
-    publisher: { '@type': 'Organization', name: publisher },
-    url: canonical,
-    isAccessibleForFree: false,
-    hasPart: { '@type': 'WebPageElement', isAccessibleForFree: false, cssSelector: `.${PAID}` },
-  };
-  return JSON.stringify(data)
-    .replaceAll('<', '\\u003c')
-    .replaceAll('\u2028', '\\u2028')
-    .replaceAll('\u2029', '\\u2029');
-}
-
-/** Nothing but what is known to be safe goes unescaped. */
-function checkNode<Node extends TemplateNode>(node: Node): Node {
-  if (node.t !== 'r' || RAW_VALUES.includes(node.val.trim())) return node;
-  throw new Error(`only ${RAW_VALUES.join(' and ')} may be written with <%~ %>, and not ${node.val.trim()}`);
 }
 
 /** What is wrong with a template. Of its JavaScript eta says that in the third line, before all that it made of it, and not where. */

@@ -4,8 +4,8 @@
  */
 import { Parser } from 'htmlparser2';
 import { BUILT_IN_ACCENT } from '../../../core/site/accent.ts';
-import { OPEN_GRAPH } from '../page.ts';
-import type { FallbackPage } from './page.ts';
+import type { FallbackPage } from '../../../teaser/fallback-page.ts';
+import { OPEN_GRAPH } from '../../../teaser/page.ts';
 
 const READING = 'https://read.news.example/a/b%20c.html';
 const HOSTILE = `"'><x-wispr a=b onload=c>&lt;x&gt; \\ \`\${1}</title></script></style></textarea>--><!-- \u2028\n{{`;

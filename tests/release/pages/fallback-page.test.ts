@@ -2,9 +2,9 @@
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { urlPathOf } from '../../../core/site/path.ts';
-import { fallbackPageOf } from '../../../publisher/site/fallback/page.ts';
-import { builtInTemplate } from '../../../publisher/site/fallback/template.ts';
-import { readPage } from '../../../publisher/site/page.ts';
+import { fallbackPageOf } from '../../../teaser/fallback-page.ts';
+import { readPage } from '../../../teaser/page.ts';
+import { builtInTemplate } from '../../../teaser/render.ts';
 import { launchChromium } from '../../support/chromium.ts';
 import { type ContentHost, startContentHost } from '../../support/content-host.ts';
 

@@ -1,9 +1,9 @@
 /** "Open in Reader" in Chromium: from pages for browsers without a Reader to the Reader's own, which asks before anything happens. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fallbackPageOf } from '../../../publisher/site/fallback/page.ts';
-import { builtInTemplate } from '../../../publisher/site/fallback/template.ts';
-import { readPage } from '../../../publisher/site/page.ts';
+import { fallbackPageOf } from '../../../teaser/fallback-page.ts';
+import { readPage } from '../../../teaser/page.ts';
+import { builtInTemplate } from '../../../teaser/render.ts';
 import { accessibilityProblems } from '../../support/axe.ts';
 import { launchChromium } from '../../support/chromium.ts';
 import { type InvitedReader, startInvitedReader } from '../../support/invited-reader.ts';

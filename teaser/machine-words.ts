@@ -2,7 +2,6 @@
  * Words of a page to machines: crawlers, search engines, and programs that show previews. The fallback page that stands for it repeats what is
  * on the lists here, and nothing else.
  */
-import { isFeed } from './media-type.ts';
 
 /** Names of `<meta>` that tell machines what they may do, most of them names of crawlers. */
 const CRAWLER =
@@ -94,4 +93,9 @@ export function addMachineLink(
   const isOther = relation === 'alternate' && language === '' && feed === '';
   if (isOther || links.length >= MAXIMUM_LINKS) return;
   links.push({ rel: relation, href: address, hreflang: language, type: feed });
+}
+
+/** Whether a media type is one of feeds, which programs read without signing in. */
+export function isFeed(mediaType: string): boolean {
+  return mediaType === 'application/rss+xml' || mediaType === 'application/atom+xml';
 }

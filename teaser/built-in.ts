@@ -1,5 +1,5 @@
 /** wispr's own template for fallback pages. What a publisher's may hold: docs/configuration.md, "Fallback pages". */
-import { ON_DARK_ACCENT, ON_LIGHT_ACCENT } from '../../../core/site/accent.ts';
+import { ON_DARK_ACCENT, ON_LIGHT_ACCENT } from '../core/site/accent.ts';
 
 // Every value goes through the template's escaping (<%= %>) but structured data and script, which are safe as they come (<%~ %>).
 export const BUILT_IN_TEMPLATE = `<!doctype html>

@@ -2,18 +2,13 @@
  * The fallback page: what a browser without a Reader is shown at a document's own URL. It is not signed, and says only what the
  * document's head and its author's excerpt say. Here are its values; `template.ts` makes HTML of them.
  */
-import { type Accent, accentOf } from '../../../core/site/accent.ts';
-import { urlPathOf } from '../../../core/site/path.ts';
-import { readAddress, shownPath } from '../../../core/site/read-address.ts';
-import { writtenPath } from '../../workspace/configuration/content-schema.ts';
-import { subscribeUrlOf } from '../../workspace/configuration/look-schema.ts';
-import { type Configuration, hasReadingSite, originsOf } from '../../workspace/configuration/schema.ts';
-import type { DocumentHeaders } from '../headers.ts';
-import { addRobotsTag, type MachineLink } from '../machine-words.ts';
-import { baseOf } from '../named.ts';
-import type { Teaser } from '../page.ts';
-import { shorten } from '../shorten.ts';
-import type { StructuredData } from '../structured-data.ts';
+import { type Accent, accentOf } from '../core/site/accent.ts';
+import { urlPathOf } from '../core/site/path.ts';
+import { readAddress, shownPath } from '../core/site/read-address.ts';
+import { addRobotsTag, type MachineLink } from './machine-words.ts';
+import type { Teaser } from './page.ts';
+import { shorten } from './shorten.ts';
+import type { StructuredData } from './structured-data.ts';
 
 /** The values of a fallback page. All are text; nothing in them is markup. */
 export interface FallbackPage {
@@ -61,22 +56,6 @@ export interface FallbackSettings {
   readonly previews?: 'public' | 'none' | undefined;
 }
 
-export function fallbackSettingsOf(configuration: Configuration): FallbackSettings {
-  const { site, name = site, reading, fallback, accent, logo, subscribe, previews } = configuration;
-  return {
-    publisher: name,
-    site,
-    content: originsOf(configuration)[0] ?? `https://${site}`,
-    reading,
-    ...(!hasReadingSite(configuration) && { serverless: true }),
-    language: fallback.language,
-    accent,
-    logo: logo === undefined ? undefined : writtenPath(logo),
-    subscribe: subscribe === undefined ? undefined : subscribeUrlOf(subscribe),
-    previews,
-  };
-}
-
 /** Characters that a fallback page shows, so that it stays small. */
 const SHOWN = { title: 150, description: 300, excerpt: 900 } as const;
 
@@ -85,7 +64,7 @@ export function fallbackPageOf(
   path: string,
   teaser: Teaser,
   settings: FallbackSettings,
-  headers: DocumentHeaders = {},
+  headers: Readonly<Record<string, string | undefined>> = {},
 ): FallbackPage {
   const {
     publisher,
@@ -186,4 +165,9 @@ function shortenAll(paragraphs: readonly string[], length: number): string[] {
     shown.push(shorten(paragraph, left));
   }
   return shown;
+}
+
+/** Finds what addresses on a page are relative to. @param base - from `<base href>`; empty where there is none @param own - URL of the page */
+export function baseOf(base: string, own: string): string {
+  return base !== '' && URL.canParse(base, own) ? new URL(base, own).href : own;
 }

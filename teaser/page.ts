@@ -1,8 +1,7 @@
 /** What a page says about itself: its set, and what its author shows to people who cannot read it yet. */
 import { Parser } from 'htmlparser2';
 import { decodePage } from './encoding.ts';
-import { addDirectives, addMachineLink, isCrawler, isRepeatedMeta, type MachineLink } from './machine-words.ts';
-import { isFeed } from './media-type.ts';
+import { addDirectives, addMachineLink, isCrawler, isFeed, isRepeatedMeta, type MachineLink } from './machine-words.ts';
 import { collapse, RepeatedText } from './repeated-text.ts';
 import { describingData, parseStructured, type StructuredData } from './structured-data.ts';
 
