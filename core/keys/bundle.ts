@@ -69,6 +69,8 @@ export interface KeyBundle {
   /** base64url of the publication's first root, `1.root.json`, byte for byte. */
   readonly root: string;
   readonly sets: readonly BundledSet[];
+  /** base64url of the site settings, as they are signed with the publication; left out where there is no reading site. */
+  readonly settings?: string;
   /** base64url of the Ed25519 seed of the timestamp role. Left out where the publisher signs timestamps itself. */
   readonly timestampKey?: string;
 }
@@ -214,11 +216,15 @@ function parseBundleHeader(bytes: Uint8Array): { header: BundleHeader; publisher
 }
 
 function isKeyBundle(value: Json | undefined): value is JsonObject & KeyBundle {
-  if (!isJsonObject(value) || !hasMembers(value, ['descriptor', 'root', 'sets'], ['periods', 'timestampKey']))
+  if (
+    !isJsonObject(value) ||
+    !hasMembers(value, ['descriptor', 'root', 'sets'], ['periods', 'settings', 'timestampKey'])
+  )
     return false;
-  const { descriptor, periods = [], root, sets, timestampKey } = value;
+  const { descriptor, periods = [], root, sets, settings, timestampKey } = value;
   if (!Array.isArray(periods) || periods.length > MAXIMUM_PERIODS || !periods.every(isBundledPeriod)) return false;
   if (timestampKey !== undefined && fromBase64url(timestampKey, KEY_LENGTH) === undefined) return false;
+  if (settings !== undefined && fromBase64url(settings) === undefined) return false;
   const texts = fromBase64url(descriptor) !== undefined && fromBase64url(root) !== undefined;
   return texts && Array.isArray(sets) && sets.every(isBundledSet);
 }

@@ -11,6 +11,7 @@ import { isColour } from '../site/accent.ts';
 import { isDocumentPath } from '../site/path.ts';
 import { PublicationError } from './errors.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
+import { areGifts, areOfferedPlans, type Gifts, isSubscribeUrl, type OfferedPlan } from './offers.ts';
 import { isReaderProgram, type ReaderProgram } from './reader-program.ts';
 import { areSetTitles, type SetTitle } from './set-titles.ts';
 
@@ -34,6 +35,12 @@ export interface SiteAppearance {
   readonly titles?: readonly SetTitle[];
   /** Whether the in-browser reader puts its button onto pages; left out where it does. */
   readonly sheet?: false;
+  /** What strangers are offered, in the order of showing. Left out rather than empty. */
+  readonly plans?: readonly OfferedPlan[];
+  /** How readers may give pages away; left out where they may not. */
+  readonly gifts?: Gifts;
+  /** Whom a page that cannot be read here leads on to the reading site at once; left out: who has read there before. */
+  readonly redirect?: 'always' | 'never';
 }
 
 export interface SiteSettings extends SiteAppearance {
@@ -51,15 +58,16 @@ export interface SiteSettings extends SiteAppearance {
 
 const STATUSES: readonly unknown[] = [301, 302, 307, 308];
 const MAXIMUM_DESTINATION = 4096;
-const MAXIMUM_SUBSCRIBE = 2048;
 
 /** @throws PublicationError `settings-malformed` */
 export function encodeSettings(settings: SiteSettings): Uint8Array {
-  const { cleanUrls, keptAfterGrace, redirects, sheet, titles, ...rest } = settings;
+  const { cleanUrls, gifts, keptAfterGrace, plans, redirects, sheet, titles, ...rest } = settings;
   const bytes = canonicalJson({
     ...rest,
     cleanUrls: cleanUrls ? 'yes' : 'no',
+    ...(gifts !== undefined && { gifts: { ...gifts } }),
     ...(keptAfterGrace === true && { keptAfterGrace: 'yes' }),
+    ...(plans !== undefined && { plans: plans.map((plan) => ({ ...plan })) }),
     ...(sheet === false && { sheet: 'no' }),
     redirects: redirects.map(({ from, status, to }) => ({ from, status, to })),
     ...(titles !== undefined && { titles: titles.map(({ set, title }) => ({ set, title })) }),
@@ -70,7 +78,7 @@ export function encodeSettings(settings: SiteSettings): Uint8Array {
 }
 
 const REQUIRED = ['cleanUrls', 'grace', 'redirects', 'version'];
-const OPTIONAL = ['accent', 'keptAfterGrace', 'logo', 'notFound', 'reader', 'sheet', 'subscribe', 'titles'];
+const OPTIONAL = 'accent gifts keptAfterGrace logo notFound plans reader redirect sheet subscribe titles'.split(' ');
 
 /** @throws PublicationError `settings-malformed` */
 export function parseSettings(bytes: Uint8Array): SiteSettings {
@@ -99,26 +107,26 @@ export function parseSettings(bytes: Uint8Array): SiteSettings {
 }
 
 /** @throws PublicationError `settings-malformed` */
-function appearanceOf({ accent, logo, sheet, subscribe, titles }: JsonObject): SiteAppearance {
+function appearanceOf(value: JsonObject): SiteAppearance {
+  const { accent, gifts, logo, plans, redirect, sheet, subscribe, titles } = value;
   if (accent !== undefined && !isColour(accent)) throw malformed('accent');
   if (logo !== undefined && !isDocumentPath(logo)) throw malformed('logo');
   if (sheet !== undefined && sheet !== 'no') throw malformed('sheet');
   if (subscribe !== undefined && !isSubscribeUrl(subscribe)) throw malformed('subscribe');
   if (titles !== undefined && !areSetTitles(titles)) throw malformed('titles');
+  if (plans !== undefined && !areOfferedPlans(plans)) throw malformed('plans');
+  if (gifts !== undefined && !areGifts(gifts)) throw malformed('gifts');
+  if (redirect !== undefined && redirect !== 'always' && redirect !== 'never') throw malformed('redirect');
   return {
     ...(accent !== undefined && { accent }),
     ...(logo !== undefined && { logo }),
     ...(sheet !== undefined && { sheet: false }),
     ...(subscribe !== undefined && { subscribe }),
     ...(titles !== undefined && { titles: titles as unknown as SetTitle[] }),
+    ...(plans !== undefined && { plans: plans as unknown as OfferedPlan[] }),
+    ...(gifts !== undefined && { gifts: gifts as unknown as Gifts }),
+    ...(redirect !== undefined && { redirect }),
   };
-}
-
-/** Whether `text` can be the address where people subscribe: an `https:` URL in its one spelling, without a user. */
-export function isSubscribeUrl(text: unknown): text is string {
-  if (typeof text !== 'string' || text.length > MAXIMUM_SUBSCRIBE || !text.startsWith('https://')) return false;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  return url?.href === text && url.username === '' && url.password === '';
 }
 
 function isRedirect(value: Json): value is JsonObject {

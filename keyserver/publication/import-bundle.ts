@@ -4,6 +4,7 @@ import { type KeyId, keyIdOf } from '../../core/crypto/key-id.ts';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { type BundledSet, type OpenedBundle, openBundle, recipientIdOf } from '../../core/keys/bundle.ts';
 import { isServerless, type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
+import { parseSettings } from '../../core/publication/settings.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
 import { KeyServerError } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
@@ -50,7 +51,7 @@ interface Checked {
  * names keep their keys, because documents that readers may hold are encrypted under them.
  *
  * @param origins - where this key server is reached
- * @throws KeyError as `openBundle` and `verifyDescriptor`; KeyServerError `bundle-foreign`, `bundle-older`,
+ * @throws KeyError as `openBundle` and `verifyDescriptor`; PublicationError `settings-malformed`; KeyServerError `bundle-foreign`, `bundle-older`,
  * `publisher-key-changed`. Nothing was changed then.
  */
 export async function importBundle(
@@ -99,6 +100,8 @@ async function checkParts(bundle: OpenedBundle, { publisherKeyBytes, root }: Ver
     throw foreign("the descriptor in the bundle is not by the bundle's publisher");
   if ((await rootIdOf(fromBase64url(bundle.root) ?? new Uint8Array(0))) !== root)
     throw foreign('the root in the bundle is not the one that the descriptor names');
+  const settings = fromBase64url(bundle.settings);
+  if (settings) parseSettings(settings);
 }
 
 /** Step B6 of docs/spec/keys.md; of two bundles with one serial, only the very same is accepted. */
@@ -183,14 +186,17 @@ async function storeBundle(
   digest: string,
 ): Promise<number> {
   const { publisher, workspace, serial } = bundle;
-  const columns = 'id, publisher_key, root, first_root, workspace, serial, bundle_digest, descriptor, imported';
-  const sql = `INSERT INTO provider (${columns}) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)
+  const columns =
+    'id, publisher_key, root, first_root, workspace, serial, bundle_digest, descriptor, settings, imported';
+  const sql = `INSERT INTO provider (${columns}) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET publisher_key = excluded.publisher_key, root = excluded.root, first_root = excluded.first_root,
       workspace = excluded.workspace, serial = excluded.serial, bundle_digest = excluded.bundle_digest,
-      descriptor = excluded.descriptor, imported = excluded.imported`;
+      descriptor = excluded.descriptor, settings = excluded.settings, imported = excluded.imported`;
   const bytes = (text: string) => fromBase64url(text) ?? new Uint8Array(0);
   const firstRoot = bytes(bundle.root);
-  await database.run(sql, publisher, root, firstRoot, workspace, serial, digest, bytes(bundle.descriptor), now());
+  const settings = fromBase64url(bundle.settings) ?? null;
+  const about = [publisher, root, firstRoot, workspace, serial, digest, bytes(bundle.descriptor), settings, now()];
+  await database.run(sql, ...about);
   // A bundle without a timestamp key takes it away: the publisher signs timestamps itself from now on, and readers get none here.
   await database.run('DELETE FROM timestamp_key');
   const insert = 'INSERT INTO timestamp_key (id, key_id, sealed) VALUES (1, ?, ?)';

@@ -1,6 +1,7 @@
 /** The publisher that this key server serves: its pinned identity, and its descriptor. */
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { type SiteDescription, type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
+import { parseSettings, type SiteSettings } from '../../core/publication/settings.ts';
 import type { Database } from '../storage/database.ts';
 
 export interface Provider {
@@ -8,6 +9,8 @@ export interface Provider {
   /** The descriptor, byte for byte as the publisher signed it. */
   readonly descriptorBytes: Uint8Array;
   readonly descriptor: VerifiedDescriptor;
+  /** Of the last bundle: at hand before any content host was asked. `undefined` where a publisher's older program made it. */
+  readonly settings: SiteSettings | undefined;
 }
 
 /** The provider's row, as the last import left it. */
@@ -19,10 +22,11 @@ export interface ProviderRow {
   readonly serial: number;
   readonly bundle_digest: string;
   readonly descriptor: Uint8Array;
+  readonly settings: Uint8Array | null;
 }
 
 export async function readProviderRow(database: Database): Promise<ProviderRow | undefined> {
-  const sql = 'SELECT publisher_key, root, workspace, serial, bundle_digest, descriptor FROM provider';
+  const sql = 'SELECT publisher_key, root, workspace, serial, bundle_digest, descriptor, settings FROM provider';
   return database.first<ProviderRow>(sql);
 }
 
@@ -41,7 +45,8 @@ export class ProviderReader {
     const row = await readProviderRow(this.#database);
     if (row && row.bundle_digest !== this.#digest) {
       const descriptor = await verifyDescriptor(row.descriptor, 0);
-      this.#provider = { publisher: row.root, descriptorBytes: row.descriptor, descriptor };
+      const settings = row.settings ? parseSettings(row.settings) : undefined;
+      this.#provider = { publisher: row.root, descriptorBytes: row.descriptor, descriptor, settings };
       this.#digest = row.bundle_digest;
     }
     return this.#provider;

@@ -47,11 +47,12 @@ export class ReadPublications {
     return this.#bundle.read(provider, this.#cachedOf(provider, site));
   }
 
-  /** The settings at hand; where none were read yet, they are on their way for the next page. */
+  /** The settings at hand: of the publication, or, before it was read, of the last bundle; then they are on their way for the next page. */
   settingsOf(provider: Provider, site: SiteDescription): SiteSettings {
     const keeper = this.of(provider, site);
-    if (keeper.publication.state === undefined) keeper.current().catch(() => undefined);
-    return keeper.publication.settings;
+    if (keeper.publication.state !== undefined) return keeper.publication.settings;
+    keeper.current().catch(() => undefined);
+    return provider.settings ?? keeper.publication.settings;
   }
 
   /** Looks for a newer publication now. */

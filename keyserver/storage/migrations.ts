@@ -10,7 +10,10 @@ export type Migration = (types: SqlTypes) => string;
  * What has changed since the first version, one step a version; a new database goes through all of them too. A step is never changed once it
  * was released. It leaves the database such that a key server of the version before can go on beside this one until it is restarted.
  */
-const MIGRATIONS: readonly Migration[] = [];
+const MIGRATIONS: readonly Migration[] = [
+  // The site settings of the last bundle, as they are signed.
+  ({ blob }) => `ALTER TABLE provider ADD COLUMN settings ${blob}`,
+];
 
 /** The newest version of the schema. */
 export const SCHEMA_VERSION = FIRST_VERSION + MIGRATIONS.length;

@@ -63,16 +63,21 @@ export function makeDescriptor(
   return encodeDescriptor(descriptor, publisher.secretKey);
 }
 
+/** Contents of a key bundle. */
+export interface HandedOver {
+  readonly descriptor: Uint8Array;
+  readonly sets: readonly NamedSet[];
+  readonly periods: readonly NamedPeriod[];
+  /** Site settings, as they are signed. */
+  readonly settings: Uint8Array;
+}
+
 /**
  * The key bundle with the serial that `contents` says, sealed to `recipient`. It has the timestamp key in it where the key server is to sign
  * timestamps, and set keys only where it is to give them out.
  */
 export async function makeBundle(
-  {
-    descriptor,
-    sets,
-    periods,
-  }: { readonly descriptor: Uint8Array; readonly sets: readonly NamedSet[]; readonly periods: readonly NamedPeriod[] },
+  { descriptor, sets, periods, settings }: HandedOver,
   configuration: Pick<Configuration, 'content' | 'reading' | 'site' | 'timestampBy'>,
   contents: KeyStoreContents,
   publisher: PublisherIdentity,
@@ -89,6 +94,7 @@ export async function makeBundle(
     ...(periods.length > 0 && { periods: periods.map((period) => bundledPeriod(period, site)) }),
     root: toBase64url(firstRoot),
     sets: bundled,
+    ...(hasReadingSite(configuration) && { settings: toBase64url(settings) }),
     ...(timestampBy === 'keyserver' && { timestampKey: toBase64url(contents.seeds.timestamp) }),
   };
   return encodeBundle(payload, about, recipient, publisher);

@@ -12,9 +12,9 @@ import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { PLACEHOLDER_FORMS, PLACEHOLDERS } from '../../core/publication/set-titles.ts';
 import { PublishError } from '../errors.ts';
 import { replaceFile } from '../keys/file-update.ts';
-import { makeBundle, makeDescriptor } from '../keys/hand-over.ts';
+import { type HandedOver, makeBundle, makeDescriptor } from '../keys/hand-over.ts';
 import type { NamedSet } from '../keys/key-store.ts';
-import { makeEnvelopes, type NamedPeriod, namePeriods, periodKeysFor } from '../keys/periods.ts';
+import { makeEnvelopes, namePeriods, periodKeysFor } from '../keys/periods.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { Inspected } from './phases.ts';
@@ -30,12 +30,14 @@ export interface SecuredKeys {
  * Makes the keys that are missing, and hands them over.
  *
  * @param needed - names of the sets that documents are in
+ * @param settings - of the site, as they are signed
  * @param isAsked - whether new keys were asked for, perhaps because the key server has a bundle that is unknown here
  * @throws PublishError `output-failed`
  */
 export async function secureKeys(
   { location, index, keys, sections, recipient, rekey, isBehind }: Inspected,
   needed: Iterable<string>,
+  settings: Uint8Array,
   isAsked: boolean,
 ): Promise<SecuredKeys> {
   const { workspace, configuration, now } = location;
@@ -51,7 +53,7 @@ export async function secureKeys(
   const kept = await keysToKeep(keys, made, sections.setsHeldBack(index));
   const about = {
     ...{ descriptor, sets: [...(await nameSets(sets)), ...kept] },
-    periods: await namePeriods(periods),
+    ...{ periods: await namePeriods(periods), settings },
   };
   const timestamp = configuration.timestampBy === 'keyserver' ? keys.store.signers.timestamp.keyid : '';
   const handedOver = recipient && digestOfHandOver(about, recipient, timestamp);
@@ -131,18 +133,10 @@ function parse(descriptor: Uint8Array): Record<string, unknown> | undefined {
 }
 
 /** What a bundle was made of: names and ids of keys, and what is public. */
-function digestOfHandOver(
-  about: {
-    readonly descriptor: Uint8Array;
-    readonly sets: readonly NamedSet[];
-    readonly periods: readonly NamedPeriod[];
-  },
-  recipient: Uint8Array,
-  timestamp: string,
-): string {
+function digestOfHandOver(about: HandedOver, recipient: Uint8Array, timestamp: string): string {
   const ids = about.sets.map(({ name, id }) => [name, id]);
   const periods = about.periods.map(({ id }) => id);
-  const parts = [ids, toBase64url(about.descriptor), toBase64url(recipient), timestamp, periods];
+  const parts = [ids, ...[about.descriptor, recipient, about.settings].map(toBase64url), timestamp, periods];
   return hash('sha256', JSON.stringify(parts));
 }
 

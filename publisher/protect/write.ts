@@ -48,10 +48,11 @@ export async function write(inspected: Inspected, planned: Planned, options: Wri
     index.setFact('publisher', keys.store.publisher.id);
     index.setFact('root', roles.rootId);
   });
-  const secured = await secureKeys(inspected, plan.sets.keys(), options.isRekeyAsked);
+  const settingsBytes = encodeSettings(settings);
+  const secured = await secureKeys(inspected, plan.sets.keys(), settingsBytes, options.isRekeyAsked);
   const { descriptor } = secured;
   const ownTargets = [
-    ...ownTargetsOf({ descriptor, settings: encodeSettings(settings) }),
+    ...ownTargetsOf({ descriptor, settings: settingsBytes }),
     ...(await currentEnvelopes(index, keys, now)),
   ];
   const { heldUntil } = options;

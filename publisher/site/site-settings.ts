@@ -8,7 +8,8 @@ import { PublishError } from '../errors.ts';
 import { someOf } from '../text.ts';
 import { builtWebReader } from '../web-reader.ts';
 import { destinationOf, SECONDS_PER_DAY, writtenPath } from '../workspace/configuration/content-schema.ts';
-import { subscribeUrlOf } from '../workspace/configuration/look-schema.ts';
+import { hrefOf } from '../workspace/configuration/look-schema.ts';
+import { offeredPlans } from '../workspace/configuration/plan-schema.ts';
 import { type Configuration, hasReadingSite } from '../workspace/configuration/schema.ts';
 import { isPicture, mediaTypeOf } from './media-type.ts';
 import { problemsOfRedirects } from './redirects.ts';
@@ -49,7 +50,9 @@ export function signedSettingsOf(configuration: Configuration, lookUp: LookUpDoc
 
 /** The settings as they stand in the configuration, with whatever is wrong with them. */
 export function settingsOf(configuration: Configuration, lookUp: LookUpDocument): SiteSettings {
-  const { cleanUrls, freshness, redirects, notFound, accent, logo, subscribe, sheet, titles } = configuration;
+  const { cleanUrls, fallback, freshness, gifts, redirects, notFound, accent, logo, subscribe, sheet, titles } =
+    configuration;
+  const plans = offeredPlans(configuration.plans);
   const page = notFound !== undefined ? writtenPath(notFound) : USUAL_NOT_FOUND;
   return {
     cleanUrls,
@@ -63,9 +66,12 @@ export function settingsOf(configuration: Configuration, lookUp: LookUpDocument)
     })),
     ...(accent !== undefined && { accent }),
     ...(logo !== undefined && { logo: writtenPath(logo) }),
-    ...(subscribe !== undefined && { subscribe: subscribeUrlOf(subscribe) }),
+    ...(subscribe !== undefined && { subscribe: hrefOf(subscribe) }),
     ...(!sheet && { sheet: false }),
     ...(titles.length > 0 && { titles }),
+    ...(plans.length > 0 && { plans }),
+    ...(gifts !== undefined && { gifts }),
+    ...(fallback.redirect !== 'readers' && { redirect: fallback.redirect }),
   };
 }
 

@@ -38,7 +38,7 @@ describe('wispr.json', () => {
       include: [],
       uncompressed: [],
       carrier: 'beside',
-      fallback: {},
+      fallback: { redirect: 'readers' },
       titles: [],
       sheet: true,
       previews: 'public',

@@ -1,7 +1,7 @@
 /** Settings of fallback pages, out of a configuration. */
 import type { FallbackSettings } from '../../../teaser/fallback-page.ts';
 import { writtenPath } from '../../workspace/configuration/content-schema.ts';
-import { subscribeUrlOf } from '../../workspace/configuration/look-schema.ts';
+import { hrefOf } from '../../workspace/configuration/look-schema.ts';
 import { type Configuration, hasReadingSite, originsOf } from '../../workspace/configuration/schema.ts';
 
 export function fallbackSettingsOf(configuration: Configuration): FallbackSettings {
@@ -15,7 +15,7 @@ export function fallbackSettingsOf(configuration: Configuration): FallbackSettin
     language: fallback.language,
     accent,
     logo: logo === undefined ? undefined : writtenPath(logo),
-    subscribe: subscribe === undefined ? undefined : subscribeUrlOf(subscribe),
+    subscribe: subscribe === undefined ? undefined : hrefOf(subscribe),
     previews,
   };
 }

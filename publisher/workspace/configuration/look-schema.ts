@@ -1,7 +1,7 @@
 /** The parts of `wispr.json` that say how pages beside the publisher's own look, and what they show of protected pages. */
 import { z } from 'zod';
+import { isSubscribeUrl } from '../../../core/publication/offers.ts';
 import { problemOfTitle, TITLE_LIMITS } from '../../../core/publication/set-titles.ts';
-import { isSubscribeUrl } from '../../../core/publication/settings.ts';
 import { isColour } from '../../../core/site/accent.ts';
 import { isDocumentPath } from '../../../core/site/path.ts';
 import { writtenPath } from './content-schema.ts';
@@ -23,7 +23,7 @@ export const logo = z
 
 export const subscribe = z
   .string()
-  .refine((text) => isSubscribeUrl(subscribeUrlOf(text)), { error: 'must be an https URL' })
+  .refine((text) => isSubscribeUrl(hrefOf(text)), { error: 'must be an https URL' })
   .optional()
   .meta({ description: 'Where people subscribe: an https URL.' });
 
@@ -33,7 +33,7 @@ export const sheet = z.boolean().default(true).meta({
 });
 
 /** The address in the one spelling that is signed. */
-export function subscribeUrlOf(text: string): string {
+export function hrefOf(text: string): string {
   return URL.canParse(text) ? new URL(text).href : text;
 }
 

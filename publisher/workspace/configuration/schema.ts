@@ -15,7 +15,7 @@ import {
   SECTION_PATH_FORM,
   SET_NAME_FORM,
 } from './names.ts';
-import { plans } from './plan-schema.ts';
+import { gifts, plans } from './plan-schema.ts';
 
 const secureOrigin = (example: string) =>
   z
@@ -133,6 +133,7 @@ export const configurationSchema = z
       .default(DEFAULT_SET)
       .meta({ description: 'The set of all other documents.' }),
     plans,
+    gifts,
     sections,
     ignore: z.array(pattern).default([]).meta({ description: 'Files of the source that are not published at all.' }),
     include: z.array(pattern).default([]).meta({
@@ -153,6 +154,10 @@ export const configurationSchema = z
           .regex(/^[A-Za-z0-9-]{1,35}$/, { error: 'must be a language as in HTML, such as "de"' })
           .optional()
           .meta({ description: 'The language of pages whose `<html lang>` names none; English if left out.' }),
+        redirect: z.enum(['readers', 'always', 'never']).default('readers').meta({
+          description:
+            'Whom a teaser leads on to the reading site at once: "readers", who pressed "Read" in this browser before; everybody; or nobody.',
+        }),
         template: z.string().min(1).optional().meta({
           description:
             'A file with an eta template for fallback pages, relative to this file; wispr has one of its own.',
@@ -200,25 +205,29 @@ export const configurationSchema = z
         'Names the party that says which publication is current: the key server, which needs `keyServerTokenFile`; or the publisher, who runs `wispr timestamp` by cron. The key server, if there is one.',
     }),
   })
-  .superRefine(({ keyServer, reading, content, timestampBy, keyServerTokenFile, plans: list }, context) => {
-    const issue = (member: string, message: string) => context.addIssue({ code: 'custom', path: [member], message });
-    if (reading === undefined && list.length > 0)
-      issue('plans', 'are for a key server that gives keys out, and there is none');
-    if (keyServer !== undefined && reading !== undefined) return;
-    if (reading !== undefined) return issue('keyServer', 'is missing, and a reading site needs a key server');
-    if (!isOrigin(originsOf({ content })[0], { allowLoopback: true }))
-      issue(
-        'content',
-        'must begin with an https origin (http only on loopback): without a reading site it is read there',
-      );
-    if (keyServer !== undefined) {
-      if (timestampBy === 'publisher')
-        issue('timestampBy', 'must be "keyserver": without a reading site, the key server is there for nothing else');
-      return;
-    }
-    if (timestampBy === 'keyserver') issue('timestampBy', 'must be "publisher": there is no key server');
-    else if (keyServerTokenFile !== undefined) issue('keyServerTokenFile', 'is for a key server, and there is none');
-  })
+  .superRefine(
+    ({ keyServer, reading, content, timestampBy, keyServerTokenFile, plans: list, gifts: given }, context) => {
+      const issue = (member: string, message: string) => context.addIssue({ code: 'custom', path: [member], message });
+      if (reading === undefined && list.length > 0)
+        issue('plans', 'are for a key server that gives keys out, and there is none');
+      if (reading === undefined && given !== undefined)
+        issue('gifts', 'are opened by a reading site, and there is none');
+      if (keyServer !== undefined && reading !== undefined) return;
+      if (reading !== undefined) return issue('keyServer', 'is missing, and a reading site needs a key server');
+      if (!isOrigin(originsOf({ content })[0], { allowLoopback: true }))
+        issue(
+          'content',
+          'must begin with an https origin (http only on loopback): without a reading site it is read there',
+        );
+      if (keyServer !== undefined) {
+        if (timestampBy === 'publisher')
+          issue('timestampBy', 'must be "keyserver": without a reading site, the key server is there for nothing else');
+        return;
+      }
+      if (timestampBy === 'keyserver') issue('timestampBy', 'must be "publisher": there is no key server');
+      else if (keyServerTokenFile !== undefined) issue('keyServerTokenFile', 'is for a key server, and there is none');
+    },
+  )
   .superRefine(({ site, reading, content }, context) => {
     if (reading === undefined) return;
     const origins = originsOf({ content });

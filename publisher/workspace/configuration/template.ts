@@ -5,7 +5,11 @@ import { type ConfigurationInput, configurationJsonSchema } from './schema.ts';
 const EXAMPLES: Readonly<Record<string, object | string>> = {
   httpcrypt: { key: '…', url: 'http://keys.news.example/a/' },
   sets: { name: 'day-{yyyy}-{mm}-{dd}', path: '{yyyy}/{mm}/{dd}/**' },
-  plans: { name: 'daily', sets: ['day-*'], period: 'month', zone: 'Europe/Berlin' },
+  plans: {
+    ...{ name: 'daily', sets: ['day-*'], period: 'month', zone: 'Europe/Berlin' },
+    ...{ title: 'Every issue', price: '€6 a month', trial: 14, buy: 'https://buy.stripe.com/…' },
+  },
+  gifts: { days: 14, openings: 10, perMonth: 5 },
   sections: { name: 'sports', paths: ['sports/**'] },
   fallback: { language: 'de', template: 'teaser.eta' },
   accent: '#a3301d',
@@ -22,7 +26,7 @@ const EXAMPLES: Readonly<Record<string, object | string>> = {
 };
 
 /** Members that mean nothing without a key server. */
-const OF_KEY_SERVER = ['httpcrypt', 'reading', 'plans', 'keyServerTokenFile', 'recipient', 'timestampBy'];
+const OF_KEY_SERVER = ['httpcrypt', 'reading', 'plans', 'gifts', 'keyServerTokenFile', 'recipient', 'timestampBy'];
 
 /** @param schema - where the JSON Schema lies, as an editor finds it from the file */
 export function configurationTemplate(settings: ConfigurationInput, schema: string): string {
