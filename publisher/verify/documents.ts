@@ -85,7 +85,7 @@ export class DocumentCheck {
     if (page === undefined) throw new Wrong(path, 'file-altered', 'not a fallback page as wispr makes them');
     if (!leadsTo(page, this.#site, urlPathOf(path))) {
       const inReader = page.site === undefined ? '' : `, and in a Reader to ${page.site}`;
-      const also = page.subscribe ? `, and to ${page.subscribe}` : '';
+      const also = page.bar?.links.map(({ url }) => `, and to ${url}`).join('') ?? '';
       throw new Wrong(path, 'file-altered', `the fallback page leads to ${page.reading}${inReader}${also}`);
     }
     this.#report.fallbackPages++;
