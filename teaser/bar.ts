@@ -47,7 +47,7 @@ export function offerOf(plans: readonly OfferedPlan[], language: string, host: s
   const words = wordsFor(language, host);
   const tried = mayTry ? plans.find(({ trial }) => trial !== undefined) : undefined;
   if (tried?.trial !== undefined) {
-    const lead = tried.price === undefined ? '' : words.then(tried.price);
+    const lead = tried.price === undefined ? '' : words.after(tried.price);
     return { kind: 'trial', title: words.free(tried.trial), lead, button: words.start, language: words.language };
   }
   const [first] = plans;

@@ -3,7 +3,7 @@
 interface Words {
   /** Title of an offer that is free for `{days}` days, by the categories of `Intl.PluralRules`. */
   readonly free: Readonly<Partial<Record<Intl.LDMLPluralRule, string>> & Record<'other', string>>;
-  readonly then: string;
+  readonly after: string;
   /** Title of an offer without free days. */
   readonly subscription: string;
   readonly start: string;
@@ -19,7 +19,7 @@ interface Words {
 
 const ENGLISH: Words = {
   free: { one: 'Read on, free for {days} day', other: 'Read on, free for {days} days' },
-  then: 'Then {price}. Stop whenever you like.',
+  after: 'Then {price}. Stop whenever you like.',
   subscription: 'Read on with a subscription',
   start: 'Start reading',
   read: 'Read',
@@ -36,7 +36,7 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
     en: ENGLISH,
     de: {
       free: { one: 'Weiterlesen, {days} Tag kostenlos', other: 'Weiterlesen, {days} Tage kostenlos' },
-      then: 'Danach {price}. Jederzeit kündbar.',
+      after: 'Danach {price}. Jederzeit kündbar.',
       subscription: 'Weiterlesen mit einem Abo',
       start: 'Jetzt lesen',
       read: 'Weiterlesen',
@@ -49,7 +49,7 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
     },
     fr: {
       free: { one: 'Lisez la suite, {days} jour gratuit', other: 'Lisez la suite, {days} jours gratuits' },
-      then: 'Ensuite {price}. Arrêtez quand vous voulez.',
+      after: 'Ensuite {price}. Arrêtez quand vous voulez.',
       subscription: 'Lisez la suite avec un abonnement',
       start: 'Commencer à lire',
       read: 'Lire la suite',
@@ -62,7 +62,7 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
     },
     es: {
       free: { one: 'Siga leyendo, {days} día gratis', other: 'Siga leyendo, {days} días gratis' },
-      then: 'Después, {price}. Cancele cuando quiera.',
+      after: 'Después, {price}. Cancele cuando quiera.',
       subscription: 'Siga leyendo con una suscripción',
       start: 'Empezar a leer',
       read: 'Seguir leyendo',
@@ -78,7 +78,7 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
         one: 'Continua a leggere, gratis per {days} giorno',
         other: 'Continua a leggere, gratis per {days} giorni',
       },
-      then: 'Poi {price}. Puoi smettere quando vuoi.',
+      after: 'Poi {price}. Puoi smettere quando vuoi.',
       subscription: 'Continua a leggere con un abbonamento',
       start: 'Inizia a leggere',
       read: 'Continua a leggere',
@@ -91,7 +91,7 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
     },
     pt: {
       free: { one: 'Continue a ler, {days} dia grátis', other: 'Continue a ler, {days} dias grátis' },
-      then: 'Depois, {price}. Cancele quando quiser.',
+      after: 'Depois, {price}. Cancele quando quiser.',
       subscription: 'Continue a ler com uma assinatura',
       start: 'Começar a ler',
       read: 'Continuar a leitura',
@@ -104,7 +104,7 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
     },
     nl: {
       free: { one: 'Lees verder, {days} dag gratis', other: 'Lees verder, {days} dagen gratis' },
-      then: 'Daarna {price}. Stop wanneer u wilt.',
+      after: 'Daarna {price}. Stop wanneer u wilt.',
       subscription: 'Lees verder met een abonnement',
       start: 'Begin met lezen',
       read: 'Lees verder',
@@ -120,7 +120,7 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
         one: 'Czytaj dalej, {days} dzień za darmo',
         other: 'Czytaj dalej, {days} dni za darmo',
       },
-      then: 'Potem {price}. Możesz zrezygnować w każdej chwili.',
+      after: 'Potem {price}. Możesz zrezygnować w każdej chwili.',
       subscription: 'Czytaj dalej z prenumeratą',
       start: 'Zacznij czytać',
       read: 'Czytaj dalej',
@@ -133,7 +133,7 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
     },
     ja: {
       free: { other: '続きを {days} 日間無料で読む' },
-      then: 'その後は {price}。いつでも解約できます。',
+      after: 'その後は {price}。いつでも解約できます。',
       subscription: '購読して続きを読む',
       start: '読み始める',
       read: '続きを読む',
@@ -146,7 +146,7 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
     },
     zh: {
       free: { other: '继续阅读，{days} 天免费' },
-      then: '之后 {price}，可随时取消。',
+      after: '之后 {price}，可随时取消。',
       subscription: '订阅后继续阅读',
       start: '开始阅读',
       read: '继续阅读',
@@ -160,9 +160,9 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
   } satisfies Record<string, Words>),
 );
 
-export interface PageWords extends Omit<Words, 'free' | 'then'> {
+export interface PageWords extends Omit<Words, 'after' | 'free'> {
   readonly free: (days: number) => string;
-  readonly then: (price: string) => string;
+  readonly after: (price: string) => string;
   /** The language of these words, where the page's is another; else empty. All of them are written from left to right. */
   readonly language: string;
 }
@@ -181,7 +181,7 @@ export function wordsFor(language: string, host: string): PageWords {
   return {
     ...words,
     free: (days) => (words.free[plurals.select(days)] ?? words.free.other).replace('{days}', String(days)),
-    then: (price) => words.then.replace('{price}', () => price),
+    after: (price) => words.after.replace('{price}', () => price),
     note: words.note.replace('{host}', () => host),
     language: own ? '' : 'en',
   };
