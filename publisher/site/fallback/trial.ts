@@ -85,7 +85,13 @@ const BARE: FallbackPage = {
   excerpt: [],
   ...{ published: '', date: '', picture: '', logo: '' },
 };
-const BARE_BAR: Bar = { language: 'en', title: 'title', lead: '', links: [] };
+const BARE_BAR: Bar = {
+  ...barOf(''),
+  language: 'en',
+  title: 'title',
+  button: { text: 'Read', url: READING },
+  links: [],
+};
 
 function problemOfParts({ parts, scripts }: Skeleton): string | undefined {
   const isRead = (part: string) =>
