@@ -2,6 +2,7 @@
  * The fallback page: what a browser without a Reader is shown at a document's own URL. It is not signed, and says only what the
  * document's head and its author's excerpt say. Here are its values; `template.ts` makes HTML of them.
  */
+import type { OfferedPlan } from '../core/publication/offers.ts';
 import { type Accent, accentOf } from '../core/site/accent.ts';
 import { urlPathOf } from '../core/site/path.ts';
 import { readAddress, shownPath } from '../core/site/read-address.ts';
@@ -27,17 +28,19 @@ export interface FallbackPage {
   /** Who wrote it, and when it was published (ISO 8601); empty where the page does not say. */
   readonly author: string;
   readonly published: string;
+  /** That day as readers write it, in the language of the page. */
+  readonly date: string;
   /** Path, as in a URL, of the picture on the site that stands for the document; empty where there is none. */
   readonly picture: string;
   readonly accent: Accent;
   /** Path, as in a URL, of the publisher's logo; empty where there is none. */
   readonly logo: string;
-  /** Where people subscribe; empty where there is no such address. */
-  readonly subscribe: string;
   readonly publisher: string;
   /** Host name, for the link that opens the document in a Reader; empty where no Reader can. */
   readonly site: string;
   readonly reading: string;
+  /** Whom it leads on to there at once. */
+  readonly redirect: 'readers' | 'always' | 'never';
 }
 
 export interface FallbackSettings {
@@ -51,7 +54,10 @@ export interface FallbackSettings {
   readonly language?: string | undefined;
   readonly accent?: string | undefined;
   readonly logo?: string | undefined;
+  /** For the bar, as the signed settings have them. */
+  readonly plans?: readonly OfferedPlan[] | undefined;
   readonly subscribe?: string | undefined;
+  readonly redirect?: FallbackPage['redirect'] | undefined;
   /** Whether pictures of the site that pages name for previews are public. Default: `public`. */
   readonly previews?: 'public' | 'none' | undefined;
 }
@@ -75,7 +81,7 @@ export function fallbackPageOf(
     language = 'en',
     accent,
     logo,
-    subscribe = '',
+    redirect = 'readers',
   } = settings;
   const urlPath = shownPath(urlPathOf(path));
   const own = content + urlPath;
@@ -83,8 +89,9 @@ export function fallbackPageOf(
   const robots = new Map(teaser.robots);
   addRobotsTag(robots, headers['x-robots-tag'] ?? '');
   const { openGraph, picture } = previewOf(teaser, base, settings);
+  const shownLanguage = teaser.language || language;
   return {
-    language: teaser.language || language,
+    language: shownLanguage,
     direction: teaser.direction,
     title: shorten(teaser.title, SHOWN.title) || publisher,
     description: shorten(teaser.description, SHOWN.description),
@@ -97,14 +104,26 @@ export function fallbackPageOf(
     excerpt: shortenAll(teaser.excerpt, SHOWN.excerpt),
     author: shorten(teaser.author, SHOWN.title),
     published: teaser.published,
+    date: dateOf(teaser.published, shownLanguage),
     picture,
     accent: accentOf(accent),
     logo: logo === undefined ? '' : urlPathOf(logo),
-    subscribe,
     publisher,
     site: serverless ? '' : site,
     reading: readAddress(reading, urlPath, serverless),
+    redirect,
   };
+}
+
+/** A day as people write it: `Tuesday 17 November 2026`, whatever their clock says. @param published - as ISO 8601 writes it; may be empty */
+function dateOf(published: string, language: string): string {
+  const day = new Date(published.slice(0, '2026-11-17'.length)); // without its time: the day where it was written
+  if (Number.isNaN(day.getTime())) return '';
+  const form = { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' } as const;
+  try {
+    if (language !== 'en') return day.toLocaleDateString(language, form);
+  } catch {} // no language
+  return day.toLocaleDateString('en-GB', form).replace(',', '');
 }
 
 /** Of an address; a longer one is left out, since half of it leads nowhere. */

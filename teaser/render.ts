@@ -1,17 +1,20 @@
-/** Makes HTML of a fallback page: by wispr's own template, and by those of publishers, which see the same values. */
+/** Makes HTML of a teaser: by wispr's own template, and by those of publishers, which see the same values. */
 import { Eta } from 'eta';
 import { openInReaderUrl } from '../core/site/open-in-reader.ts';
+import type { Bar } from './bar.ts';
 import { BUILT_IN_TEMPLATE } from './built-in.ts';
 import type { FallbackPage } from './fallback-page.ts';
+import { scriptOf } from './script.ts';
 import { describingData } from './structured-data.ts';
+import { teaserStyle } from './style.ts';
 import { wordsFor } from './words.ts';
 
-/** What may be written without escaping: both are made here, and safe as they come. */
-const RAW_VALUES = ['it.jsonLd', 'it.script'];
+/** What may be written without escaping: made here, and safe as it comes. */
+const RAW_VALUES = ['it.jsonLd', 'it.script', 'it.style'];
 
 export interface FallbackTemplate {
   /** The page as HTML. @throws PublishError `configuration-invalid`: only a publisher's own template can fail */
-  render(page: FallbackPage): string;
+  render(page: FallbackPage, bar: Bar): string;
 }
 
 interface TemplateNode {
@@ -39,21 +42,29 @@ export const templates = new Eta({
 
 const builtIn = templates.compile(BUILT_IN_TEMPLATE);
 
-export const builtInTemplate: FallbackTemplate = { render: (page) => templates.render(builtIn, valuesOf(page)) };
+/** A page by wispr's own template, for content hosts and for the reading site. @param options - `script`: whether it has one; else it never leads on */
+export function renderTeaser(page: FallbackPage, bar: Bar, { script }: { readonly script: boolean }): string {
+  return templates.render(builtIn, valuesOf(script ? page : { ...page, redirect: 'never' }, bar, script));
+}
+
+export const builtInTemplate: FallbackTemplate = { render: (page, bar) => renderTeaser(page, bar, { script: true }) };
 
 /** What templates see as `it`; any other name is an error. */
-export function valuesOf(page: FallbackPage): object {
+export function valuesOf(page: FallbackPage, bar: Bar, script = true): object {
   const { host, pathname } = new URL(page.reading);
-  const reader = page.site === '' ? '' : openInReaderUrl(page.site, pathname);
-  const words = wordsFor(page.language, host);
   const values = {
     ...page,
+    bar: { field: undefined, button: undefined, ...bar },
+    section: page.openGraph.get('article:section') ?? '',
     headline: headlineOf(page),
     host,
-    reader,
-    words,
+    reader: page.site === '' ? '' : openInReaderUrl(page.site, pathname),
+    // A quotation mark would end the address (WHATWG HTML, "shared declarative refresh steps").
+    refresh: page.redirect === 'always' ? `1;URL='${page.reading.replaceAll("'", '%27')}'` : '',
+    words: wordsFor(page.language, host),
     jsonLd: jsonLd(page),
-    script: READ_SCRIPT,
+    style: teaserStyle(page.accent),
+    script: script ? scriptOf(page.redirect) : '',
   };
   return new Proxy(values, {
     get: (known, name) => {
@@ -62,9 +73,6 @@ export function valuesOf(page: FallbackPage): object {
     },
   });
 }
-
-/** Lets the link with the id `read` keep query and fragment. */
-export const READ_SCRIPT = '\nvar a=document.getElementById("read");a.href+=location.search+location.hash\n';
 
 function headlineOf({ openGraph, title }: FallbackPage): string {
   return openGraph.get('og:title') || title;

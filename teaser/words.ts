@@ -1,93 +1,168 @@
-/** wispr's own words on fallback pages, in the languages that it knows. `{host}` is the reading site's. */
+/** wispr's own words on teasers, in the languages that it knows. `{host}` is the reading site's, `{price}` the publisher's text. */
 
-export interface Words {
+interface Words {
+  /** Title of an offer that is free for `{days}` days, by the categories of `Intl.PluralRules`. */
+  readonly free: Readonly<Partial<Record<Intl.LDMLPluralRule, string>> & Record<'other', string>>;
+  readonly after: string;
+  /** Title of an offer without free days. */
+  readonly subscription: string;
+  readonly start: string;
   readonly read: string;
   readonly subscribe: string;
+  readonly signIn: string;
+  readonly all: string;
+  readonly address: string;
   /** Who may read, where. */
   readonly note: string;
   readonly open: string;
-  /** What follows that link. */
-  readonly ifThere: string;
 }
 
 const ENGLISH: Words = {
+  free: { one: 'Read on, free for {days} day', other: 'Read on, free for {days} days' },
+  after: 'Then {price}. Stop whenever you like.',
+  subscription: 'Read on with a subscription',
+  start: 'Start reading',
   read: 'Read',
   subscribe: 'Subscribe',
+  signIn: 'Sign in',
+  all: 'See all subscriptions',
+  address: 'Your mail address',
   note: 'For subscribers, at {host}.',
   open: 'Open in Reader',
-  ifThere: ', if you have the wispr Reader on this computer.',
 };
 
 const WORDS: ReadonlyMap<string, Words> = new Map(
   Object.entries({
     en: ENGLISH,
     de: {
+      free: { one: 'Weiterlesen, {days} Tag kostenlos', other: 'Weiterlesen, {days} Tage kostenlos' },
+      after: 'Danach {price}. Jederzeit kündbar.',
+      subscription: 'Weiterlesen mit einem Abo',
+      start: 'Jetzt lesen',
       read: 'Weiterlesen',
       subscribe: 'Abonnieren',
+      signIn: 'Anmelden',
+      all: 'Alle Abos ansehen',
+      address: 'Ihre E-Mail-Adresse',
       note: 'Für Abonnenten, auf {host}.',
       open: 'Im Reader öffnen',
-      ifThere: ', wenn der wispr Reader auf diesem Computer installiert ist.',
     },
     fr: {
+      free: { one: 'Lisez la suite, {days} jour gratuit', other: 'Lisez la suite, {days} jours gratuits' },
+      after: 'Ensuite {price}. Arrêtez quand vous voulez.',
+      subscription: 'Lisez la suite avec un abonnement',
+      start: 'Commencer à lire',
       read: 'Lire la suite',
       subscribe: 'S’abonner',
+      signIn: 'Se connecter',
+      all: 'Voir tous les abonnements',
+      address: 'Votre adresse e-mail',
       note: 'Réservé aux abonnés, sur {host}.',
       open: 'Ouvrir dans le Reader',
-      ifThere: ', si wispr Reader est installé sur cet ordinateur.',
     },
     es: {
+      free: { one: 'Siga leyendo, {days} día gratis', other: 'Siga leyendo, {days} días gratis' },
+      after: 'Después, {price}. Cancele cuando quiera.',
+      subscription: 'Siga leyendo con una suscripción',
+      start: 'Empezar a leer',
       read: 'Seguir leyendo',
       subscribe: 'Suscribirse',
+      signIn: 'Iniciar sesión',
+      all: 'Ver todas las suscripciones',
+      address: 'Su correo electrónico',
       note: 'Para suscriptores, en {host}.',
       open: 'Abrir en Reader',
-      ifThere: ', si wispr Reader está instalado en este equipo.',
     },
     it: {
+      free: {
+        one: 'Continua a leggere, gratis per {days} giorno',
+        other: 'Continua a leggere, gratis per {days} giorni',
+      },
+      after: 'Poi {price}. Puoi smettere quando vuoi.',
+      subscription: 'Continua a leggere con un abbonamento',
+      start: 'Inizia a leggere',
       read: 'Continua a leggere',
       subscribe: 'Abbonati',
+      signIn: 'Accedi',
+      all: 'Vedi tutti gli abbonamenti',
+      address: 'Il tuo indirizzo e-mail',
       note: 'Per gli abbonati, su {host}.',
       open: 'Apri in Reader',
-      ifThere: ', se wispr Reader è installato su questo computer.',
     },
     pt: {
+      free: { one: 'Continue a ler, {days} dia grátis', other: 'Continue a ler, {days} dias grátis' },
+      after: 'Depois, {price}. Cancele quando quiser.',
+      subscription: 'Continue a ler com uma assinatura',
+      start: 'Começar a ler',
       read: 'Continuar a leitura',
       subscribe: 'Assinar',
+      signIn: 'Entrar',
+      all: 'Ver todas as assinaturas',
+      address: 'O seu e-mail',
       note: 'Para assinantes, em {host}.',
       open: 'Abrir no Reader',
-      ifThere: ', se o wispr Reader estiver instalado neste computador.',
     },
     nl: {
+      free: { one: 'Lees verder, {days} dag gratis', other: 'Lees verder, {days} dagen gratis' },
+      after: 'Daarna {price}. Stop wanneer u wilt.',
+      subscription: 'Lees verder met een abonnement',
+      start: 'Begin met lezen',
       read: 'Lees verder',
       subscribe: 'Abonneren',
+      signIn: 'Inloggen',
+      all: 'Alle abonnementen bekijken',
+      address: 'Uw e-mailadres',
       note: 'Voor abonnees, op {host}.',
       open: 'Openen in Reader',
-      ifThere: ', als wispr Reader op deze computer staat.',
     },
     pl: {
+      free: {
+        one: 'Czytaj dalej, {days} dzień za darmo',
+        other: 'Czytaj dalej, {days} dni za darmo',
+      },
+      after: 'Potem {price}. Możesz zrezygnować w każdej chwili.',
+      subscription: 'Czytaj dalej z prenumeratą',
+      start: 'Zacznij czytać',
       read: 'Czytaj dalej',
       subscribe: 'Zaprenumeruj',
+      signIn: 'Zaloguj się',
+      all: 'Zobacz wszystkie prenumeraty',
+      address: 'Twój adres e-mail',
       note: 'Dla prenumeratorów, w serwisie {host}.',
       open: 'Otwórz w Readerze',
-      ifThere: ', jeśli na tym komputerze jest zainstalowany wispr Reader.',
     },
     ja: {
+      free: { other: '続きを {days} 日間無料で読む' },
+      after: 'その後は {price}。いつでも解約できます。',
+      subscription: '購読して続きを読む',
+      start: '読み始める',
       read: '続きを読む',
       subscribe: '購読する',
+      signIn: 'ログイン',
+      all: '購読プランをすべて見る',
+      address: 'メールアドレス',
       note: '購読者限定です。{host} でお読みいただけます。',
       open: 'Reader で開く',
-      ifThere: '（このコンピューターに wispr Reader がある場合）',
     },
     zh: {
+      free: { other: '继续阅读，{days} 天免费' },
+      after: '之后 {price}，可随时取消。',
+      subscription: '订阅后继续阅读',
+      start: '开始阅读',
       read: '继续阅读',
       subscribe: '订阅',
+      signIn: '登录',
+      all: '查看所有订阅方案',
+      address: '您的邮箱地址',
       note: '订阅者专享，请前往 {host} 阅读。',
       open: '在 Reader 中打开',
-      ifThere: '（如果此计算机已安装 wispr Reader）',
     },
   } satisfies Record<string, Words>),
 );
 
-export interface PageWords extends Words {
+export interface PageWords extends Omit<Words, 'after' | 'free'> {
+  readonly free: (days: number) => string;
+  readonly after: (price: string) => string;
   /** The language of these words, where the page's is another; else empty. All of them are written from left to right. */
   readonly language: string;
 }
@@ -102,5 +177,12 @@ export function wordsFor(language: string, host: string): PageWords {
   const [primary = ''] = language.toLowerCase().split('-', 1);
   const own = WORDS.get(primary);
   const words = own ?? ENGLISH;
-  return { ...words, note: words.note.replace('{host}', () => host), language: own ? '' : 'en' };
+  const plurals = new Intl.PluralRules(own ? primary : 'en');
+  return {
+    ...words,
+    free: (days) => (words.free[plurals.select(days)] ?? words.free.other).replace('{days}', String(days)),
+    after: (price) => words.after.replace('{price}', () => price),
+    note: words.note.replace('{host}', () => host),
+    language: own ? '' : 'en',
+  };
 }

@@ -1,6 +1,7 @@
 /** `wispr check`: looks at a site before it is encrypted, for what would break for its readers. Needs no keys, and writes nothing. */
 import { resolve } from 'node:path';
 import { isReadable } from '../../core/site/accent.ts';
+import { barOf } from '../../teaser/bar.ts';
 import { fallbackPageOf } from '../../teaser/fallback-page.ts';
 import { addRobotsTag, saysNoindex } from '../../teaser/machine-words.ts';
 import { readPage } from '../../teaser/page.ts';
@@ -230,7 +231,9 @@ class SiteCheck {
     const isFit = (path: string) => this.#lookUp(path) === 'protected' && isPage(mediaTypeOf(path));
     const path = this.files.find((file) => isFit(file.path))?.path;
     if (path === undefined) return;
-    const html = this.#template.read.render(fallbackPageOf(path, WORDS, fallbackSettingsOf(this.#configuration)));
+    const settings = fallbackSettingsOf(this.#configuration);
+    const page = fallbackPageOf(path, WORDS, settings);
+    const html = this.#template.read.render(page, barOf(page, settings));
     const linked = this.#linkedSite((each) => this.#lookUp(each) === 'public');
     checkFallbackPage(html, { path, madeOf: this.#template.file }, new LinkCheck(linked, this.#findings));
   }

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { barOf } from '../../teaser/bar.ts';
 import { BUILT_IN_TEMPLATE } from '../../teaser/built-in.ts';
 import { fallbackPageOf } from '../../teaser/fallback-page.ts';
 import { fallbackSettingsOf } from '../site/fallback/settings.ts';
@@ -35,7 +36,7 @@ export interface Appearance {
 /** Raised whenever this program would make other objects out of the same sources, other teasers out of the same pages, or other pages out of the same words. */
 const OBJECT_VERSION = 2;
 const TEASER_VERSION = 4;
-const PAGE_VERSION = 4;
+const PAGE_VERSION = 5;
 
 /**
  * @param directory - where the configuration lies
@@ -74,7 +75,8 @@ export async function appearanceOf(
     },
     fallbackPage: (path, teaser) => {
       if (teaser === undefined) throw new Error('every page has a teaser');
-      return template.render(fallbackPageOf(path, decodeTeaser(teaser), settings, headers.headersOf(path)));
+      const page = fallbackPageOf(path, decodeTeaser(teaser), settings, headers.headersOf(path));
+      return template.render(page, barOf(page, settings));
     },
   };
 }

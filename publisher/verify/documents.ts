@@ -85,8 +85,11 @@ export class DocumentCheck {
     if (page === undefined) throw new Wrong(path, 'file-altered', 'not a fallback page as wispr makes them');
     if (!leadsTo(page, this.#site, urlPathOf(path))) {
       const inReader = page.site === undefined ? '' : `, and in a Reader to ${page.site}`;
-      const also = page.subscribe ? `, and to ${page.subscribe}` : '';
-      throw new Wrong(path, 'file-altered', `the fallback page leads to ${page.reading}${inReader}${also}`);
+      const { title, lead, button, links = [] } = page.bar ?? {};
+      const also = [button, ...links].flatMap((link) => link?.url ?? []).map((url) => `, and to ${url}`);
+      const offer = title === undefined ? '' : `; it offers: ${title}, ${lead}`;
+      const message = `the fallback page leads to ${page.reading}${inReader}${also.join('')}${offer}`;
+      throw new Wrong(path, 'file-altered', message);
     }
     this.#report.fallbackPages++;
     if (page.ownTemplate) this.#report.ownFallbackPages++;

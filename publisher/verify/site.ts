@@ -16,6 +16,7 @@ import {
   TIMESTAMP_FILE,
   targetFile,
 } from '../../core/publication/names.ts';
+import type { OfferedPlan } from '../../core/publication/offers.ts';
 import type { ReaderProgram } from '../../core/publication/reader-program.ts';
 import { parseSettings, type SiteSettings } from '../../core/publication/settings.ts';
 import { inTurn } from '../../core/publication/sources.ts';
@@ -49,8 +50,9 @@ export interface KnownSite {
   readonly accent: string | undefined;
   /** What the settings say that browsers should get. */
   readonly program: ReaderProgram | undefined;
-  /** Where people subscribe; empty where the settings name no address. */
-  readonly subscribe: string;
+  /** What the settings offer to strangers. */
+  readonly plans: readonly OfferedPlan[] | undefined;
+  readonly subscribe: string | undefined;
   readonly publisherKey: Uint8Array;
   readonly publication: OpenPublication;
   /** Seconds since 1970. */
@@ -84,7 +86,7 @@ export async function readSite(
   report.site = site;
   report.expires = descriptor.expires;
   const { publisherKeyBytes: publisherKey } = descriptor;
-  const { accent, subscribe = '', reader: program } = settings ?? {};
+  const { accent, plans, subscribe, reader: program } = settings ?? {};
   const about = {
     site,
     keyServer: descriptor.keyServer,
@@ -94,6 +96,7 @@ export async function readSite(
     serverless: isServerless(described),
     name: descriptor.name,
     accent,
+    plans,
     subscribe,
   };
   return { ...about, root: publication.rootId, publisherKey, publication, now: options.now };

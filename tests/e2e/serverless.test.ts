@@ -56,9 +56,9 @@ describe('who may read', () => {
       const page = await site.newPage();
       const rest = '?from=newsletter&a=b#high-water';
       await page.goto(site.originOf() + ARTICLE + rest);
-      expect(await page.getAttribute('#read', 'href')).toBe(`${site.originOf()}/-/open.html#to=${ARTICLE}${rest}`);
+      expect(await page.getAttribute('.go', 'href')).toBe(`${site.originOf()}/-/open.html#to=${ARTICLE}${rest}`);
       await takePictures(page, 'serverless-teaser');
-      await page.click('#read');
+      await page.click('.go');
       await page.waitForSelector('#ask:not([hidden])');
       expect(await page.textContent('h1:visible')).toBe('Open the link of your invitation');
       expect(await accessibilityProblems(page)).toEqual([]);
@@ -96,7 +96,7 @@ inRelease(() => {
     expect(await page.evaluate(workers)).toEqual([`${site.originOf()}/wispr-worker.js`]);
     await page.evaluate(() => navigator.serviceWorker.getRegistration().then((found) => found?.unregister()));
     await page.goto(site.originOf() + ARTICLE);
-    await page.click('#read');
+    await page.click('.go');
     await page.waitForURL(site.originOf() + ARTICLE);
     await expectReading(page);
     await page.context().close();

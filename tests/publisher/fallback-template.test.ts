@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseFallbackPage, recogniseFallbackPage } from '../../publisher/site/fallback/recognise.ts';
 import { compileFallbackTemplate, readFallbackTemplate } from '../../publisher/site/fallback/template.ts';
+import { barOf } from '../../teaser/bar.ts';
 import { BUILT_IN_TEMPLATE } from '../../teaser/built-in.ts';
 import { type FallbackPage, fallbackPageOf } from '../../teaser/fallback-page.ts';
 import { readPage } from '../../teaser/page.ts';
-import { builtInTemplate } from '../../teaser/render.ts';
+import { builtInTemplate, type FallbackTemplate } from '../../teaser/render.ts';
 
 const LINK = '<a id="read" href="<%= it.reading %>">Read on</a>';
 const SCRIPT = '<script><%~ it.script %></script>';
@@ -30,12 +31,18 @@ function pageOf(html: string, path = '/a/b.html'): FallbackPage {
   });
 }
 
+const renderBy = (template: FallbackTemplate, html: string) => {
+  const page = pageOf(html);
+  return template.render(page, barOf(page, {}));
+};
+
 describe('a template of the publisher’s own', () => {
   const own = compileFallbackTemplate(GOOD, 'teaser.eta');
 
   it('is given what wispr’s own is given', () => {
-    const html = own.render(
-      pageOf('<html lang=de><title>A & B</title><meta name=description content=D><p data-wispr-excerpt>One.'),
+    const html = renderBy(
+      own,
+      '<html lang=de><title>A & B</title><meta name=description content=D><p data-wispr-excerpt>One.',
     );
     for (const part of [
       '<html lang="de">',
@@ -45,7 +52,7 @@ describe('a template of the publisher’s own', () => {
       '"isAccessibleForFree":false',
       '<p>One.</p>',
       'href="https://read.news.example/a/b.html"',
-      'a.href+=location.search+location.hash',
+      'a.href+=',
       '<a href="http://localhost:8001/connect?site=news.example&amp;path=/a/b.html">',
     ])
       expect(html).toContain(part);
@@ -66,11 +73,10 @@ describe('a template of the publisher’s own', () => {
 
   it('attack 49: escapes what documents say', () => {
     const nasty = `&quot;>&lt;script>alert(1)&lt;/script>&lt;img src=x onerror=alert(1)>'\\`;
-    const html = own.render(
-      pageOf(
-        `<title>${nasty}</title><meta name=description content="${nasty}"><meta property=og:title content="${nasty}">` +
-          `<meta property=og:image content="${nasty}"><link rel=canonical href="javascript:alert(1)"><p data-wispr-excerpt>${nasty}`,
-      ),
+    const html = renderBy(
+      own,
+      `<title>${nasty}</title><meta name=description content="${nasty}"><meta property=og:title content="${nasty}">` +
+        `<meta property=og:image content="${nasty}"><link rel=canonical href="javascript:alert(1)"><p data-wispr-excerpt>${nasty}`,
     );
     expect(html.match(/<script/g)).toHaveLength(2);
     expect(html.match(/<img/g)).toHaveLength(1);
@@ -78,10 +84,10 @@ describe('a template of the publisher’s own', () => {
     expect(html).toContain('&lt;img src=x onerror=alert(1)&gt;');
   });
 
-  it('can be wispr’s own', () => {
-    expect(compileFallbackTemplate(BUILT_IN_TEMPLATE, 'x.eta').render(pageOf(''))).toContain(
-      builtInTemplate.render(pageOf('')),
-    );
+  it('can be wispr’s own, with the Read link of others', () => {
+    const text = BUILT_IN_TEMPLATE.replace('</aside>', `${LINK}</aside>`);
+    const html = renderBy(compileFallbackTemplate(text.replace('id="read" data', 'data'), 'x.eta'), '');
+    expect(html).toContain(renderBy(builtInTemplate, '').split('<aside')[0]);
   });
 
   const elsewhere = GOOD.replace('<%= it.reading %>', 'https://evil.example');
@@ -94,7 +100,11 @@ describe('a template of the publisher’s own', () => {
     ['a Read link for some documents only', some, 'without description'],
     ['no word to crawlers', GOOD.replace(/<% for \(const \[name.*?<% } %>/, ''), 'of it.robots'],
     ['a Read link that loses query and fragment', GOOD.replace(SCRIPT, ''), 'would lose query and fragment'],
-    ['values that are not escaped', GOOD.replace('<%= it.title %>', '<%~ it.title %>'), 'only it.jsonLd and it.script'],
+    [
+      'values that are not escaped',
+      GOOD.replace('<%= it.title %>', '<%~ it.title %>'),
+      'only it.jsonLd and it.script and it.style',
+    ],
     ['values that are not escaped, by a detour', '<% __eta.res += it.title %>', changes],
     ['values as attributes', '<p title=<%= it.title %>>x</p>', changes],
     ['values as attribute names', '<p <%= it.publisher %>>x</p>', changes],
@@ -113,7 +123,7 @@ describe('a template of the publisher’s own', () => {
     ['a value that does not exist', '<%= it.editor.name %>', 'there is no it.editor'],
     ['something that is no program', '<% if ( { %>', ''],
     ['a tag that does not end', '<% it.title', ''],
-    ['another file', `<%~ include('/etc/passwd') %>`, 'only it.jsonLd and it.script'],
+    ['another file', `<%~ include('/etc/passwd') %>`, 'only it.jsonLd and it.script and it.style'],
   ])('attack 49: is refused with %s', (_, text, message) => {
     const template = text.startsWith('<!doctype') ? text : `${GOOD}${text}`;
     expect(() => compileFallbackTemplate(template, 'teaser.eta')).toThrowError(
@@ -143,8 +153,8 @@ describe('a template of the publisher’s own', () => {
       GOOD.replace(LINK, `<% if (it.title !== 'Secret') { %>${LINK}<% } %>`),
       'x.eta',
     );
-    expect(secret.render(pageOf('<title>Open</title>'))).toContain('read');
-    expect(() => secret.render(pageOf('<title>Secret</title>'))).toThrowError(
+    expect(renderBy(secret, '<title>Open</title>')).toContain('read');
+    expect(() => renderBy(secret, '<title>Secret</title>')).toThrowError(
       expect.objectContaining({ code: 'configuration-invalid' }),
     );
   });
@@ -153,7 +163,7 @@ describe('a template of the publisher’s own', () => {
     const directory = await mkdtemp(join(tmpdir(), 'wispr-template-'));
     const file = join(directory, 'teaser.eta');
     await writeFile(file, GOOD);
-    expect((await readFallbackTemplate(file)).render(pageOf('<title>T</title>'))).toContain('<title>T</title>');
+    expect(renderBy(await readFallbackTemplate(file), '<title>T</title>')).toContain('<title>T</title>');
     await writeFile(file, Buffer.from([0xff, 0xfe]));
     await expect(readFallbackTemplate(file)).rejects.toMatchObject({ code: 'configuration-invalid' });
     await rm(directory, { recursive: true });
@@ -165,19 +175,21 @@ describe('a template of the publisher’s own', () => {
   });
 
   it('makes pages that a mirror recognises, and knows it cannot make again', () => {
-    const html = Buffer.from(own.render(pageOf('<title>T</title>')));
+    const html = Buffer.from(renderBy(own, '<title>T</title>'));
     expect(parseFallbackPage(html)).toBeUndefined();
     expect(recogniseFallbackPage(html)).toEqual({
       reading: 'https://read.news.example/a/b.html',
       site: undefined,
-      subscribe: undefined,
+      language: '',
+      bar: undefined,
       ownTemplate: true,
     });
-    const built = Buffer.from(builtInTemplate.render(pageOf('<title>T</title>')));
+    const built = Buffer.from(renderBy(builtInTemplate, '<title>T</title>'));
     expect(recogniseFallbackPage(built)).toEqual({
       reading: 'https://read.news.example/a/b.html',
       site: 'news.example',
-      subscribe: '',
+      language: 'en',
+      bar: barOf(pageOf(''), {}),
       ownTemplate: false,
     });
     expect(recogniseFallbackPage(Buffer.from('<a id=read href=x>x</a>'))).toBeUndefined();

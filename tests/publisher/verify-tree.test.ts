@@ -85,11 +85,18 @@ describe('a protected tree', () => {
   });
 
   it('passes with pages that carry themselves', async () => {
-    const carried = await createWorkspace({ 'a.html': PAGE, 'b.bin': Buffer.alloc(70_000) }, { carrier: 'html' });
+    const plan = { name: 'daily', sets: ['day-*'], period: 'month' as const, price: '€6 a month', trial: 14 };
+    const carried = await createWorkspace(
+      { 'a.html': PAGE, 'b.bin': Buffer.alloc(70_000) },
+      { carrier: 'html', plans: [plan], fallback: { redirect: 'always' } },
+    );
     await carried.protect();
     expect(await verifyTree(carried.out)).toMatchObject({ encrypted: 2, fallbackPages: 1, findings: [] });
     const file = join(carried.out, 'a.html');
     const good = await readFile(file, 'utf8');
+    expect(good).toMatch(/-->\n<!doctype html>[\s\S]*<meta http-equiv="refresh" content="1;URL=/);
+    await writeFile(file, good.replace('€6', '€1'));
+    expect(findings(await verifyTree(carried.out))).toEqual(['/a.html file-altered']);
     await writeFile(file, good.replace('<main>', '<main><script src="//evil.example"></script>'));
     expect(findings(await verifyTree(carried.out))).toEqual(['/a.html file-altered']);
     await writeFile(file, good.replace(/\n[A-Za-z0-9+/]/, '\n!'));

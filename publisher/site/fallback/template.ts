@@ -7,8 +7,9 @@ import { Script } from 'node:vm';
 import { Eta } from 'eta';
 import { fromUtf8 } from '../../../core/encoding/bytes.ts';
 import { printable } from '../../../node-support/printable.ts';
+import type { Bar } from '../../../teaser/bar.ts';
 import type { FallbackPage } from '../../../teaser/fallback-page.ts';
-import { builtInTemplate, type FallbackTemplate, READ_SCRIPT, templates, valuesOf } from '../../../teaser/render.ts';
+import { builtInTemplate, type FallbackTemplate, templates, valuesOf } from '../../../teaser/render.ts';
 import { PublishError, whenUnreadable } from '../../errors.ts';
 import { problemOfTemplate } from './trial.ts';
 
@@ -50,12 +51,12 @@ export function compileFallbackTemplate(text: string, file: string, trialTime = 
     }
   };
   const compiled = run(() => templates.compile(text));
-  const make = (page: FallbackPage) => run(() => templates.render(compiled, valuesOf(page)));
-  const problem = run(() => within(trialTime, () => problemOfTemplate(make, READ_SCRIPT)));
+  const make = (page: FallbackPage, bar: Bar) => run(() => templates.render(compiled, valuesOf(page, bar)));
+  const problem = run(() => within(trialTime, () => problemOfTemplate(make)));
   if (problem !== undefined) throw refused(file, problem);
   return {
-    render: (page) => {
-      const html = make(page) + OWN_TEMPLATE_MARK;
+    render: (page, bar) => {
+      const html = make(page, bar) + OWN_TEMPLATE_MARK;
       if (!html.includes(templates.config.escapeFunction(page.reading))) {
         throw refused(file, `its page for ${page.reading} has no Read link`);
       }

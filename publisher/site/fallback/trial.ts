@@ -4,8 +4,10 @@
  */
 import { Parser } from 'htmlparser2';
 import { BUILT_IN_ACCENT } from '../../../core/site/accent.ts';
+import type { Bar } from '../../../teaser/bar.ts';
 import type { FallbackPage } from '../../../teaser/fallback-page.ts';
 import { OPEN_GRAPH } from '../../../teaser/page.ts';
+import { scriptOf } from '../../../teaser/script.ts';
 
 const READING = 'https://read.news.example/a/b%20c.html';
 const HOSTILE = `"'><x-wispr a=b onload=c>&lt;x&gt; \\ \`\${1}</title></script></style></textarea>--><!-- \u2028\n{{`;
@@ -27,22 +29,21 @@ const SHOWN: Readonly<Record<string, RegExp>> = {
 
 /**
  * @param make - renders a page
- * @param script - that every page has to have
  * @returns why the template is refused; `undefined` if it is good
  */
-export function problemOfTemplate(make: (page: FallbackPage) => string, script: string): string | undefined {
-  const expected = skeletonOf(make(pageOf('words')));
-  const missing = problemOfParts(expected, script);
+export function problemOfTemplate(make: (page: FallbackPage, bar: Bar) => string): string | undefined {
+  const expected = skeletonOf(make(pageOf('words'), barOf('words')));
+  const missing = problemOfParts(expected);
   if (missing !== undefined) return missing;
   if (!expected.parts.some((part) => part.startsWith('<meta ') && part.includes(` name=${CRAWLER}`)))
     return `pages that search engines are to leave out would lose that word: add ${ROBOTS}`;
-  const hostile = skeletonOf(make(pageOf(HOSTILE)));
+  const hostile = skeletonOf(make(pageOf(HOSTILE), barOf(HOSTILE)));
   if (hostile.badJson) return "a document's words can break its structured data: use <%~ it.jsonLd %>";
   const index = hostile.parts.findIndex((part, at) => part !== expected.parts[at]);
   if (index >= 0 || hostile.parts.length !== expected.parts.length) {
     return `a document's words can change more of its page than text, near ${expected.parts[index] ?? 'the end'}`;
   }
-  const missingInBare = problemOfParts(skeletonOf(make(BARE)), script);
+  const missingInBare = problemOfParts(skeletonOf(make(BARE, BARE_BAR)));
   return missingInBare && `${missingInBare} (in a page without description and excerpt)`;
 }
 
@@ -61,14 +62,20 @@ function pageOf(words: string): FallbackPage {
     excerpt: [words, words],
     author: words,
     published: '2026-11-16',
+    date: words,
     picture: '/a/b%20c.jpg',
     accent: BUILT_IN_ACCENT,
     logo: '/logo.svg',
-    subscribe: 'https://news.example/subscribe',
     publisher: words || 'publisher',
     site: 'news.example',
     reading: READING,
+    redirect: 'readers',
   };
+}
+
+function barOf(words: string): Bar {
+  const link = { text: words, url: 'https://read.news.example/-/subscribe?to=/a/b%2520c.html' };
+  return { language: '', title: words, lead: words, button: link, links: [link, link] };
 }
 
 /** Everything that can be missing is. */
@@ -76,14 +83,21 @@ const BARE: FallbackPage = {
   ...pageOf(''),
   ...{ openGraph: new Map(), robots: new Map(), meta: new Map(), links: [], structured: {} },
   excerpt: [],
-  ...{ published: '', picture: '', logo: '', subscribe: '' },
+  ...{ published: '', date: '', picture: '', logo: '' },
+};
+const BARE_BAR: Bar = {
+  ...barOf(''),
+  language: 'en',
+  title: 'title',
+  button: { text: 'Read', url: READING },
+  links: [],
 };
 
-function problemOfParts({ parts, scripts }: Skeleton, script: string): string | undefined {
+function problemOfParts({ parts, scripts }: Skeleton): string | undefined {
   const isRead = (part: string) =>
     part.startsWith('<a ') && part.includes(` id=read`) && part.includes(` href=${READING}`);
   if (!parts.some(isRead)) return 'it has no Read link: <a id="read" href="<%= it.reading %>">';
-  if (!scripts.includes(script))
+  if (!scripts.includes(scriptOf('readers')))
     return 'the Read link would lose query and fragment without <script><%~ it.script %></script>';
   return undefined;
 }

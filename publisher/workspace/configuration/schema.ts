@@ -156,7 +156,7 @@ export const configurationSchema = z
           .meta({ description: 'The language of pages whose `<html lang>` names none; English if left out.' }),
         redirect: z.enum(['readers', 'always', 'never']).default('readers').meta({
           description:
-            'Whom a teaser leads on to the reading site at once: "readers", who pressed "Read" in this browser before; everybody; or nobody.',
+            'Whom a teaser leads on to the reading site at once: "readers", in whose browser it has led there before; everybody; or nobody.',
         }),
         template: z.string().min(1).optional().meta({
           description:

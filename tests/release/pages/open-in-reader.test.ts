@@ -1,6 +1,7 @@
 /** "Open in Reader" in Chromium: from pages for browsers without a Reader to the Reader's own, which asks before anything happens. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { barOf } from '../../../teaser/bar.ts';
 import { fallbackPageOf } from '../../../teaser/fallback-page.ts';
 import { readPage } from '../../../teaser/page.ts';
 import { builtInTemplate } from '../../../teaser/render.ts';
@@ -26,7 +27,8 @@ beforeAll(async () => {
   await publish(keyServer.publisher, keyServer.host, document);
   const { teaser } = readPage(Buffer.from('<title>Fog</title>'));
   const settings = { publisher: 'The News', site: publisher.site, content: host.origin, reading: publisher.reading };
-  const html = builtInTemplate.render(fallbackPageOf(PATH, teaser, settings));
+  const made = fallbackPageOf(PATH, teaser, settings);
+  const html = builtInTemplate.render(made, barOf(made, {}));
   host.handlers.set(URL_PATH, (_, response) => void response.setHeader('content-type', 'text/html').end(html));
   page = await browser.newPage();
   // Links name the usual port, which a test cannot be sure to get: the browser is sent on to the one that this Reader has.
