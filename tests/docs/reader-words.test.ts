@@ -2,9 +2,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { REFUSAL_TEXTS as READER_REFUSALS } from '../../client-proxy/pages/texts.ts';
-import { REFUSAL_TEXTS as READING_SITE_REFUSALS } from '../../keyserver/reading-site/refusals.ts';
 import { DAMAGED, REFUSALS } from '../../reading/refusals.ts';
 import { wordsFor } from '../../teaser/words.ts';
+import { READING_SITE } from '../../words/en/reading-site.ts';
 
 /** Nouns of this project that readers need not know, and phrases that have a better one. */
 const UNWANTED = [
@@ -60,7 +60,7 @@ describe('no page of a reader names what is behind it', () => {
 });
 
 describe('a refusal', () => {
-  const all = [DAMAGED, ...Object.values(REFUSALS), ...READER_REFUSALS, ...READING_SITE_REFUSALS];
+  const all = [DAMAGED, ...Object.values(REFUSALS), ...READER_REFUSALS, ...Object.values(READING_SITE.refused)];
   const texts = all.flatMap((refusal) => (refusal ? [[refusal.title, refusal.lead] as const] : []));
 
   it.each(texts)('is short, and in readers’ words: %s', (title, text) => {
