@@ -19,8 +19,8 @@ export const JOIN = {
   /** `#` is the name. */
   hereAs: 'Read as #',
   once: 'This link works once.',
-  /** `#` is the name. */
-  onceFor: 'This link works once, for #.',
+  /** `<strong>` is filled with the name. */
+  forWhom: 'It is for <strong></strong>.',
   inReader: 'Connect the Reader on this computer',
   notOpened: 'The Reader did not open?',
   aboutReader:

@@ -30,13 +30,15 @@ async function nameInvited(code) {
   invited.querySelector('#refused').hidden = !isRefused;
   invited.querySelector('#full').hidden = !isFull;
   invited.querySelector('#choices').hidden = isRefused || isFull;
-  const { as, once, used } = invited.dataset;
+  const { as, used } = invited.dataset;
   if (isRefused) document.title = invited.querySelector('h1').textContent = used;
   if (!response.ok) return;
   const { name, again = false, own = false, includes } = await response.json();
   if (includes) invited.querySelector('#includes').textContent = includes;
-  Object.assign(invited.querySelector('#once'), { hidden: again, textContent: once.replace('#', () => name) });
-  if (!again) invited.querySelector('#here button').textContent = as.replace('#', () => name);
+  invited.querySelector('#once').hidden = again;
+  invited.querySelector('#name').textContent = name;
+  invited.querySelector('#as').hidden = false;
+  if (as) invited.querySelector('#here button').textContent = as.replace('#', () => name);
   const another = invited.querySelector('#another');
   if (another) another.hidden = own;
 }
