@@ -136,5 +136,6 @@ export function refusalPage(masthead: Masthead, refusal: CodedRefusal, links: Re
 
 /** A page in place of a document. */
 export function inPlace({ publisher: name, ...look }: Masthead, page: RefusalPage): string {
-  return pageInPlace(page, { ...look, name }, `<link rel="stylesheet" href="${REFUSAL_STYLE_SHEET}">`);
+  const icon = `<link rel="icon" href="${initialIcon(name, look.accent)}">`;
+  return pageInPlace(page, { ...look, name }, `<link rel="stylesheet" href="${REFUSAL_STYLE_SHEET}">${icon}`);
 }

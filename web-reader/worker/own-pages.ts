@@ -5,6 +5,7 @@
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { documentPathOf, urlPathOf } from '../../core/site/path.ts';
 import { initialIcon } from '../../reading/icon.ts';
+import { savedPages } from '../../words/en/browser.ts';
 import type { About } from '../about.ts';
 import { LIBRARY } from '../names.ts';
 import { type IssueContext, keepIssue, removeIssue, room, shownIssues } from './issues.ts';
@@ -27,7 +28,7 @@ const SVG = { type: 'image/svg+xml', sizes: 'any' };
 type PageHandler = (reader: WebReader, event: FetchEvent, members: URLSearchParams) => Promise<Response> | Response;
 
 const PAGES: Readonly<Record<string, PageHandler>> = {
-  [LIBRARY]: () => shellFor('Saved pages', `<link rel="manifest" href="${MANIFEST}">${scriptTag('sheet', 'defer')}`),
+  [LIBRARY]: () => shellFor(savedPages, `<link rel="manifest" href="${MANIFEST}">${scriptTag('sheet', 'defer')}`),
   '/-/page.js': (_reader, { request }) => answerScript(request),
   '/-/sheet.js': (_reader, { request }) => answerScript(request),
   '/-/about.json': async (reader, _event, members) => inJson(await about(reader, members.get('path'))),
