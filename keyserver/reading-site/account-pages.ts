@@ -131,8 +131,8 @@ export async function tellAdded(
 async function sendOn(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const to = documentTarget(queryOf(request, 'to'), pages.documents);
   if (await subscriberOf(pages, request)) return handOver(pages, response, pages.cookie.read(request), to);
+  if (await pages.tease(request, response, to)) return;
   const again = `/-/enter?${new URLSearchParams({ to })}`;
-  response.set('WWW-Authenticate', 'Wispr-Session');
   await sendSignIn(pages, response.status(401), { to: again });
 }
 

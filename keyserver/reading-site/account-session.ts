@@ -59,6 +59,8 @@ export interface AccountPages extends OwnPages, SignInLimits {
   readonly program: () => Promise<ProgramVersion | undefined>;
   /** Tells whether the documents' origin opens documents itself, for readers who are signed in there. */
   readonly opensHere: () => Promise<boolean>;
+  /** Answers with the teaser of a document, for whoever may not read it. @param to - path and query @returns whether it did */
+  readonly tease: (request: Request, response: Response, to: string) => Promise<boolean>;
 }
 
 export const form = formOf(MAXIMUM_FORM_LENGTH, 10);

@@ -15,6 +15,7 @@ import { cutConnection } from '../../node-support/plain-sockets.ts';
 import { prefersCoding } from '../../reading/accept-encoding.ts';
 import type { Adapted } from '../../reading/content.ts';
 import { documentHeaders } from '../../reading/document-headers.ts';
+import { openerOf, senderOf } from '../../reading/navigation.ts';
 import { PageEnds, takesScripts } from '../../reading/page-scripts.ts';
 import { type DocumentAnswer, serveDocument } from '../../reading/serve-document.ts';
 import { KeyServerError } from '../errors.ts';
@@ -57,6 +58,7 @@ export async function sendDocument(
   request: Request,
   response: Response,
 ): Promise<void> {
+  if (entry.set !== undefined && !subscriber) throw new KeyServerError('not-signed-in', 'no subscriber is signed in');
   const { host, accept } = request.headers;
   const transfer = new AbortController();
   const goOn = onceClosed(response, () => transfer.abort());
@@ -84,8 +86,7 @@ export async function sendDocument(
 
 function keyFinder(state: KeyServerState, subscriber: Subscriber | undefined, { site }: SiteDescription) {
   return async (id: string): Promise<SetKey | undefined> => {
-    if (!subscriber) throw new KeyServerError('not-signed-in', 'no subscriber is signed in');
-    const found = await findKeyForReading(state, subscriber, site, id);
+    const found = subscriber && (await findKeyForReading(state, subscriber, site, id));
     if (typeof found === 'string') throw new KeyServerError(found, 'the subscriber may not have the key of this set');
     return found;
   };
@@ -101,6 +102,9 @@ async function send(
   response.removeHeader('Content-Security-Policy');
   // Not `set`, which adds a charset to what the publisher signed.
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  // Of other origins' pages, only teasers at the account's have come as far as this.
+  const isForTeaser = senderOf(request.headers) === 'elsewhere' && openerOf(request.headers) === 'page';
+  if (isForTeaser) response.setHeader('Cross-Origin-Resource-Policy', 'cross-origin');
   response.status(status);
   if (!content) return void response.end();
   const undo = part === 'whole' ? chosen.undo : undefined;

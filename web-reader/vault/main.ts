@@ -1,6 +1,7 @@
 /** The vault's page: makes this browser a device where it is none, asks for keys, and hands them to the content origin: docs/spec/web-reader.md. */
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import { sealDocumentKeys } from '../../core/keys/document-keys.ts';
+import { type DocumentKeys, sealDocumentKeys } from '../../core/keys/document-keys.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
 import * as words from '../../words/en/browser.ts';
@@ -17,8 +18,16 @@ async function run(): Promise<void> {
   if (!wanted) return location.replace('/-/account');
   const { key, sets, to } = wanted;
   const keys = await obtainKeys(page, sets);
+  if (mayNotRead(keys, sets)) return location.replace(to);
   const sealed = await sealDocumentKeys(key, page.documents, keys);
   handOver(page.documents, { sealed: toBase64url(sealed), key: toBase64url(key), to });
+}
+
+/** Tells whether a window is shown, at the path of this origin, what everybody may see of the page. Who comes from there may read it, and would be led round and round. */
+function mayNotRead({ refused }: DocumentKeys, sets: readonly KeyId[]): boolean {
+  if (!page.leads || window !== top || document.referrer === `${location.origin}/`) return false;
+  const isRefused = (set: KeyId) => refused.some(({ id, reason }) => id === set && reason !== 'revoked');
+  return page.isVisitor || (sets.length > 0 && sets.every(isRefused));
 }
 
 /** In the body of a form: an address would stay in the history of the window, where published scripts can read it. */
