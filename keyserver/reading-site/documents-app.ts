@@ -140,7 +140,8 @@ async function leadToAccount(
   const { account, origin } = entrance;
   const isSignedIn = code !== 'not-signed-in';
   if (request.headers.referer !== `${account}/`) {
-    if (isSignedIn) response.set('Cache-Control', 'no-store').redirect(303, account + localTarget(request.originalUrl, origin));
+    if (isSignedIn)
+      response.set('Cache-Control', 'no-store').redirect(303, account + localTarget(request.originalUrl, origin));
     else begin(entrance, response, request.originalUrl);
     return true;
   }

@@ -9,6 +9,7 @@ import { type Bar, barOf } from '../../teaser/bar.ts';
 import { type FallbackPage, fallbackPageOf } from '../../teaser/fallback-page.ts';
 import { readPage } from '../../teaser/page.ts';
 import { renderTeaser } from '../../teaser/render.ts';
+import { teaserStyle } from '../../teaser/style.ts';
 import { FOR_SUBSCRIBERS } from '../../words/en/not-included.ts';
 import { addressOf } from '../http/limits.ts';
 import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
@@ -57,14 +58,14 @@ export async function sendTeaser(
   if (!known && openerOf(request.headers) === 'program') return false;
   const settings = pages.publications.settingsOf(provider, site);
   const page = known ?? fallbackPageOf(path, NOTHING, { ...settings, logo: undefined, ...aboutSite(document) });
-  const html = renderTeaser(inPlace(page, pages.documents), await barFor(pages, document, page, settings));
+  const bar = await barFor(pages, document, page, settings);
   response.set({
     'Cache-Control': 'no-store',
-    'Content-Security-Policy': policyFor(html, pages),
+    'Content-Security-Policy': policyFor(page, pages),
     'Referrer-Policy': 'strict-origin', // pictures are given to pages of the account's origin
     'Wispr-Refusal': denied.code,
   });
-  response.type('html').send(html);
+  response.type('html').send(renderTeaser(inPlace(page, pages.documents), bar, { script: false }));
   return true;
 }
 
@@ -74,11 +75,10 @@ function inPlace(page: FallbackPage, documents: string): FallbackPage {
   return { ...page, logo: at(page.logo), picture: at(page.picture) };
 }
 
-function policyFor(html: string, { documents, signUp }: TeaserPages): string {
-  const [, style = ''] = /<style>([^<]*)<\/style>/.exec(html) ?? [];
+function policyFor({ accent }: FallbackPage, { documents, signUp }: TeaserPages): string {
   return [
     "default-src 'none'",
-    `style-src '${fileOf(Buffer.from(style)).integrity}'`,
+    `style-src '${fileOf(Buffer.from(teaserStyle(accent))).integrity}'`,
     `img-src data: ${documents}`,
     `form-action ${signUp === undefined ? "'none'" : "'self'"}`,
     "base-uri 'none'",

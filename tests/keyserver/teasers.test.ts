@@ -5,7 +5,6 @@ import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { rigForFile, rigForTest } from '../support/keyserver-rig.ts';
 import { createPublisher, fileOf, publish, type TestDocument } from '../support/publisher-with-sets.ts';
 import { createReader, createVisitor, type Page, type Reader, type Visitor } from '../support/reading-site-visitor.ts';
-import { signOnto } from '../support/signed-publication.ts';
 import { TEST_SETTINGS } from '../support/test-publication.ts';
 
 const DAY = 86_400;
@@ -37,7 +36,10 @@ let account: Visitor;
 let documents: Visitor;
 beforeAll(async () => {
   const { publication } = rig.publisher;
-  const titles = [{ set: 'day-{dd}', title: 'Issue {dd}' }, { set: 'day-2', title: 'The issue of Tuesday' }];
+  const titles = [
+    { set: 'day-{dd}', title: 'Issue {dd}' },
+    { set: 'day-2', title: 'The issue of Tuesday' },
+  ];
   publication.setSettings({ ...SETTINGS, titles });
   for (const document of [ARTICLE, FILM, PICTURE]) await publish(rig.publisher, rig.host, document);
   await definePlan(rig.server.state, { name: 'first', title: 'The first day', sets: ['day-1'] });
@@ -58,7 +60,8 @@ function expectTeaser({ status, text, headers }: Page, code: string): string {
 }
 
 /** The bar of a teaser, without its markup. */
-const barOf = (text: string) => (/<aside.*<\/aside>/s.exec(text)?.[0] ?? '').replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+const barOf = (text: string) =>
+  (/<aside.*<\/aside>/s.exec(text)?.[0] ?? '').replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 
 describe('a stranger', () => {
   it.each([
@@ -91,13 +94,18 @@ describe('a stranger', () => {
     const { text, headers } = await documents.get('/tide.html', MESSENGER);
     expectTeaser({ text, headers, status: 200, body: Buffer.alloc(0) }, 'not-signed-in');
     expect(text).not.toMatch(/<form|<input|<script(?! type="application\/ld\+json")/);
-    expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-[^;]*form-action 'none'/);
+    expect(headers['content-security-policy']).toMatch(
+      /^default-src 'none'; style-src 'sha256-.*form-action 'none'/,
+    );
     const window = await documents.get('/tide.html', WINDOW);
     expect([window.status, window.text.includes('<')]).toEqual([303, false]);
   });
 
   it('gets no byte beyond the excerpt, whatever the request', async () => {
-    const [, tag = ''] = [await rig.join('owner'), (await (await rig.join('owner two')).get('/tide.html')).headers.etag];
+    const [, tag = ''] = [
+      await rig.join('owner'),
+      (await (await rig.join('owner two')).get('/tide.html')).headers.etag,
+    ];
     for (const visitor of [account, documents])
       for (const more of [{}, { range: 'bytes=0-900' }, { 'if-none-match': String(tag) }, { 'if-match': '"x"' }])
         for (const headers of [MESSENGER, { ...MESSENGER, 'accept-encoding': 'gzip, br' }, WINDOW]) {
@@ -117,7 +125,11 @@ describe('a stranger', () => {
 
   it('gets the bar alone of what is no page, in a window, and a refusal elsewhere', async () => {
     const { status, text } = await account.get(FILM.path, WINDOW);
-    expect([status, /<h1>(.*)<\/h1>/.exec(text)?.[1], text.includes('bucket')]).toEqual([200, 'For subscribers', false]);
+    expect([status, /<h1>(.*)<\/h1>/.exec(text)?.[1], text.includes('bucket')]).toEqual([
+      200,
+      'For subscribers',
+      false,
+    ]);
     expect((await documents.get(FILM.path, MESSENGER)).status).toBe(401);
     expect((await account.get(FILM.path, MESSENGER)).headers.location).toBe(rig.server.documentsUrl + FILM.path);
   });
@@ -152,7 +164,11 @@ describe('a teaser', () => {
   it('attack 151: is not shown of an object that was changed, and of none that did not come', async () => {
     for (const [path, code, change] of [
       ['/head.html', 'head-unexpected', (bytes: Uint8Array) => bytes.map((byte, at) => (at === 30 ? byte ^ 1 : byte))],
-      ['/block.html', 'block-digest', (bytes: Uint8Array) => bytes.map((byte, at) => (at === bytes.length - 3 ? byte ^ 1 : byte))],
+      [
+        '/block.html',
+        'block-digest',
+        (bytes: Uint8Array) => bytes.map((byte, at) => (at === bytes.length - 3 ? byte ^ 1 : byte)),
+      ],
       ['/gone.html', 'object-missing', () => undefined],
     ] as const) {
       await publish(rig.publisher, rig.host, { ...ARTICLE, path });
@@ -233,12 +249,15 @@ describe('pictures of a teaser', () => {
     const headers = { ...asPicture(), referer: `${limited.server.readingUrl}/` };
     const ask = async (referer: string) => (await visitor.get(PICTURE.path, { ...headers, referer })).status;
     for (let times = 0; times < 5; times++) expect(await ask('https://evil.example/')).toBe(403);
-    expect([await ask(headers.referer), await ask(headers.referer), await ask(headers.referer)]).toEqual([200, 200, 429]);
+    expect([await ask(headers.referer), await ask(headers.referer), await ask(headers.referer)]).toEqual([
+      200, 200, 429,
+    ]);
   });
 });
 
 describe('a reader', () => {
-  const open = (reader: Reader, headers: Record<string, string> = WINDOW) => reader.documents.get('/tide.html', headers);
+  const open = (reader: Reader, headers: Record<string, string> = WINDOW) =>
+    reader.documents.get('/tide.html', headers);
   /** At the account's origin, where a document has an address too. */
   const visit = async (reader: Reader) => {
     const page = createVisitor(rig.server.readingUrl);
