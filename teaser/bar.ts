@@ -70,10 +70,11 @@ export function barOf(
   { plans = [], serverless = false, subscribe = '' }: BarSettings,
   account?: { readonly signUp: boolean },
 ): Bar {
-  const { origin, host, pathname } = new URL(reading);
+  const { origin, host, pathname, search } = new URL(reading);
+  const to = pathname + search;
   const { kind, button, ...words } = offerOf(plans, language, host, account?.signUp ?? true);
   const { all, address, signIn, subscribe: subscribing } = wordsFor(language, host);
-  const pageOf = (name: string) => `${origin}/-/${name}?to=${encodeURIComponent(pathname).replaceAll('%2F', '/')}`;
+  const pageOf = (name: string) => `${origin}/-/${name}?to=${encodeURIComponent(to).replaceAll('%2F', '/')}`;
   const toSignIn = { text: signIn, url: pageOf('sign-in') };
   const hasTill = plans.some(({ buy, trial }) => buy !== undefined || trial !== undefined);
   const offers = plans.length > 0 && (hasTill || subscribe === '') ? pageOf('subscribe') : subscribe;
@@ -85,5 +86,5 @@ export function barOf(
   }
   const links = [toSignIn, ...further];
   if (account === undefined) return { ...words, button: { text: button, url: reading }, links };
-  return { ...words, field: { action: '/-/sign-up', to: pathname, label: address, button }, links };
+  return { ...words, field: { action: '/-/sign-up', to, label: address, button }, links };
 }

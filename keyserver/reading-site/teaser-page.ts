@@ -95,7 +95,7 @@ async function barFor(
   if (denied.code !== 'not-signed-in') return barForReader({ state, settings, account, to, page }, denied);
   const opening = await plansThatOpen(state, settings.plans ?? [], denied.name);
   const offered = { ...settings, plans: opening.length > 0 ? opening : settings.plans };
-  return barOf(page, offered, signUp === undefined ? undefined : { signUp });
+  return barOf({ ...page, reading: account + to }, offered, signUp === undefined ? undefined : { signUp });
 }
 
 export interface AccountTeasers extends TeaserPages {

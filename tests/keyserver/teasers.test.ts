@@ -69,13 +69,16 @@ describe('a stranger', () => {
     ['a window of an old browser', OLD_WINDOW],
     ['a messenger', MESSENGER],
   ])('gets the teaser at the address of a page, asked for by %s', async (_who, headers) => {
-    for (const path of ['/tide.html', '/tide.html?q=1']) {
+    for (const [path, to] of [
+      ['/tide.html', '/tide.html'],
+      ['/tide.html?q=1', '/tide.html%3Fq%3D1'],
+    ] as const) {
       const text = expectTeaser(await account.get(path, headers), 'not-signed-in');
       expect(text).toContain(`<link rel="canonical" href="${rig.host.origin}/tide.html">`);
       expect(text).toContain(`<meta property="og:image" content="${rig.host.origin}/tide.png">`);
       expect(text).toContain('<meta name="robots" content="max-snippet:50">');
       expect(text).toContain('"isAccessibleForFree":false');
-      expect(text).toContain(`href="${rig.server.readingUrl}/-/subscribe?to=/tide.html"`);
+      expect(text).toContain(`href="${rig.server.readingUrl}/-/subscribe?to=${to}"`);
     }
   });
 
@@ -94,9 +97,7 @@ describe('a stranger', () => {
     const { text, headers } = await documents.get('/tide.html', MESSENGER);
     expectTeaser({ text, headers, status: 200, body: Buffer.alloc(0) }, 'not-signed-in');
     expect(text).not.toMatch(/<form|<input|<script(?! type="application\/ld\+json")/);
-    expect(headers['content-security-policy']).toMatch(
-      /^default-src 'none'; style-src 'sha256-.*form-action 'none'/,
-    );
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-.*form-action 'none'/);
     const window = await documents.get('/tide.html', WINDOW);
     expect([window.status, window.text.includes('<')]).toEqual([303, false]);
   });
@@ -199,14 +200,24 @@ describe('a teaser', () => {
     expect(rig.host.requests.filter(({ url }) => url === file)).toHaveLength(1);
   });
 
-  it('lets nothing run and sends its field to its own origin alone', async () => {
-    const { headers, text } = await account.get('/tide.html', WINDOW);
+  it('lets nothing run, and sends the one field of a trial to its own origin alone', async () => {
+    const { publisher, host, server } = await rigForTest({
+      config: { mail: { smtp: 'smtp://127.0.0.1:9', from: 'news@news.example' } },
+    });
+    publisher.publication.setSettings({ ...SETTINGS, plans: [{ name: 'weekdays', title: 'Weekdays', trial: 14 }] });
+    await publish(publisher, host, ARTICLE);
+    const { headers, text } = await createVisitor(server.readingUrl).get('/tide.html?q=1', WINDOW);
     expect(headers['content-security-policy']).toMatch(
       RegExp(
-        `^default-src 'none'; style-src 'sha256-[^']+'; img-src data: ${rig.server.documentsUrl}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$`,
+        `^default-src 'none'; style-src 'sha256-[^']+'; img-src data: ${server.documentsUrl}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$`,
       ),
     );
     expect(text).not.toMatch(/<script(?! type="application\/ld\+json")/);
+    expect(text.match(/<(?:form|input)[^>]*(?:action|name)="[^"]*"/g)).toHaveLength(3);
+    expect(text).toContain('action="/-/sign-up"><input type="hidden" name="to" value="/tide.html?q=1">');
+    const { text: elsewhere } = await createVisitor(server.documentsUrl).get('/tide.html', MESSENGER);
+    expect(elsewhere).toContain('free for 14 days');
+    expect(elsewhere).not.toMatch(/<form|<input/);
   });
 });
 
