@@ -202,7 +202,7 @@ describe('a teaser', () => {
 
   it('lets nothing run, and sends the one field of a trial to its own origin alone', async () => {
     const { publisher, host, server } = await rigForTest({
-      config: { mail: { smtp: 'smtp://127.0.0.1:9', from: 'news@news.example' } },
+      config: { mail: { smtp: 'smtp://127.0.0.1:9', from: 'news@news.example', connections: 1, queue: 1 } },
     });
     publisher.publication.setSettings({ ...SETTINGS, plans: [{ name: 'weekdays', title: 'Weekdays', trial: 14 }] });
     await publish(publisher, host, ARTICLE);
