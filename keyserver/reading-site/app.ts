@@ -88,7 +88,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   const teasing: AccountTeasers = {
     ...options,
     account: origin,
-    signUp: options.mail !== undefined,
+    signUp: pages.mail !== undefined,
     subscriberOf: (request) => subscriberOf(pages, request),
   };
   const formsLeadTo = [documents, new URL(READER_INVITATION_URL).origin];

@@ -58,7 +58,6 @@ export async function sendDocument(
   request: Request,
   response: Response,
 ): Promise<void> {
-  if (entry.set !== undefined && !subscriber) throw new KeyServerError('not-signed-in', 'no subscriber is signed in');
   const { host, accept } = request.headers;
   const transfer = new AbortController();
   const goOn = onceClosed(response, () => transfer.abort());
@@ -86,7 +85,8 @@ export async function sendDocument(
 
 function keyFinder(state: KeyServerState, subscriber: Subscriber | undefined, { site }: SiteDescription) {
   return async (id: string): Promise<SetKey | undefined> => {
-    const found = subscriber && (await findKeyForReading(state, subscriber, site, id));
+    if (!subscriber) throw new KeyServerError('not-signed-in', 'no subscriber is signed in');
+    const found = await findKeyForReading(state, subscriber, site, id);
     if (typeof found === 'string') throw new KeyServerError(found, 'the subscriber may not have the key of this set');
     return found;
   };

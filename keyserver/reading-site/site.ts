@@ -68,14 +68,18 @@ async function sendFound(
   request: Request,
   response: Response,
 ): Promise<void> {
-  try {
-    return await sendDocument(service, found, request, response);
-  } catch (error) {
-    const isDenied = error instanceof KeyServerError && !response.headersSent;
-    if (!isDenied || openerOf(request.headers) !== 'program') throw error;
-    const { site, subscriber, entry } = found;
+  const { site, subscriber, entry } = found;
+  const isProgram = openerOf(request.headers) === 'program';
+  const tease = async () => {
     const denied = entry.set && (await denialOf(service.state, subscriber, site.site, entry.set));
     const to = request.originalUrl;
-    if (!denied || !(await sendTeaser(service, { ...found, denied, to }, request, response))) throw error;
+    return denied ? sendTeaser(service, { ...found, denied, to }, request, response) : false;
+  };
+  if (isProgram && !subscriber && (await tease())) return;
+  try {
+    await sendDocument(service, found, request, response);
+  } catch (error) {
+    const isDenied = isProgram && error instanceof KeyServerError && !response.headersSent;
+    if (!isDenied || !(await tease())) throw error;
   }
 }

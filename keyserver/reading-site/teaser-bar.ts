@@ -4,7 +4,7 @@ import { titleOfSet } from '../../core/publication/set-titles.ts';
 import type { SiteSettings } from '../../core/publication/settings.ts';
 import { ACCOUNT_PAGE } from '../../core/site/path.ts';
 import { REFUSALS } from '../../reading/refusals.ts';
-import type { Bar } from '../../teaser/bar.ts';
+import { type Bar, offersFor } from '../../teaser/bar.ts';
 import type { FallbackPage } from '../../teaser/fallback-page.ts';
 import { ENDED, NOT_INCLUDED, SEE_ALL, YOUR_ACCOUNT } from '../../words/en/not-included.ts';
 import type { DeniedSet } from '../readers/entitlement.ts';
@@ -16,20 +16,16 @@ import { findPlan } from '../subscriptions/plans.ts';
 export interface BarPlace {
   readonly state: KeyServerState;
   readonly settings: Pick<SiteSettings, 'plans' | 'subscribe' | 'titles'>;
-  /** Origin. */
-  readonly account: string;
-  /** Path and query of the page. */
-  readonly to: string;
-  readonly page: Pick<FallbackPage, 'language'>;
+  readonly page: Pick<FallbackPage, 'language' | 'reading'>;
 }
 
 export async function barForReader(place: BarPlace, denied: DeniedSet): Promise<Bar> {
-  const { state, settings, account, to, page } = place;
+  const { state, settings, page } = place;
   const language = /^en\b/i.test(page.language) ? '' : 'en';
-  const plans = settings.plans?.length ? `${account}/-/subscribe?${new URLSearchParams({ to })}` : settings.subscribe;
-  const all = plans === undefined ? [] : [{ text: SEE_ALL, url: plans }];
-  const own = { text: YOUR_ACCOUNT, url: account + ACCOUNT_PAGE };
-  const buttonOf = (text: string) => plans && { button: { text, url: plans } };
+  const offers = offersFor(page.reading, settings);
+  const all = offers === '' ? [] : [{ text: SEE_ALL, url: offers }];
+  const own = { text: YOUR_ACCOUNT, url: new URL(ACCOUNT_PAGE, page.reading).href };
+  const buttonOf = (text: string) => offers && { button: { text, url: offers } };
   const { ended } = denied;
   if (ended) {
     const lead = ENDED.lead(ended.plan?.title, ended.until ?? 0, ended.zone ?? 'UTC');

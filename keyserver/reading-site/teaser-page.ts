@@ -89,13 +89,18 @@ function policyFor({ accent }: FallbackPage, { documents, signUp }: TeaserPages)
 async function barFor(
   { state, account, signUp }: TeaserPages,
   { denied, to }: DeniedDocument,
-  page: FallbackPage,
+  { language }: FallbackPage,
   settings: SiteSettings,
 ): Promise<Bar> {
-  if (denied.code !== 'not-signed-in') return barForReader({ state, settings, account, to, page }, denied);
-  const opening = await plansThatOpen(state, settings.plans ?? [], denied.name);
-  const offered = { ...settings, plans: opening.length > 0 ? opening : settings.plans };
-  return barOf({ ...page, reading: account + to }, offered, signUp === undefined ? undefined : { signUp });
+  const page = { language, reading: account + to };
+  if (denied.code !== 'not-signed-in') return barForReader({ state, settings, page }, denied);
+  const { plans = [] } = settings;
+  const opening = await plansThatOpen(state, plans, denied.name);
+  const offered = opening.length > 0 ? opening : plans;
+  // Signing up begins the first trial that there is.
+  const tried = plans.find(({ trial }) => trial !== undefined);
+  const mayTry = signUp && (tried === undefined || offered.includes(tried));
+  return barOf(page, { ...settings, plans: offered }, mayTry === undefined ? undefined : { signUp: mayTry });
 }
 
 export interface AccountTeasers extends TeaserPages {

@@ -289,8 +289,8 @@ describe('a reader', () => {
     const text = expectTeaser(await visit(carla), 'not-entitled');
     const bar = barOf(text);
     expect(bar).toContain('This is in “The issue of Tuesday”');
-    expect(bar).toContain('You have The first day only. The weekday paper has it, for €6 a month.');
-    expect(text).toContain(`href="${rig.server.readingUrl}/-/subscribe?to=%2Ftide.html"`);
+    expect(bar).toContain('You have The first day. The weekday paper has it, for €6 a month.');
+    expect(text).toContain(`href="${rig.server.readingUrl}/-/subscribe?to=/tide.html"`);
     expect(text).toContain(`href="${rig.server.readingUrl}/-/account"`);
     expectTeaser(await open(carla, MESSENGER), 'not-entitled');
   });

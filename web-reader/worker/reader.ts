@@ -113,8 +113,14 @@ export class WebReader {
   async masthead(): Promise<RefusalLook> {
     const { publication } = this.#parts ? await this.#parts.catch(() => NO_PARTS) : NO_PARTS;
     const { name } = (await publication?.publisher(true).catch(() => undefined)) ?? { name: scope.wisprSite.site };
-    const { accent, logo, subscribe } = publication?.publication.settings ?? {};
-    return { name, accent: accentOf(accent), logo: logo && urlPathOf(logo), subscribe };
+    const { accent, logo, plans = [], subscribe } = publication?.publication.settings ?? {};
+    const isSold = plans.some(({ buy, trial }) => buy !== undefined || trial !== undefined);
+    return {
+      name,
+      accent: accentOf(accent),
+      logo: logo && urlPathOf(logo),
+      subscribe: isSold ? `${scope.wisprSite.reading}/-/subscribe` : subscribe,
+    };
   }
 
   /** A document as a page gets it. @throws what keeps it from being shown */

@@ -10,7 +10,7 @@ export const NOT_INCLUDED = {
   /** @param set - what readers call the part of the site that has the page */
   title: (set: string | undefined) =>
     set === undefined ? 'Your subscription does not include this page' : `This is in “${set}”`,
-  have: (plans: readonly string[]) => (plans.length > 0 ? `You have ${LIST.format(plans)} only.` : ''),
+  have: (plans: readonly string[]) => (plans.length > 0 ? `You have ${LIST.format(plans)}.` : ''),
   opens: (plan: string, price: string | undefined) => `${plan} has it${price ? `, for ${price}` : ''}.`,
   button: (plan: string) => `Get ${plan}`,
 };
