@@ -9,12 +9,13 @@ interface Layer {
 }
 
 const PRIMITIVES = ['#channel', '#primitives', '#random', '#signing', '#symmetric'];
-const PROGRAM: Layer = { folders: ['core', 'reading', 'teaser', 'node-support'], packages: ['*', 'node:'] };
+const PROGRAM: Layer = { folders: ['core', 'reading', 'teaser', 'words', 'node-support'], packages: ['*', 'node:'] };
 const ABOVE: Layer = {
   folders: [
     'core',
     'reading',
     'teaser',
+    'words',
     'node-support',
     'publisher',
     'keyserver',
@@ -34,6 +35,7 @@ const CRYPTOGRAPHY = ['libsodium-wrappers', '@noble'];
 const LAYERS: Readonly<Record<string, Layer>> = {
   'core/primitives': { folders: ['core'], packages: ['libsodium-wrappers', '@noble', 'node:', ...PRIMITIVES] },
   core: { folders: ['core'], packages: PRIMITIVES },
+  words: { folders: ['words'], packages: [] },
   reading: { folders: ['core', 'reading'], packages: PRIMITIVES },
   teaser: { folders: ['core', 'teaser'], packages: ['eta', 'htmlparser2', 'node:'] },
   'node-support/storage': {

@@ -2,12 +2,14 @@
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { titleOfSet } from '../../core/publication/set-titles.ts';
 import { documentTarget, localTarget } from '../../reading/local-target.ts';
+import { GIFT_WORDS } from '../../words/en/gifts.ts';
 import { noStore } from '../http/app.ts';
 import { field, nameField, queryOf } from '../http/forms.ts';
 import { addressOf } from '../http/limits.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { deviceOfSession } from '../readers/browser-devices.ts';
 import { devicesOf, removeDevice } from '../readers/devices.ts';
+import { giftsOf } from '../readers/gifts.ts';
 import { findAccount, signIn } from '../sign-in/accounts.ts';
 import { isProven } from '../sign-in/own-account.ts';
 import { MAXIMUM_PASSKEYS, passkeysOf } from '../sign-in/passkeys.ts';
@@ -28,7 +30,7 @@ import {
 import { documentLimit, openedOnly, refuseTooMany, sendPage } from './own-pages.ts';
 import { REFUSED_SIGN_INS, type RefusedSignIn } from './pages.ts';
 import { limitSignIns } from './sign-in-limits.ts';
-import { stateOf, useOf, wordsOf } from './words.ts';
+import { stateOf, useOf, wordsOf, wordsOfGift } from './words.ts';
 
 /** Adds the routes below `/-/` to the reading site. */
 export function addAccountPages(app: Express, pages: AccountPages): void {
@@ -143,6 +145,8 @@ async function showAccount(pages: AccountPages, request: Request, response: Resp
       ...plans.map((plan) => ({ title: plan.title, state: stateOf(plan, now) })),
       ...sets.map((set) => ({ ...set, title: titleOf(set.pattern), state: stateOf(set, now) })),
     ],
+    gifts: (await giftsOf(state, subscriber)).map(wordsOfGift),
+    giftWords: GIFT_WORDS.account,
     devices: devices.map((device) => ({ ...device, ...wordsOf(device, thisDevice) })),
     thisDevice,
     passkeys: passkeys.map((passkey) => ({ ...passkey, used: useOf(passkey) })),

@@ -16,6 +16,7 @@ import type { KeyServerState } from '../storage/state.ts';
 import type { ContentHosts } from './content-host.ts';
 import { takeTurns } from './deliveries.ts';
 import { addEntrance, begin, type Entrance, readerOf, takeCode } from './entrance.ts';
+import { addGiftEntrance, giftsAt } from './gift-entrance.ts';
 import {
   addInBrowser,
   frontFor,
@@ -71,6 +72,7 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     session: sessionCookie(origin),
     plain: plainCookie(origin),
   };
+  const given = giftsAt(state, origin);
   const pages: OwnPages = {
     origin,
     account,
@@ -82,11 +84,12 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     ...options,
     pages,
     isStrict: options.firstPage === 'browser',
-    isPlain: (request) => entrance.plain.read(request) !== undefined,
+    isPlain: (request) => entrance.plain.read(request) !== undefined || given.isAsked(request),
   };
   const app = createReadingApp(options, pages, onlyOwnWorker, noPasskeys);
   addInBrowser(app, inBrowser);
   addEntrance(app, entrance, documentLimit(limits));
+  addGiftEntrance(app, { ...options, given });
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
   const goOn: RequestHandler = async (request, response, next) => {
     // The script in front makes a GET of it, for the browser's history; for whatever has none, a redirect does.
@@ -105,7 +108,8 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     async (request, response) => {
       const subscriber = await readerOf(entrance, request);
       const front = await frontFor(inBrowser, request);
-      await answerForSite(site, { provider: await provider.read(), subscriber, front }, request, response);
+      const giverOf = (path: string) => given.giverOf(request, path);
+      await answerForSite(site, { provider: await provider.read(), subscriber, giverOf, front }, request, response);
     },
   );
   app.use(handleError(options, pages, (refusal, ...visit) => signInFirst(entrance, pages, refusal.code, ...visit)));

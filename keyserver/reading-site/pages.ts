@@ -10,7 +10,7 @@ import type { KeyServerErrorCode } from '../errors.ts';
 import type { CodedRefusal } from './refusals.ts';
 
 const eta = new Eta({ autoEscape: true });
-const TEMPLATES = 'account delete hand-over join keys layout mail-code sign-in sign-up start unsubscribe';
+const TEMPLATES = 'account delete gift give hand-over join keys layout mail-code sign-in sign-up start unsubscribe';
 for (const name of TEMPLATES.split(' '))
   eta.loadTemplate(`@${name}`, readProgramFile(`pages/${name}.eta`, import.meta.url).toString());
 
@@ -23,6 +23,8 @@ const SCRIPTS = {
   'sign-in': assetOf('sign-in.js'),
   'hand-over': assetOf('hand-over.js'),
   reader: assetOf('reader.js'),
+  gift: assetOf('gift.js'),
+  give: assetOf('give.js'),
 };
 /** Digests of these, as a policy names them. */
 export const SCRIPT_DIGESTS = Object.values(SCRIPTS).map((text) => fileOf(Buffer.from(text)).integrity);

@@ -36,6 +36,12 @@ const TEXTS: Readonly<Record<string, Refusal | undefined>> = {
     lead: 'It took too long, was sent twice, or this browser keeps no cookies.',
     way: 'front',
   },
+  'gift-refused': {
+    status: 403,
+    title: 'This link no longer opens the page',
+    lead: 'It was opened as often as it could be, it is too old, it was not copied whole, or the person who gave it took it back. Ask them for a new one.',
+    way: 'subscribe',
+  },
   'too-many-requests': {
     status: 429,
     title: 'Too many requests',

@@ -1,5 +1,7 @@
 /** What stands on the account page, in words. */
+import { GIFT_WORDS } from '../../words/en/gifts.ts';
 import type { ListedDevice } from '../readers/devices.ts';
+import type { OpenGift } from '../readers/gifts.ts';
 import type { ListedPasskey } from '../sign-in/passkeys.ts';
 import type { HeldPlan } from '../subscriptions/subscriptions.ts';
 
@@ -18,6 +20,13 @@ export function useOf({ created, lastUsed }: ListedPasskey): string {
   return lastUsed === null ? added : `${added}, last used on ${dayInUtc(lastUsed)}`;
 }
 
+/** A gift as the account page shows it. */
+export function wordsOfGift({ id, target, openings, expires }: OpenGift) {
+  const { state, name } = GIFT_WORDS.account;
+  const page = decodeURI(target);
+  return { id, target, page, state: state(openings, dayInUtc(expires)), name: name(page) };
+}
+
 /** When a grant begins or ends, in words. */
 export function stateOf({ from, until, zone }: Pick<HeldPlan, 'from' | 'until' | 'zone'>, now: number): string {
   const day = (time: number) =>
@@ -32,6 +41,6 @@ export function stateOf({ from, until, zone }: Pick<HeldPlan, 'from' | 'until' |
 // Made once: to make one takes longer than a page.
 const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
 
-function dayInUtc(time: number): string {
+export function dayInUtc(time: number): string {
   return DAY.format(time * 1000);
 }

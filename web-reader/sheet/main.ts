@@ -2,6 +2,7 @@
  * The button on the publisher's pages, and the sheet that it opens: who signed the page, sharing, keeping, the account. It has a shadow root of its
  * own, but a published script could draw the same, so it says nothing that readers have to rely on. On the library's own page it is the library.
  */
+import { GIVE_PAGE } from '../../core/site/path.ts';
 import { ago } from '../../reading/confirmation.ts';
 import { type About, COLOURS, changeKept, element, extentOf, fetchAbout, sizeOf, stateOf } from '../about.ts';
 import { LIBRARY } from '../names.ts';
@@ -30,6 +31,11 @@ const title = element('h2', { id: 'title' });
 const [signed, shared, extent, status] = [element('p'), element('small'), element('small'), element('small')];
 const bar = element('progress', { hidden: true, ariaLabel: 'Keeping this issue' });
 const share = row('button', 'Share', shared);
+const give = row(
+  'a',
+  'Give this article',
+  element('small', { textContent: 'A link for somebody without a subscription' }),
+);
 const keep = row('button', 'Keep this issue', extent);
 const account = row('a', 'Your account');
 const dialog = element(
@@ -37,6 +43,7 @@ const dialog = element(
   {},
   element('div', { className: 'row' }, title, signed),
   share,
+  give,
   keep,
   bar,
   status,
@@ -63,6 +70,8 @@ async function show(): Promise<void> {
   if (isFirst && vault)
     signed.textContent += ` This first page was checked and opened by ${new URL(vault).host}; the next ones are by this browser.`;
   shared.textContent ||= 'The public address of this page';
+  give.hidden = !about.gives || set === undefined || vault === undefined;
+  give.href = `${vault}${GIVE_PAGE}?${new URLSearchParams({ to: pathname })}`;
   account.hidden = vault === undefined;
   if (vault !== undefined) account.href = `${vault}/-/account`;
   keep.hidden = set === undefined;

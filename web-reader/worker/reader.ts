@@ -6,7 +6,7 @@ import type { SetKeyHandle } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';
 import type { Freshness, PastPublication } from '../../core/publication/site-publication.ts';
 import { accentOf } from '../../core/site/accent.ts';
-import { READING_SITE_PAGES, urlPathOf } from '../../core/site/path.ts';
+import { GIVEN, READING_SITE_PAGES, urlPathOf } from '../../core/site/path.ts';
 import { answer, type FoundDocument } from '../../reading/answer.ts';
 import { CONFIRMED_HEADER, confirmedAt } from '../../reading/confirmation.ts';
 import { noticePage, type RefusalLook } from '../../reading/refusal-page.ts';
@@ -129,6 +129,7 @@ export class WebReader {
     const { store, known, missingKeys, publication } = await this.#open();
     const [site, { freshness, past }] = await Promise.all([known.read(), judge(publication, request)]);
     const askForKey = async (set: KeyId) => {
+      if (await isGiven(request, clientId)) return fetch(request).catch(() => undefined);
       if (!isOpened(request)) return void (await missingKeys.forPage(set, clientId));
       const address = await missingKeys.forWindow(set, target + new URL(request.url).hash);
       return address === undefined ? undefined : redirect(303, address, 'no-store');
@@ -218,6 +219,12 @@ async function show(visit: Visit, { path, entry, status }: FoundDocument): Promi
     confirmed: confirmedAt(freshness),
     context,
   });
+}
+
+/** Tells whether a page was given to this browser, or such a page loads it: then the server may open it. */
+async function isGiven(request: Request, clientId: string): Promise<boolean> {
+  const url = isOpened(request) ? request.url : (await scope.clients.get(clientId))?.url;
+  return url !== undefined && new URL(url).search === GIVEN;
 }
 
 function isUsable(key: StoredKey | undefined, now: number): boolean {
