@@ -108,8 +108,8 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     async (request, response) => {
       const subscriber = await readerOf(entrance, request);
       const front = await frontFor(inBrowser, request);
-      const giverOf = (path: string) => given.giverOf(request, path);
-      await answerForSite(site, { provider: await provider.read(), subscriber, giverOf, front }, request, response);
+      const giversOf = (path: string) => given.giversOf(request, path);
+      await answerForSite(site, { provider: await provider.read(), subscriber, giversOf, front }, request, response);
     },
   );
   app.use(handleError(options, pages, (refusal, ...visit) => signInFirst(entrance, pages, refusal.code, ...visit)));

@@ -42,8 +42,8 @@ export interface DocumentRequest {
   readonly status: 200 | 404;
   /** `undefined` where no subscriber is signed in. */
   readonly subscriber: Subscriber | undefined;
-  /** Finds who has given this browser the document with a path; asked where the subscriber may not read it. */
-  readonly giverOf: (path: string) => Promise<Subscriber | undefined>;
+  /** Finds those who have given this browser the document with a path; asked where the subscriber may not read it. */
+  readonly giversOf: (path: string) => Promise<readonly Subscriber[]>;
   /** Addition to a page, which is sent as a whole then. */
   readonly front: PageFront | undefined;
 }
@@ -55,7 +55,7 @@ export interface DocumentRequest {
  */
 export async function sendDocument(
   service: DocumentService,
-  { provider, site, path, entry, status, subscriber, giverOf, front }: DocumentRequest,
+  { provider, site, path, entry, status, subscriber, giversOf, front }: DocumentRequest,
   request: Request,
   response: Response,
 ): Promise<void> {
@@ -67,7 +67,7 @@ export async function sendDocument(
     const answer = await serveDocument({
       supply: service.hosts.supplyOf(site, path, entry, transfer.signal),
       wanted: { site: site.site, path, publisherKey: provider.descriptor.publisherKeyBytes, entry },
-      context: { findKey: keyFinder(service.state, subscriber, site, () => giverOf(path)), now: service.state.now() },
+      context: { findKey: keyFinder(service.state, subscriber, site, () => giversOf(path)), now: service.state.now() },
       // Tags are of the whole, in no coding: what is sent is made of it, and has no tag.
       request: front ? { method: request.method, headers: { host, accept } } : request,
       status,
@@ -87,20 +87,21 @@ export async function sendDocument(
 /**
  * Finds keys for whoever reads.
  *
- * @param giver - finds who has given the document to this browser, if anybody has; what such a person may not read either is refused as if there were none
+ * @param givers - those who have given the document to this browser; what they may not read either is refused as if there were none
  */
 export function keyFinder(
   state: KeyServerState,
   subscriber: Subscriber | undefined,
   { site }: SiteDescription,
-  giver: () => Promise<Subscriber | undefined> = async () => undefined,
+  givers: () => Promise<readonly Subscriber[]> = async () => [],
 ) {
   return async (id: string): Promise<SetKey | undefined> => {
     const own = subscriber && (await findKeyForReading(state, subscriber, site, id));
     if (own !== undefined && typeof own !== 'string') return own;
-    const other = await giver();
-    const given = other && (await findKeyForReading(state, other, site, id));
-    if (given !== undefined && typeof given !== 'string') return given;
+    for (const giver of await givers()) {
+      const given = await findKeyForReading(state, giver, site, id);
+      if (given !== undefined && typeof given !== 'string') return given;
+    }
     if (!subscriber) throw new KeyServerError('not-signed-in', 'no subscriber is signed in');
     if (own !== undefined) throw new KeyServerError(own, 'the subscriber may not have the key of this set');
     return undefined;

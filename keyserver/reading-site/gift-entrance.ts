@@ -23,7 +23,7 @@ export interface Gifts {
   readonly cookie: FlowCookie;
   /** Tells whether a browser that has opened a gift asks for the page. */
   readonly isAsked: (request: Request) => boolean;
-  readonly giverOf: (request: Request, path: string) => Promise<Subscriber | undefined>;
+  readonly giversOf: (request: Request, path: string) => Promise<readonly Subscriber[]>;
 }
 
 export function giftsAt(state: KeyServerState, origin: string): Gifts {
@@ -31,9 +31,9 @@ export function giftsAt(state: KeyServerState, origin: string): Gifts {
   return {
     cookie,
     isAsked: (request) => request.originalUrl.endsWith(GIVEN) && cookie.read(request).length > 0,
-    giverOf: async (request, path) => {
+    giversOf: async (request, path) => {
       const visits = await giftVisits(state, cookie.read(request));
-      return visits.find(({ paths }) => paths.includes(path))?.giver;
+      return visits.filter(({ paths }) => paths.includes(path)).map(({ giver }) => giver);
     },
   };
 }

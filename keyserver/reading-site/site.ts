@@ -25,8 +25,8 @@ export interface Visit {
   readonly provider: Provider | undefined;
   /** `undefined` where no subscriber is signed in. */
   readonly subscriber: Subscriber | undefined;
-  /** Finds who has given this browser the document with a path. */
-  readonly giverOf: (path: string) => Promise<Subscriber | undefined>;
+  /** Finds those who have given this browser the document with a path. */
+  readonly giversOf: (path: string) => Promise<readonly Subscriber[]>;
   readonly front: PageFront | undefined;
 }
 
