@@ -129,7 +129,8 @@ export class WebReader {
     const { store, known, missingKeys, publication } = await this.#open();
     const [site, { freshness, past }] = await Promise.all([known.read(), judge(publication, request)]);
     const askForKey = async (set: KeyId) => {
-      if (await isGiven(request, clientId)) return fetch(request).catch(() => undefined);
+      const given = await askServer(request, clientId);
+      if (given) return given;
       if (!isOpened(request)) return void (await missingKeys.forPage(set, clientId));
       const address = await missingKeys.forWindow(set, target + new URL(request.url).hash);
       return address === undefined ? undefined : redirect(303, address, 'no-store');
@@ -221,10 +222,14 @@ async function show(visit: Visit, { path, entry, status }: FoundDocument): Promi
   });
 }
 
-/** Tells whether a page was given to this browser, or such a page loads it: then the server may open it. */
-async function isGiven(request: Request, clientId: string): Promise<boolean> {
-  const url = isOpened(request) ? request.url : (await scope.clients.get(clientId))?.url;
-  return url !== undefined && new URL(url).search === GIVEN;
+/** A page that was given to this browser, or what such a page loads, as the server opens it; `undefined` for everything else. */
+async function askServer(request: Request, clientId: string): Promise<Response | undefined> {
+  const page = isOpened(request) ? request.url : (await scope.clients.get(clientId))?.url;
+  if (page === undefined || new URL(page).search !== GIVEN) return undefined;
+  const { method, headers } = request;
+  // A request of this worker's own: the other may be that of a page elsewhere.
+  const answer = await fetch(request.url, { method, headers, redirect: 'error' }).catch(() => undefined);
+  return answer?.ok ? answer : undefined;
 }
 
 function isUsable(key: StoredKey | undefined, now: number): boolean {
