@@ -5,7 +5,7 @@ import { forFile } from '../support/for-file.ts';
 import { CONTENT, heading, startVault, VAULT, type Vault } from '../support/pages/vault.ts';
 import { publish } from '../support/publisher-with-sets.ts';
 import { TEST_SETTINGS } from '../support/test-publication.ts';
-import { inRelease } from '../support/tier.ts';
+import { IS_RELEASE } from '../support/tier.ts';
 
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 const STORY = '<!doctype html><title>Story</title><h1>Story</h1><img src="boat.png" alt="A boat">';
@@ -20,7 +20,7 @@ async function startGiving(firstPage: 'browser' | 'server'): Promise<Vault> {
   return vault;
 }
 
-const MODES = inRelease ? (['server', 'browser'] as const) : (['server'] as const);
+const MODES = IS_RELEASE ? (['server', 'browser'] as const) : (['server'] as const);
 const vaults = new Map(MODES.map((firstPage) => [firstPage, forFile(() => startGiving(firstPage))]));
 
 /** A page whose sheet can be reached. */
