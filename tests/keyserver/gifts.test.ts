@@ -118,6 +118,7 @@ it('attack 149: has its secret in no log, no address and no database', async () 
   for (const secret of [link.secret, cookie])
     expect([secret.length, (rig.log() + rows + opened.headers.location).includes(secret)]).toEqual([43, false]);
   expect(rows).toContain('"target":"/letter.html"');
+  expect(rows).toContain('"who":"reader carla","action":"gift","about":"carla","details":{"days":14,"openings":3}');
 });
 
 it('attack 149: is used up by its own button alone, and by nothing that a foreign page does', async () => {
@@ -150,6 +151,8 @@ it('opens as often as it says where many open it at once, and as many are made i
   const [, gift = ''] = /name="gift" value="(\d+)"/.exec((await emil.get('/-/account')).text) ?? [];
   await emil.post('/-/take-back', { gift });
   expect((await emil.post('/-/give', { to: '/letter.html' })).status).toBe(403); // what was taken back counts
+  const [newest] = await newestAudit(rig.server.state.database, {}, 1);
+  expect(newest).toMatchObject({ who: 'reader emil', action: 'gift-withdrawn', about: 'emil' });
 });
 
 it('ends when it is taken back by who gave it, or too old, and with the rights of the giver', async () => {
