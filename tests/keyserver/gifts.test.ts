@@ -11,6 +11,7 @@ import { danglingRows } from '../support/store.ts';
 import { TEST_SETTINGS } from '../support/test-publication.ts';
 
 const OPENED = { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+const LOADING = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' };
 const TERMS = { days: 14, openings: 3, perMonth: 4 };
 const LETTER = `<!doctype html><title>Letter</title><link rel="stylesheet" href="letter.css"><h1>Letter</h1>
   <img src="a.png" srcset="b.png 2x, /c.png 640w"><img src="/next-day.png"><iframe src="/second.html"></iframe>
@@ -58,8 +59,8 @@ function open(stranger: Reader, link: Link, headers = {}): Promise<Page> {
 
 /** Tells whether a browser gets what was published at an address, and nothing in its place. */
 async function reads(stranger: Reader, path: string): Promise<boolean> {
-  const { text } = await stranger.documents.get(path);
   const [file = ''] = path.split('?');
+  const { text } = await stranger.documents.get(path, file.endsWith('.html') ? OPENED : LOADING);
   return text === (file === '/letter.html' ? LETTER : file === '/second.html' ? SECOND : file);
 }
 
