@@ -35,6 +35,8 @@ export interface About {
   readonly isFresh: boolean;
   /** Until when what is kept opens without a network, where that ends. */
   readonly until?: number | undefined;
+  /** Whether readers may give pages away. */
+  readonly gives: boolean;
   /** Origin at which the reader has the account. */
   readonly vault?: string | undefined;
   readonly used: number;

@@ -11,6 +11,7 @@ import { addressOf } from '../http/limits.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { deviceOfSession } from '../readers/browser-devices.ts';
 import { devicesOf, removeDevice } from '../readers/devices.ts';
+import { giftsOf } from '../readers/gifts.ts';
 import { findAccount, signIn } from '../sign-in/accounts.ts';
 import { isProven } from '../sign-in/own-account.ts';
 import { MAXIMUM_PASSKEYS, passkeysOf } from '../sign-in/passkeys.ts';
@@ -33,7 +34,7 @@ import {
 import { documentLimit, openedOnly, refuseTooMany, sendPage } from './own-pages.ts';
 import { REFUSED_SIGN_INS, type RefusedSignIn } from './pages.ts';
 import { limitSignIns } from './sign-in-limits.ts';
-import { stateOf, useOf, wordsOf } from './words.ts';
+import { stateOf, useOf, wordsOf, wordsOfGift } from './words.ts';
 
 /** Adds the routes below `/-/` to the reading site. */
 export function addAccountPages(app: Express, pages: AccountPages): void {
@@ -157,6 +158,7 @@ async function showAccount(pages: AccountPages, request: Request, response: Resp
       ...plans.map((plan) => ({ title: plan.title, state: stateOf(plan, now) })),
       ...sets.map((set) => ({ ...set, title: titleOf(set.pattern), state: stateOf(set, now) })),
     ],
+    gifts: (await giftsOf(state, subscriber)).map(wordsOfGift),
     devices: devices.map((device) => ({ ...device, ...wordsOf(device, thisDevice) })),
     thisDevice,
     passkeys: passkeys.map((passkey) => ({ ...passkey, used: useOf(passkey) })),

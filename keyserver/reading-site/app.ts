@@ -18,6 +18,7 @@ import type { OpenIdSignIn } from '../sign-in/openid-configuration.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { addAccountPages } from './account-pages.ts';
 import { type AccountPages, leadTo, subscriberOf } from './account-session.ts';
+import { addGiftPages } from './gift-pages.ts';
 import { isReadInBrowser } from './in-browser.ts';
 import { addJoinPages } from './join-pages.ts';
 import { addMailPages } from './mail-pages.ts';
@@ -97,6 +98,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   if (webReader) addVault(app, { ...pages, provider }, webReader);
   app.use(limitChanges(limits));
   addAccountPages(app, pages);
+  addGiftPages(app, { ...pages, provider, publications, teasers: options.teasers });
   addJoinPages(app, pages);
   addPasskeyPages(app, pages);
   if (openid) addOpenIdPages(app, { ...pages, log, openid, way: openIdCookie(origin) });

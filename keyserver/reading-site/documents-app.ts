@@ -17,6 +17,7 @@ import type { KeyServerState } from '../storage/state.ts';
 import type { ContentHosts } from './content-host.ts';
 import { takeTurns } from './deliveries.ts';
 import { addEntrance, begin, type Entrance, readerOf, takeCode } from './entrance.ts';
+import { addGiftEntrance, giftsAt } from './gift-entrance.ts';
 import {
   addInBrowser,
   frontFor,
@@ -76,6 +77,7 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     session: sessionCookie(origin),
     plain: plainCookie(origin),
   };
+  const given = giftsAt(state, origin);
   const pages: OwnPages = {
     origin,
     account,
@@ -91,11 +93,12 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     ...options,
     pages,
     isStrict: options.firstPage === 'browser',
-    isPlain: (request) => entrance.plain.read(request) !== undefined,
+    isPlain: (request) => entrance.plain.read(request) !== undefined || given.isAsked(request),
   };
   const app = createReadingApp(options, pages, onlyOwnWorker, noPasskeys);
   addInBrowser(app, inBrowser);
   addEntrance(app, entrance, documentLimit(limits));
+  addGiftEntrance(app, { ...options, given });
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
   const goOn: RequestHandler = async (request, response, next) => {
     // The script in front makes a GET of it, for the browser's history; for whatever has none, a redirect does.
@@ -115,7 +118,8 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
       // A teaser shows what everybody may have.
       const subscriber = isOwn(request) ? await readerOf(entrance, request) : undefined;
       const front = await frontFor(inBrowser, request);
-      await answerForSite(site, { provider: await provider.read(), subscriber, front }, request, response);
+      const giversOf = async (path: string) => (isOwn(request) ? given.giversOf(request, path) : []);
+      await answerForSite(site, { provider: await provider.read(), subscriber, giversOf, front }, request, response);
     },
   );
   app.use(handleError(options, pages, (refusal, ...visit) => leadToAccount(entrance, pages, refusal.code, ...visit)));

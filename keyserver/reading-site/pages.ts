@@ -8,6 +8,7 @@ import { fileOf, type WebReaderFile } from '../../node-support/web-reader-files.
 import { initialIcon } from '../../reading/icon.ts';
 import { buttonOf, refusalPage as pageInPlace, type RefusalPage } from '../../reading/refusal-page.ts';
 import { ACCOUNT } from '../../words/en/account.ts';
+import { GIFTS } from '../../words/en/gifts.ts';
 import { JOIN } from '../../words/en/join.ts';
 import { LANGUAGE } from '../../words/en/language.ts';
 import { READING_SITE } from '../../words/en/reading-site.ts';
@@ -22,6 +23,8 @@ const eta = new Eta({ autoEscape: true });
 export const WORDS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   account: ACCOUNT,
   delete: ACCOUNT,
+  gift: GIFTS,
+  give: GIFTS,
   'hand-over': READING_SITE,
   join: JOIN,
   keys: READING_SITE,
@@ -44,6 +47,8 @@ const SCRIPTS = {
   'sign-in': assetOf('sign-in.js'),
   'hand-over': assetOf('hand-over.js'),
   reader: assetOf('reader.js'),
+  gift: assetOf('gift.js'),
+  give: assetOf('give.js'),
 };
 /** Digests of these, as a policy names them. */
 export const SCRIPT_DIGESTS = Object.values(SCRIPTS).map((text) => fileOf(Buffer.from(text)).integrity);

@@ -20,6 +20,7 @@ const OWN: Readonly<Record<string, Refusal | undefined>> = {
     'no-provider': { status: 503 },
     'cross-site': { status: 403 },
     'entry-refused': { status: 403, way: 'front' },
+    'gift-refused': { status: 403, way: 'subscribe' },
     'too-many-requests': { status: 429 },
     busy: { status: 503 },
     'method-not-allowed': { status: 405 },

@@ -24,6 +24,8 @@ export interface Visit {
   readonly provider: Provider | undefined;
   /** `undefined` where no subscriber is signed in. */
   readonly subscriber: Subscriber | undefined;
+  /** Finds those who have given this browser the document with a path. */
+  readonly giversOf: (path: string) => Promise<readonly Subscriber[]>;
   readonly front: PageFront | undefined;
 }
 
@@ -34,7 +36,7 @@ export interface Visit {
  */
 export async function answerForSite(
   service: SiteService,
-  { provider, subscriber, front }: Visit,
+  { provider, ...visit }: Visit,
   request: Request,
   response: Response,
 ): Promise<void> {
@@ -51,7 +53,7 @@ export async function answerForSite(
   const isNoticeDue = () => senderOf(headers) !== undefined && senderOf(headers) !== 'here';
   const read = { site: site.site, publication: keeper, freshness, past: undefined, now, isNoticeDue };
   await answer<void>({ method, target, opener: openerOf(headers), isFromHere: false }, read, {
-    document: (found) => sendFound(service, { provider, site, subscriber, front, ...found }, request, response),
+    document: (found) => sendFound(service, { provider, site, ...visit, ...found }, request, response),
     redirect: (status, location) => {
       response.set({ 'Cache-Control': 'private, no-cache', Location: location });
       response.status(status).end();

@@ -1,6 +1,7 @@
 /** Rows of the account page, in words. */
 import { ACCOUNT as words } from '../../words/en/account.ts';
 import type { ListedDevice } from '../readers/devices.ts';
+import type { OpenGift } from '../readers/gifts.ts';
 import type { ListedPasskey } from '../sign-in/passkeys.ts';
 import type { HeldPlan } from '../subscriptions/subscriptions.ts';
 
@@ -17,6 +18,11 @@ export function wordsOf({ id, kind, created, lastSeen }: ListedDevice, thisDevic
 export function useOf({ created, lastUsed }: ListedPasskey): string {
   const added = words.added(created);
   return lastUsed === null ? added : `${added}, ${words.lastUsed(lastUsed)}`;
+}
+
+/** A gift as the account page shows it. */
+export function wordsOfGift({ id, target, openings, expires }: OpenGift) {
+  return { id, target, page: decodeURI(target), state: words.gift(openings, expires) };
 }
 
 /** When a grant begins or ends, in words. */

@@ -2,6 +2,7 @@
  * The button on the publisher's pages, and the sheet that it opens: who signed the page, sharing, keeping, the account. It has a shadow root of its
  * own, but a published script could draw the same, so it says nothing that readers have to rely on. On the library's own page it is the library.
  */
+import { GIVE_PAGE } from '../../core/site/path.ts';
 import * as words from '../../words/en/browser.ts';
 import { LANGUAGE } from '../../words/en/language.ts';
 import { type About, COLOURS, changeKept, element, extentOf, fetchAbout, stateOf } from '../about.ts';
@@ -31,6 +32,7 @@ const title = element('h2', { id: 'title' });
 const [signed, shared, extent, status] = [element('p'), element('small'), element('small'), element('small')];
 const bar = element('progress', { hidden: true, ariaLabel: words.keeping });
 const share = row('button', words.share, shared);
+const give = row('a', words.give, element('small', { textContent: words.aboutGiving }));
 const keep = row('button', words.keepIssue, extent);
 const account = row('a', words.account);
 const dialog = element(
@@ -38,6 +40,7 @@ const dialog = element(
   {},
   element('div', { className: 'row' }, title, signed),
   share,
+  give,
   keep,
   bar,
   status,
@@ -63,6 +66,8 @@ async function show(): Promise<void> {
   signed.textContent = words.signedBy(name, confirmed, Math.floor(Date.now() / 1000));
   if (isFirst && vault) signed.textContent += words.openedBy(new URL(vault).host);
   shared.textContent ||= words.publicAddress;
+  give.hidden = !about.gives || set === undefined || vault === undefined;
+  give.href = `${vault}${GIVE_PAGE}?${new URLSearchParams({ to: pathname })}`;
   account.hidden = vault === undefined;
   if (vault !== undefined) account.href = `${vault}/-/account`;
   keep.hidden = set === undefined;

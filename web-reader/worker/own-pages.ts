@@ -62,7 +62,7 @@ async function about(reader: WebReader, path: string | null): Promise<About> {
   const { publication } = work;
   const { name, accent } = await reader.masthead();
   const { timestamp } = publication.state ?? {};
-  const { grace, keptAfterGrace } = publication.settings;
+  const { gifts, grace, keptAfterGrace } = publication.settings;
   const set = path === null ? undefined : (await entryAt(work, path))?.set;
   return {
     name,
@@ -72,6 +72,7 @@ async function about(reader: WebReader, path: string | null): Promise<About> {
     isFresh: timestamp !== undefined && nowInSeconds() < timestamp.expires,
     until: timestamp === undefined || keptAfterGrace ? undefined : timestamp.expires + grace,
     site: scope.wisprSite.site,
+    gives: gifts !== undefined,
     vault: scope.wisprSite.reading,
     ...(await room()),
     set,

@@ -6,7 +6,7 @@ import type { SetKeyHandle } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';
 import type { Freshness, PastPublication } from '../../core/publication/site-publication.ts';
 import { accentOf } from '../../core/site/accent.ts';
-import { READING_SITE_PAGES, urlPathOf } from '../../core/site/path.ts';
+import { GIVEN, READING_SITE_PAGES, urlPathOf } from '../../core/site/path.ts';
 import { answer, type FoundDocument } from '../../reading/answer.ts';
 import { CONFIRMED_HEADER, confirmedAt } from '../../reading/confirmation.ts';
 import { noticePage, type RefusalLook } from '../../reading/refusal-page.ts';
@@ -135,6 +135,8 @@ export class WebReader {
     const { store, known, missingKeys, publication } = await this.#open();
     const [site, { freshness, past }] = await Promise.all([known.read(), judge(publication, request)]);
     const askForKey = async (set: KeyId) => {
+      const given = await askServer(request, clientId);
+      if (given) return given;
       if (!isOpened(request)) return void (await missingKeys.forPage(set, clientId));
       const address = await missingKeys.forWindow(set, target + new URL(request.url).hash);
       return address === undefined ? undefined : redirect(303, address, 'no-store');
@@ -225,6 +227,16 @@ async function show(visit: Visit, { path, entry, status }: FoundDocument): Promi
     confirmed: confirmedAt(freshness),
     context,
   });
+}
+
+/** A page that was given to this browser, or what such a page loads, as the server opens it; `undefined` for everything else. */
+async function askServer(request: Request, clientId: string): Promise<Response | undefined> {
+  const page = isOpened(request) ? request.url : (await scope.clients.get(clientId))?.url;
+  if (page === undefined || new URL(page).search !== GIVEN) return undefined;
+  const { method, headers } = request;
+  // A request of this worker's own: the other may be that of a page elsewhere.
+  const answer = await fetch(request.url, { method, headers, redirect: 'error' }).catch(() => undefined);
+  return answer?.ok ? answer : undefined;
 }
 
 function isUsable(key: StoredKey | undefined, now: number): boolean {

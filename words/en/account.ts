@@ -1,5 +1,6 @@
 /** The account: what can be read, where, and how one signs in. */
 import { html } from '../html.ts';
+import { timesOf } from './gifts.ts';
 import { day } from './language.ts';
 
 export const ACCOUNT = {
@@ -17,6 +18,16 @@ export const ACCOUNT = {
   from: (time: number, zone: string) => `from ${day(time, zone)}`,
   until: (time: number, zone: string) => `until ${day(time, zone)}`,
   noEnd: 'no end date',
+
+  gaveAway: 'Pages that you gave away',
+  /** How often a link still opens its page, and until when. */
+  gift: (openings: number, expires: number) =>
+    openings === 0
+      ? `used up, until ${day(expires, 'UTC')}`
+      : `opens ${timesOf(openings)} more, until ${day(expires, 'UTC')}`,
+  takeBack: 'Take back',
+  takeWhatBack: (page: string) => `Take back: ${page}`,
+  aboutGifts: 'A link that you take back opens nothing from then on, also where it was opened before.',
 
   whereYouRead: 'Where you read',
   device: { browser: 'A browser', reader: 'A Reader', here: 'This browser' },

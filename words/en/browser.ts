@@ -17,6 +17,8 @@ export const extent = (count: number, bytes: number) => `${pages(count)}, ${size
 export const aboutPage = 'About this page';
 export const keeping = 'Keeping this issue';
 export const share = 'Share';
+export const give = 'Give this article';
+export const aboutGiving = 'A link for somebody without a subscription';
 export const keepIssue = 'Keep this issue';
 export const account = 'Your account';
 export const savedPages = 'Saved pages';

@@ -43,6 +43,10 @@ export const READING_SITE = {
       title: 'Signing in was not completed',
       lead: 'It took too long, was sent twice, or this browser keeps no cookies.',
     },
+    'gift-refused': {
+      title: 'This link no longer opens the page',
+      lead: 'It was opened as often as it could be, it is too old, it was not copied whole, or the person who gave it took it back. Ask them for a new one.',
+    },
     'too-many-requests': {
       title: 'Too many requests',
       lead: 'Wait a minute, then try again; after failed attempts to sign in, a quarter of an hour.',
