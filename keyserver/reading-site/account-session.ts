@@ -27,7 +27,7 @@ export function wantedBy(to: string, { origin, documents }: Pick<AccountPages, '
 /** What the page is called that signing in leads to in the end, where that is known. */
 export async function headlineFor(pages: AccountPages, to: string): Promise<string | undefined> {
   const wanted = wantedBy(to, pages);
-  return wanted === '/' ? undefined : pages.headlineOf?.(wanted);
+  return wanted === '/' ? undefined : pages.headlineOf(wanted);
 }
 
 /** Fields of every mail. */
@@ -48,7 +48,7 @@ export interface ReadingMail {
 export interface AccountPages extends OwnPages, SignInLimits {
   readonly documents: string;
   /** What a page is called, if that is at hand. @param path - path and query */
-  readonly headlineOf?: (path: string) => Promise<string | undefined>;
+  readonly headlineOf: (path: string) => Promise<string | undefined>;
   readonly cookie: ReadingCookie;
   /** `undefined`: no mail is sent. */
   readonly mail: ReadingMail | undefined;

@@ -108,6 +108,16 @@ export interface AccountTeasers extends TeaserPages {
   readonly subscriberOf: (request: Request) => Promise<Subscriber | undefined>;
 }
 
+/** The headline of the page at an address, where its teaser was shown. @param to - path and query */
+export async function headlineAt({ publications, teasers, ...pages }: AccountTeasers, to: string) {
+  const provider = await pages.provider.read();
+  const site = provider && siteReadAt(provider.descriptor, pages.account);
+  if (!provider || !site) return undefined;
+  const { publication } = publications.of(provider, site);
+  const found = await publication.resolve(to, pages.state.now()).catch(() => undefined);
+  return found?.kind === 'document' ? teasers.headlineOf(found.entry) : undefined;
+}
+
 /**
  * Answers at the account's origin with the teaser of what is at an address, for whoever may not read it.
  *

@@ -86,6 +86,12 @@ export class Teasers {
     return { ...shown, logo: (await this.#isPublic(document, shown.logo)) ? shown.logo : '' };
   }
 
+  /** The headline of a page whose teaser was shown before. */
+  headlineOf({ head }: DocumentEntry): string | undefined {
+    const { teaser } = this.#read.peek(head) ?? {};
+    return teaser && (teaser.openGraph.get('og:title') || teaser.title);
+  }
+
   /** Tells whether everybody can load a file that a teaser shows. */
   async #isPublic({ provider, site }: TeaserDocument, urlPath: string): Promise<boolean> {
     const path = documentPathOf(urlPath);

@@ -89,6 +89,7 @@ describe('a stranger', () => {
       `${rig.server.readingUrl}/-/enter?to=${encodeURIComponent('/tide.html?q=1')}`,
     ]);
     expectTeaser(await account.get('/-/enter?to=/tide.html', WINDOW), 'not-signed-in');
+    expect((await account.get('/-/sign-in?to=/tide.html')).text).toContain('<strong>The great tide comes in</strong>');
     const elsewhere = await account.get('/-/enter?to=/nothing.html', WINDOW);
     expect([elsewhere.status, elsewhere.text.includes('id="sign-in"')]).toEqual([401, true]);
   });
