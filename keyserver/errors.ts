@@ -83,6 +83,10 @@ export const KEY_SERVER_ERRORS = {
     means: 'the document is for subscribers',
     remedy: 'sign in',
   },
+  'gift-refused': {
+    means: 'the link of a page that was given away is used up, expired, taken back, or of another page',
+    remedy: 'ask who gave it for a new one',
+  },
   'entry-refused': {
     means: 'signing in took too long, was sent twice, or the browser keeps no cookies',
     remedy: 'open the page again, with cookies permitted',

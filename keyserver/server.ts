@@ -35,6 +35,7 @@ import { createReadingSite } from './reading-site/app.ts';
 import { createContentHosts } from './reading-site/content-host.ts';
 import { createDocumentsSite } from './reading-site/documents-app.ts';
 import { ReadPublications } from './reading-site/publications.ts';
+import { Teasers } from './reading-site/teasers.ts';
 import { openOpenId } from './sign-in/openid-configuration.ts';
 import type { Counted } from './storage/counts.ts';
 import { workEachMinute } from './storage/each-minute.ts';
@@ -148,6 +149,7 @@ async function serve(
   const hosts = createContentHosts(config.fetchFrom ?? {}, () => opened.counts.add('host-failed'));
   parts.defer(() => hosts.close());
   const publications = new ReadPublications(state, hosts);
+  const teasers = new Teasers({ state, hosts }, publications);
   const mailing = {
     readingSite: origins.reading,
     log,
@@ -202,6 +204,7 @@ async function serve(
       origin: origins.reading,
       documents,
       publications,
+      teasers,
       openid,
       mail: mailer && { mailer, signUp: config.signUp },
       webReader,
@@ -213,6 +216,7 @@ async function serve(
       account: origins.reading,
       hosts,
       publications,
+      teasers,
       webReader,
       firstPage,
     }),

@@ -97,7 +97,16 @@ export const PARTS: readonly Part[] = [
 /** The parts that a change of these files decides about. */
 export function partsOf(changed: readonly string[]): Part[] {
   return PARTS.filter(({ name, sources }) => {
-    const prefixes = [...sources, `tests/release/${name}/`, 'tests/support/', 'core/', 'node-support/', 'teaser/', 'words/', 'package'];
+    const prefixes = [
+      ...sources,
+      `tests/release/${name}/`,
+      'tests/support/',
+      'core/',
+      'node-support/',
+      'teaser/',
+      'words/',
+      'package',
+    ];
     return changed.some((file) => prefixes.some((prefix) => file.startsWith(prefix)));
   });
 }

@@ -70,13 +70,11 @@ export function barOf(
   { plans = [], serverless = false, subscribe = '' }: BarSettings,
   account?: { readonly signUp: boolean },
 ): Bar {
-  const { origin, host, pathname } = new URL(reading);
+  const { host, pathname, search } = new URL(reading);
   const { kind, button, ...words } = offerOf(plans, language, host, account?.signUp ?? true);
   const { all, address, signIn, subscribe: subscribing } = wordsFor(language, host);
-  const pageOf = (name: string) => `${origin}/-/${name}?to=${encodeURIComponent(pathname).replaceAll('%2F', '/')}`;
-  const toSignIn = { text: signIn, url: pageOf('sign-in') };
-  const hasTill = plans.some(({ buy, trial }) => buy !== undefined || trial !== undefined);
-  const offers = plans.length > 0 && (hasTill || subscribe === '') ? pageOf('subscribe') : subscribe;
+  const toSignIn = { text: signIn, url: pageFor(reading, 'sign-in') };
+  const offers = offersFor(reading, { plans, subscribe });
   if (kind === 'plan') return { ...words, button: { text: button, url: offers }, links: [toSignIn] };
   const further = offers === '' ? [] : [{ text: kind === 'none' ? subscribing : all, url: offers }];
   if (kind === 'none') {
@@ -85,5 +83,16 @@ export function barOf(
   }
   const links = [toSignIn, ...further];
   if (account === undefined) return { ...words, button: { text: button, url: reading }, links };
-  return { ...words, field: { action: '/-/sign-up', to: pathname, label: address, button }, links };
+  return { ...words, field: { action: '/-/sign-up', to: pathname + search, label: address, button }, links };
+}
+
+/** Where the plans of a site are shown; empty where there are none. @param reading - address of the page at the reading site */
+export function offersFor(reading: string, { plans = [], subscribe = '' }: Omit<BarSettings, 'serverless'>): string {
+  const hasTill = plans.some(({ buy, trial }) => buy !== undefined || trial !== undefined);
+  return plans.length > 0 && (hasTill || subscribe === '') ? pageFor(reading, 'subscribe') : subscribe;
+}
+
+function pageFor(reading: string, name: string): string {
+  const { origin, pathname, search } = new URL(reading);
+  return `${origin}/-/${name}?to=${encodeURIComponent(pathname + search).replaceAll('%2F', '/')}`;
 }

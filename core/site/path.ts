@@ -24,6 +24,12 @@ export const STRICT_COOKIE = 'wispr-strictly';
 /** The page of the reading site with a person's subscription and devices. */
 export const ACCOUNT_PAGE = '/-/account';
 
+/** Where a page is given away, and where whoever has the link opens it; at the documents' origin, where the secret of the link arrives. */
+export const GIVE_PAGE = '/-/give';
+export const GIFT_PAGE = '/-/gift';
+/** Query of a page that was given: the server opens it, and what it loads, also where a worker answers for all else. */
+export const GIVEN = '?wispr-gift';
+
 /** Where keys are had on a site without a key server: docs/spec/web-reader.md, "Key files". */
 export const OPEN_PAGE = '/-/open.html';
 

@@ -91,6 +91,46 @@ export async function findKeyForReading(
   return { key: decision.key, notBefore: 0, notAfter: decision.notAfter };
 }
 
+/** The key of a set without any subscriber's right: for the teaser of a page, of which nothing else leaves. */
+export async function findKeyForTeaser(
+  state: KeyServerState,
+  site: string,
+  setKeyId: KeyId,
+): Promise<SetKey | undefined> {
+  const [set] = await findSets(state, [setKeyId]);
+  if (set?.site !== site) return undefined;
+  return { key: await openSetKey(state, set), notBefore: 0, notAfter: state.now() };
+}
+
+/** Why a person may not read a set, and what there is to say about it. */
+export interface DeniedSet {
+  readonly code: Denial | 'key-missing' | 'not-signed-in';
+  /** The name of the set; `undefined` where it is not known here. */
+  readonly name: string | undefined;
+  /** All rights of who is signed in, and the one that has ended. */
+  readonly rights: readonly Right[];
+  readonly ended: Right | undefined;
+}
+
+/** @returns `undefined` where the subscriber may read it */
+export async function denialOf(
+  state: KeyServerState,
+  subscriber: Subscriber | undefined,
+  site: string,
+  setKeyId: KeyId,
+): Promise<DeniedSet | undefined> {
+  const [set] = await findSets(state, [setKeyId]);
+  const name = set?.site === site ? set.name : undefined;
+  const about = { name, rights: [], ended: undefined };
+  if (!subscriber) return { ...about, code: 'not-signed-in' };
+  if (name === undefined) return { ...about, code: 'key-missing' };
+  const rights = await standingRights(state, subscriber);
+  if (!rights) return { ...about, code: 'revoked' };
+  const verdict = decideAccess(rights, name, state.now());
+  if (verdict.denied === undefined) return undefined;
+  return { name, rights, code: verdict.denied, ended: verdict.denied === 'lapsed' ? verdict.by : undefined };
+}
+
 /** Those patterns that match no set which is known here. */
 export async function patternsWithoutSet(database: Database, patterns: readonly string[]): Promise<string[]> {
   const sets = await database.all<{ name: string }>('SELECT DISTINCT name FROM sets');

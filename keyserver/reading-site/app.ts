@@ -18,6 +18,7 @@ import type { OpenIdSignIn } from '../sign-in/openid-configuration.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { addAccountPages } from './account-pages.ts';
 import { type AccountPages, leadTo, subscriberOf } from './account-session.ts';
+import { addGiftPages } from './gift-pages.ts';
 import { isReadInBrowser } from './in-browser.ts';
 import { addJoinPages } from './join-pages.ts';
 import { addMailPages } from './mail-pages.ts';
@@ -42,6 +43,8 @@ import type { ReadPublications } from './publications.ts';
 import { refusalFor } from './refusals.ts';
 import { knownBrowserCookie, mailCookie, openIdCookie, sessionCookie } from './session-cookie.ts';
 import { DAY } from './sign-in-limits.ts';
+import { type AccountTeasers, headlineAt, teaseAtAccount } from './teaser-page.ts';
+import type { Teasers } from './teasers.ts';
 import { addUnsubscribePage } from './unsubscribe-page.ts';
 import { addVault, endFrame } from './vault.ts';
 
@@ -49,6 +52,7 @@ export interface ReadingSiteOptions extends AppOptions {
   readonly state: KeyServerState;
   readonly provider: ProviderReader;
   readonly publications: ReadPublications;
+  readonly teasers: Teasers;
   readonly documents: string;
   /** Sends mail, and lets people sign up; `undefined`: neither. */
   readonly mail: { readonly mailer: Mailer; readonly signUp: SignUpConfig | undefined } | undefined;
@@ -80,6 +84,14 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
     },
     isSignedIn: async (request) => (await subscriberOf(pages, request)) !== undefined,
     opensHere: async () => firstPage === 'server' || !(await isInBrowser()),
+    tease: (...asked) => teaseAtAccount(teasing, ...asked),
+    headlineOf: (to) => headlineAt(teasing, to),
+  };
+  const teasing: AccountTeasers = {
+    ...options,
+    account: origin,
+    signUp: pages.mail !== undefined,
+    subscriberOf: (request) => subscriberOf(pages, request),
   };
   const formsLeadTo = [documents, new URL(READER_INVITATION_URL).origin];
   const scripts = webReader ? [...SCRIPT_DIGESTS, webReader.vault.integrity] : SCRIPT_DIGESTS;
@@ -87,6 +99,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   if (webReader) addVault(app, { ...pages, provider }, webReader);
   app.use(limitChanges(limits));
   addAccountPages(app, pages);
+  addGiftPages(app, { ...pages, provider, publications, teasers: options.teasers });
   addJoinPages(app, pages);
   addPasskeyPages(app, pages);
   if (openid) addOpenIdPages(app, { ...pages, log, openid, way: openIdCookie(origin) });
@@ -108,12 +121,13 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
 }
 
 /**
- * Leads a window to a document, with its query; browsers keep what stands behind "#". Where the server decrypts, who is signed in here will be there
+ * Leads a window to a document, with its query, if it may be read there; browsers keep what stands behind "#". Where the server decrypts, who is signed in here will be there
  * when it is loaded; in the browser, the reader there asks for keys when a page needs them.
  */
 async function leadOn(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const { originalUrl, method } = request;
   if (!originalUrl.startsWith('/')) return sendRefusal(pages, request, response, refusalFor('path-refused'));
+  if (await pages.tease(request, response, originalUrl)) return;
   const token = method === 'GET' ? pages.cookie.read(request) : undefined;
   await leadTo(pages, response, token, originalUrl);
 }

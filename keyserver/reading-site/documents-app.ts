@@ -8,6 +8,7 @@ import { READING_SITE_PAGES } from '../../core/site/path.ts';
 import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import { NO_PASSKEYS } from '../../reading/document-headers.ts';
 import { localTarget } from '../../reading/local-target.ts';
+import { openerOf } from '../../reading/navigation.ts';
 import { noticePage } from '../../reading/refusal-page.ts';
 import type { FirstPage } from '../config/schema.ts';
 import type { AppOptions } from '../http/app.ts';
@@ -16,6 +17,7 @@ import type { KeyServerState } from '../storage/state.ts';
 import type { ContentHosts } from './content-host.ts';
 import { takeTurns } from './deliveries.ts';
 import { addEntrance, begin, type Entrance, readerOf, takeCode } from './entrance.ts';
+import { addGiftEntrance, giftsAt } from './gift-entrance.ts';
 import {
   addInBrowser,
   frontFor,
@@ -43,15 +45,19 @@ import type { ReadPublications } from './publications.ts';
 import { refusalFor } from './refusals.ts';
 import { plainCookie, sessionCookie } from './session-cookie.ts';
 import { answerForSite, type SiteService } from './site.ts';
+import type { Teasers } from './teasers.ts';
 
 /** Path of what is a page, by its name. */
 const PAGE = /(?:\/|\.html?)$/;
+/** Refusals in place of which the account's origin shows what everybody may see. */
+const LED: readonly string[] = ['not-signed-in', 'not-entitled', 'lapsed', 'revoked'];
 
 export interface DocumentsSiteOptions extends AppOptions {
   readonly state: KeyServerState;
   readonly provider: ProviderReader;
   readonly hosts: ContentHosts;
   readonly publications: ReadPublications;
+  readonly teasers: Teasers;
   /** The origin at which people sign in, which the publisher's descriptor names as the reading site. */
   readonly account: string;
   /** The in-browser reader; `undefined`: documents are decrypted here for all browsers. */
@@ -71,22 +77,28 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     session: sessionCookie(origin),
     plain: plainCookie(origin),
   };
+  const given = giftsAt(state, origin);
   const pages: OwnPages = {
     origin,
     account,
     masthead: () => mastheadOf({ provider, publications, account }),
     isSignedIn: async (request) => (await readerOf(entrance, request)) !== undefined,
   };
-  const site: SiteService = { ...options, sendNotice: (...visit) => sendNotice(state, pages, ...visit) };
+  const site: SiteService = {
+    ...options,
+    documents: origin,
+    sendNotice: (...visit) => sendNotice(state, pages, ...visit),
+  };
   const inBrowser: InBrowser = {
     ...options,
     pages,
     isStrict: options.firstPage === 'browser',
-    isPlain: (request) => entrance.plain.read(request) !== undefined,
+    isPlain: (request) => entrance.plain.read(request) !== undefined || given.isAsked(request),
   };
   const app = createReadingApp(options, pages, onlyOwnWorker, noPasskeys);
   addInBrowser(app, inBrowser);
   addEntrance(app, entrance, documentLimit(limits));
+  addGiftEntrance(app, { ...options, given });
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
   const goOn: RequestHandler = async (request, response, next) => {
     // The script in front makes a GET of it, for the browser's history; for whatever has none, a redirect does.
@@ -98,17 +110,19 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
   app.use(
     named,
     readingOnly(pages),
-    refuseForeign(pages, isOwn),
+    refuseForeign(pages, (request) => isOwn(request) || isOfTeaser(request, account)),
     startInBrowser(inBrowser),
     documentLimit(limits),
     turns,
     async (request, response) => {
-      const subscriber = await readerOf(entrance, request);
+      // A teaser shows what everybody may have.
+      const subscriber = isOwn(request) ? await readerOf(entrance, request) : undefined;
       const front = await frontFor(inBrowser, request);
-      await answerForSite(site, { provider: await provider.read(), subscriber, front }, request, response);
+      const giversOf = async (path: string) => (isOwn(request) ? given.giversOf(request, path) : []);
+      await answerForSite(site, { provider: await provider.read(), subscriber, giversOf, front }, request, response);
     },
   );
-  app.use(handleError(options, pages, (refusal, ...visit) => signInFirst(entrance, pages, refusal.code, ...visit)));
+  app.use(handleError(options, pages, (refusal, ...visit) => leadToAccount(entrance, pages, refusal.code, ...visit)));
   return app;
 }
 
@@ -118,20 +132,31 @@ const noPasskeys: RequestHandler = (_request, response, next) => {
   next();
 };
 
-/** Leads to the sign-in, where a document that needs it is opened in a window of its own. @returns whether it did */
-async function signInFirst(
+/** Leads a window to the account's origin, which shows what everybody may see of a document, or has a session for it. @returns whether it did */
+async function leadToAccount(
   entrance: Entrance,
   pages: OwnPages,
   code: string,
   request: Request,
   response: Response,
 ): Promise<boolean> {
-  if (code !== 'not-signed-in' || !isOpened(request)) return false;
-  // Sent for the form that brought a code alone: a browser that has kept no session would be led round and round.
-  if (request.headers.referer === `${entrance.account}/`)
-    await sendRefusal(pages, request, response, refusalFor('entry-refused'));
-  else begin(entrance, response, request.originalUrl);
-  return true;
+  if (!LED.includes(code) || openerOf(request.headers) !== 'window') return false;
+  const { account, origin } = entrance;
+  const isSignedIn = code !== 'not-signed-in';
+  if (request.headers.referer !== `${account}/`) {
+    if (isSignedIn)
+      response.set('Cache-Control', 'no-store').redirect(303, account + localTarget(request.originalUrl, origin));
+    else begin(entrance, response, request.originalUrl);
+    return true;
+  }
+  // It comes from there, and would be led round and round: the browser has kept no session, or the right ended on the way.
+  if (!isSignedIn) await sendRefusal(pages, request, response, refusalFor('entry-refused'));
+  return !isSignedIn;
+}
+
+/** Pictures of a teaser, at the account's origin: no page of another can say that it comes from there. */
+function isOfTeaser({ headers }: Request, account: string): boolean {
+  return headers['sec-fetch-dest'] === 'image' && headers.referer === `${account}/`;
 }
 
 /** Documents go to pages of this origin, and to windows; not into pages of other sites. */
@@ -151,7 +176,7 @@ async function sendNotice(
 ): Promise<void> {
   const masthead = await pages.masthead();
   const page = noticePage('stale', freshness, {
-    site: masthead.site,
+    name: masthead.publisher,
     target: request.originalUrl,
     now: state.now(),
   });

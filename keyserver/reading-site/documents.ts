@@ -15,6 +15,7 @@ import { cutConnection } from '../../node-support/plain-sockets.ts';
 import { prefersCoding } from '../../reading/accept-encoding.ts';
 import type { Adapted } from '../../reading/content.ts';
 import { documentHeaders } from '../../reading/document-headers.ts';
+import { openerOf, senderOf } from '../../reading/navigation.ts';
 import { PageEnds, takesScripts } from '../../reading/page-scripts.ts';
 import { type DocumentAnswer, serveDocument } from '../../reading/serve-document.ts';
 import { KeyServerError } from '../errors.ts';
@@ -42,6 +43,8 @@ export interface DocumentRequest {
   readonly status: 200 | 404;
   /** `undefined` where no subscriber is signed in. */
   readonly subscriber: Subscriber | undefined;
+  /** Finds those who have given this browser the document with a path; asked where the subscriber may not read it. */
+  readonly giversOf: (path: string) => Promise<readonly Subscriber[]>;
   /** Addition to a page, which is sent as a whole then. */
   readonly front: PageFront | undefined;
 }
@@ -53,7 +56,7 @@ export interface DocumentRequest {
  */
 export async function sendDocument(
   service: DocumentService,
-  { provider, site, path, entry, status, subscriber, front }: DocumentRequest,
+  { provider, site, path, entry, status, subscriber, giversOf, front }: DocumentRequest,
   request: Request,
   response: Response,
 ): Promise<void> {
@@ -65,7 +68,7 @@ export async function sendDocument(
     const answer = await serveDocument({
       supply: service.hosts.supplyOf(site, path, entry, transfer.signal),
       wanted: { site: site.site, path, publisherKey: provider.descriptor.publisherKeyBytes, entry },
-      context: { findKey: keyFinder(service.state, subscriber, site), now: service.state.now() },
+      context: { findKey: keyFinder(service.state, subscriber, site, () => giversOf(path)), now: service.state.now() },
       // Tags are of the whole, in no coding: what is sent is made of it, and has no tag.
       request: front ? { method: request.method, headers: { host, accept } } : request,
       status,
@@ -82,12 +85,27 @@ export async function sendDocument(
   }
 }
 
-function keyFinder(state: KeyServerState, subscriber: Subscriber | undefined, { site }: SiteDescription) {
+/**
+ * Finds keys for whoever reads.
+ *
+ * @param givers - those who have given the document to this browser; what they may not read either is refused as if there were none
+ */
+export function keyFinder(
+  state: KeyServerState,
+  subscriber: Subscriber | undefined,
+  { site }: SiteDescription,
+  givers: () => Promise<readonly Subscriber[]> = async () => [],
+) {
   return async (id: string): Promise<SetKey | undefined> => {
+    const own = subscriber && (await findKeyForReading(state, subscriber, site, id));
+    if (own !== undefined && typeof own !== 'string') return own;
+    for (const giver of await givers()) {
+      const given = await findKeyForReading(state, giver, site, id);
+      if (given !== undefined && typeof given !== 'string') return given;
+    }
     if (!subscriber) throw new KeyServerError('not-signed-in', 'no subscriber is signed in');
-    const found = await findKeyForReading(state, subscriber, site, id);
-    if (typeof found === 'string') throw new KeyServerError(found, 'the subscriber may not have the key of this set');
-    return found;
+    if (own !== undefined) throw new KeyServerError(own, 'the subscriber may not have the key of this set');
+    return undefined;
   };
 }
 
@@ -101,6 +119,9 @@ async function send(
   response.removeHeader('Content-Security-Policy');
   // Not `set`, which adds a charset to what the publisher signed.
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  // Of other origins' pages, only teasers at the account's have come as far as this.
+  const isForTeaser = senderOf(request.headers) === 'elsewhere' && openerOf(request.headers) === 'page';
+  if (isForTeaser) response.setHeader('Cross-Origin-Resource-Policy', 'cross-origin');
   response.status(status);
   if (!content) return void response.end();
   const undo = part === 'whole' ? chosen.undo : undefined;

@@ -4,7 +4,7 @@
  * person who is signed in at this very browser.
  */
 import { type Express, type Request, type RequestHandler, type Response, Router } from 'express';
-import { LEAVE_PAGE } from '../../core/site/path.ts';
+import { GIVEN, LEAVE_PAGE } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
 import { senderOf } from '../../reading/navigation.ts';
 import { KeyServerError } from '../errors.ts';
@@ -88,6 +88,7 @@ export async function readerOf({ state, session }: Entrance, request: Request): 
 
 /** Leads to the account's origin for a code. @param to - the document wanted */
 export function begin({ origin, account }: Entrance, response: Response, to: string): void {
-  const query = new URLSearchParams({ to: documentTarget(to, origin) });
+  // Who is led here has no gift, or none any more: from now on the page is read as all others are.
+  const query = new URLSearchParams({ to: documentTarget(to, origin).replace(GIVEN, '') });
   response.set('Cache-Control', 'no-store').redirect(303, `${account}/-/enter?${query}`);
 }

@@ -2,6 +2,7 @@
 import { parseCookie } from 'cookie';
 import type { CookieOptions, Request, RequestHandler, Response } from 'express';
 import { KeyServerError } from '../errors.ts';
+import { VISIT_LIFETIME } from '../readers/gifts.ts';
 import { SESSION_LIFETIME } from '../readers/session-tokens.ts';
 import { KNOWN_BROWSER_LIFETIME } from '../sign-in/known-browsers.ts';
 import { MAIL_CODE_LIFETIME } from '../sign-in/mail-codes.ts';
@@ -39,6 +40,9 @@ export const knownBrowserCookie = (origin: string) =>
 /** Holds what a browser has to bring back from the OpenID provider. */
 export const openIdCookie = (origin: string) =>
   flowsIn(cookieOf(origin, '-openid', { maxAge: OPENID_LIFETIME * 1000 }));
+
+/** Holds the tokens of a browser that has opened gifts. */
+export const giftCookie = (origin: string) => flowsIn(cookieOf(origin, '-gift', { maxAge: VISIT_LIFETIME * 1000 }));
 
 /** Flows that windows of a browser have begun side by side; each flow has its own secret. */
 export interface FlowCookie {

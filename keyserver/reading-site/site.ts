@@ -8,15 +8,14 @@ import { ReadingError } from '../../reading/errors.ts';
 import { openerOf, senderOf } from '../../reading/navigation.ts';
 import { KeyServerError } from '../errors.ts';
 import { type Provider, siteReadAt } from '../publication/provider.ts';
+import { denialOf } from '../readers/entitlement.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
-import { type DocumentService, sendDocument } from './documents.ts';
+import { type DocumentRequest, type DocumentService, sendDocument } from './documents.ts';
 import type { PageFront } from './first-page.ts';
-import type { ReadPublications } from './publications.ts';
+import { sendTeaser, type TeaserPages } from './teaser-page.ts';
 
-export interface SiteService extends DocumentService {
-  /** Origin of the reading site, as the descriptor names it. */
-  readonly account: string;
-  readonly publications: ReadPublications;
+/** At the origin of the documents. */
+export interface SiteService extends DocumentService, Omit<TeaserPages, 'signUp'> {
   /** Says, in front of a page, that the publication has not been confirmed for long. */
   readonly sendNotice: (request: Request, response: Response, freshness: Freshness) => Promise<void>;
 }
@@ -25,6 +24,8 @@ export interface Visit {
   readonly provider: Provider | undefined;
   /** `undefined` where no subscriber is signed in. */
   readonly subscriber: Subscriber | undefined;
+  /** Finds those who have given this browser the document with a path. */
+  readonly giversOf: (path: string) => Promise<readonly Subscriber[]>;
   readonly front: PageFront | undefined;
 }
 
@@ -35,7 +36,7 @@ export interface Visit {
  */
 export async function answerForSite(
   service: SiteService,
-  { provider, subscriber, front }: Visit,
+  { provider, ...visit }: Visit,
   request: Request,
   response: Response,
 ): Promise<void> {
@@ -52,7 +53,7 @@ export async function answerForSite(
   const isNoticeDue = () => senderOf(headers) !== undefined && senderOf(headers) !== 'here';
   const read = { site: site.site, publication: keeper, freshness, past: undefined, now, isNoticeDue };
   await answer<void>({ method, target, opener: openerOf(headers), isFromHere: false }, read, {
-    document: (found) => sendDocument(service, { provider, site, subscriber, front, ...found }, request, response),
+    document: (found) => sendFound(service, { provider, site, ...visit, ...found }, request, response),
     redirect: (status, location) => {
       response.set({ 'Cache-Control': 'private, no-cache', Location: location });
       response.status(status).end();
@@ -60,4 +61,27 @@ export async function answerForSite(
     notice: () => service.sendNotice(request, response, freshness),
     hasBegun: () => response.headersSent,
   });
+}
+
+/** Sends a document, or, to a program that may not have it, its teaser. */
+async function sendFound(
+  service: SiteService,
+  found: DocumentRequest,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const { site, subscriber, entry } = found;
+  const isProgram = openerOf(request.headers) === 'program';
+  const tease = async () => {
+    const denied = entry.set && (await denialOf(service.state, subscriber, site.site, entry.set));
+    const to = request.originalUrl;
+    return denied ? sendTeaser(service, { ...found, denied, to }, request, response) : false;
+  };
+  if (isProgram && !subscriber && (await tease())) return;
+  try {
+    await sendDocument(service, found, request, response);
+  } catch (error) {
+    const isDenied = isProgram && error instanceof KeyServerError && !response.headersSent;
+    if (!isDenied || !(await tease())) throw error;
+  }
 }

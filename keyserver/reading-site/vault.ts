@@ -100,12 +100,13 @@ export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles)
 }
 
 /**
- * Has the reader sign in first, where that was not done, at the same address: browsers keep what stands behind "#". Who was on a page that is shown
- * meanwhile is led back instead.
+ * Has the reader sign in first, where that was not done and the page itself may not be known here, at the same address: browsers keep what stands
+ * behind "#". Who was on a page that is shown meanwhile is led back instead.
  */
 async function showVault(pages: VaultPages, scripts: Scripts, request: Request, response: Response): Promise<void> {
   const subscriber = await subscriberOf(pages, request);
-  if (!subscriber && queryOf(request, 'silent') === '')
+  const leads = await pages.opensHere();
+  if (!subscriber && !leads && queryOf(request, 'silent') === '')
     return sendSignIn(pages, response.status(401), { to: KEYS_PAGE });
   const { state, provider, origin, documents, cookie } = pages;
   const known = await provider.read();
@@ -122,6 +123,7 @@ async function showVault(pages: VaultPages, scripts: Scripts, request: Request, 
     documents,
     publisher: known.publisher,
     isVisitor: !subscriber,
+    leads,
     sets: sets.map(({ id }) => id),
     titles: JSON.stringify(Object.fromEntries(sets.map(({ id, name }) => [id, titleOfSet(titles, name)]))),
     pair: pair ? `${pair.snapshotVersion},${pair.version}` : '',

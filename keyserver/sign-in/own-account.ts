@@ -65,6 +65,7 @@ export async function exportSubscriber(state: KeyServerState, subscriber: number
   const identities = 'SELECT issuer, subject, created FROM identities WHERE subscriber = ? ORDER BY created';
   const invitations =
     'SELECT expires, CASE WHEN used_by IS NULL THEN 0 ELSE 1 END AS used FROM invitations WHERE subscriber = ? ORDER BY expires';
+  const gifts = 'SELECT target, made, expires, openings FROM gifts WHERE subscriber = ? ORDER BY made';
   return {
     ...(await database.first<object>('SELECT name, created FROM subscribers WHERE id = ?', subscriber)),
     hasPassword: (await findAccount(database, subscriber)) !== undefined,
@@ -77,6 +78,7 @@ export async function exportSubscriber(state: KeyServerState, subscriber: number
     identities: await database.all(identities, subscriber),
     sessions: await database.all('SELECT expires FROM sessions WHERE subscriber = ? ORDER BY expires', subscriber),
     invitations: await database.all(invitations, subscriber),
+    gifts: await database.all(gifts, subscriber),
     mail: await database.all('SELECT mailed, refusal, unsubscribed FROM mailings WHERE subscriber = ?', subscriber),
   };
 }

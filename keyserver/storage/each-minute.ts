@@ -8,6 +8,9 @@ import { chainAudit } from './audit.ts';
 import { removeOldChanges } from './memory.ts';
 import type { KeyServerState } from './state.ts';
 
+/** In seconds. */
+const LONGEST_MONTH = 31 * 86_400;
+
 /** @param isWorker - whether another process does what is done once @returns the end of it, with a last run */
 export function workEachMinute(state: KeyServerState, log: Logger, isWorker: boolean): () => Promise<void> {
   const { database, counts, lastSeen, now } = state;
@@ -18,6 +21,9 @@ export function workEachMinute(state: KeyServerState, log: Logger, isWorker: boo
       if (isWorker) return;
       await chainAudit(database);
       await database.runUnflushed('DELETE FROM invitations WHERE expires < ?', now());
+      await database.runUnflushed('DELETE FROM gift_visits WHERE expires < ?', now());
+      // Those of this month count, also where they have ended.
+      await database.runUnflushed('DELETE FROM gifts WHERE expires < ? AND made < ?', now(), now() - LONGEST_MONTH);
       await removeOldChanges(database);
     } catch (error) {
       log.warn({ err: error }, 'counts and audit trail were not stored; tried again in a minute');

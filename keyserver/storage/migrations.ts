@@ -13,6 +13,28 @@ export type Migration = (types: SqlTypes) => string;
 const MIGRATIONS: readonly Migration[] = [
   // The site settings of the last bundle, as they are signed.
   ({ blob }) => `ALTER TABLE provider ADD COLUMN settings ${blob}`,
+  // Pages that subscribers gave away, `paths` being what such a page loads, and the browsers that opened one: readers/gifts.ts.
+  ({ integer, identity, blob, strict, keyed }) => `
+CREATE TABLE gifts (
+  id ${identity},
+  secret_hash ${blob} NOT NULL UNIQUE,
+  subscriber ${integer} NOT NULL REFERENCES subscribers ON DELETE CASCADE,
+  target TEXT NOT NULL,
+  made ${integer} NOT NULL,
+  expires ${integer} NOT NULL,
+  openings ${integer} NOT NULL,
+  paths TEXT NOT NULL DEFAULT '[]'
+)${strict};
+CREATE INDEX gifts_subscriber ON gifts (subscriber, made);
+CREATE INDEX gifts_expires ON gifts (expires);
+
+CREATE TABLE gift_visits (
+  token_hash ${blob} PRIMARY KEY,
+  gift ${integer} NOT NULL REFERENCES gifts ON DELETE CASCADE,
+  expires ${integer} NOT NULL
+)${keyed};
+CREATE INDEX gift_visits_gift ON gift_visits (gift);
+CREATE INDEX gift_visits_expires ON gift_visits (expires);`,
 ];
 
 /** The newest version of the schema. */

@@ -155,7 +155,7 @@ export async function revokeSubscriber(state: KeyServerState, name: string, { dr
     if (dryRun) return revoked;
     const devices = `UPDATE devices SET revoked = ? WHERE subscriber IN (${WITH_MEMBERS}) AND revoked IS NULL`;
     await database.run(devices, now(), id, id);
-    for (const table of ['invitations', 'sessions'])
+    for (const table of ['gifts', 'invitations', 'sessions'])
       await database.run(`DELETE FROM ${table} WHERE subscriber IN (${WITH_MEMBERS})`, id, id);
     // At the end: what went before finds the members by it.
     const revoke = `UPDATE subscribers SET revoked = coalesce(revoked, ?) WHERE id IN (${WITH_MEMBERS})`;

@@ -2,9 +2,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { REFUSAL_TEXTS as READER_REFUSALS } from '../../client-proxy/pages/texts.ts';
-import { REFUSAL_TEXTS as READING_SITE_REFUSALS } from '../../keyserver/reading-site/refusals.ts';
+import { WORDS } from '../../keyserver/reading-site/pages.ts';
 import { DAMAGED, REFUSALS } from '../../reading/refusals.ts';
 import { wordsFor } from '../../teaser/words.ts';
+import { READING_SITE } from '../../words/en/reading-site.ts';
 
 /** Nouns of this project that readers need not know, and phrases that have a better one. */
 const UNWANTED = [
@@ -44,23 +45,54 @@ describe('no page of a reader names what is behind it', () => {
     expect(found).toEqual([]);
   });
 
-  it.each(globSync('keyserver/reading-site/pages/*.eta'))('%s', (file) => {
-    expect(unwantedIn(readFileSync(file, 'utf8').replace(/<%[\s\S]*?%>|<[^>]*>/g, ' '))).toEqual([]);
-  });
-
-  it.each(['about', 'worker/pages', 'worker/own-pages', 'sheet/main', 'sheet/library'])('web-reader/%s', (name) => {
-    expect(wordsOf(readFileSync(`web-reader/${name}.ts`, 'utf8')).flatMap(unwantedIn)).toEqual([]);
-  });
-
-  it.each(globSync('reading/refusal*.ts'))('%s', (file) => {
+  it.each(globSync('words/*/*.ts'))('%s', (file) => {
     expect(wordsOf(readFileSync(file, 'utf8')).flatMap(unwantedIn)).toEqual([]);
   });
 
   it('the teaser', () => expect(unwantedIn(Object.values(wordsFor('en', 'read.example')).join(' '))).toEqual([]));
 });
 
+describe('sentences stand in words/ alone', () => {
+  /** Begins as a sentence does. */
+  const SENTENCE = /(?:^['`\s]*|[.>] )[A-Z][a-z’]+,? [a-z]/;
+  const SOURCES = '{keyserver/{mail,reading-site},reading,web-reader}/**/*.{js,ts}';
+
+  it('not in the code of readers', () => {
+    const found = globSync(SOURCES).flatMap((file) =>
+      wordsOf(readFileSync(file, 'utf8').replaceAll('\\n', ' ')).filter((text) => SENTENCE.test(text)),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it.each(globSync('keyserver/{mail,reading-site}/{pages,templates}/*.eta'))('not in %s', (file) => {
+    const template = readFileSync(file, 'utf8').replace(/<%[\s\S]*?%>/g, '');
+    const attributes = Array.from(
+      template.matchAll(/\b(?:alt|aria-label|placeholder|title)="([^"]*)"/g),
+      ([, text]) => text,
+    );
+    expect([template.replace(/<[^>]*>/g, ' '), ...attributes].join(' ')).not.toMatch(/[a-z]{2}/);
+  });
+
+  it('and a page finds each that it names, of which none is left over', () => {
+    const used = new Set<unknown>();
+    for (const [template, words] of Object.entries(WORDS)) {
+      const text = readFileSync(`keyserver/reading-site/pages/${template}.eta`, 'utf8');
+      const names = Array.from(text.matchAll(/\bt\.(\w+)/g), ([, name = '']) => name);
+      expect(names.filter((name) => !(name in words))).toEqual([]);
+      for (const name of names) used.add(words[name]);
+    }
+    const code = globSync(SOURCES)
+      .map((file) => readFileSync(file, 'utf8'))
+      .join('');
+    const left = Object.values(WORDS).flatMap((words) =>
+      Object.entries(words).filter(([name, said]) => !used.has(said) && !new RegExp(`\\.${name}\\b`).test(code)),
+    );
+    expect(left.map(([name]) => name)).toEqual([]);
+  });
+});
+
 describe('a refusal', () => {
-  const all = [DAMAGED, ...Object.values(REFUSALS), ...READER_REFUSALS, ...READING_SITE_REFUSALS];
+  const all = [DAMAGED, ...Object.values(REFUSALS), ...READER_REFUSALS, ...Object.values(READING_SITE.refused)];
   const texts = all.flatMap((refusal) => (refusal ? [[refusal.title, refusal.lead] as const] : []));
 
   it.each(texts)('is short, and in readers’ words: %s', (title, text) => {

@@ -5,7 +5,7 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { x25519KeyPair, x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
 import { readWebReader } from '../../node-support/web-reader-files.ts';
 import { forFile } from '../support/for-file.ts';
-import { CONTENT, heading, keptKeys, startVault, VAULT } from '../support/pages/vault.ts';
+import { CONTENT, heading, keptKeys, readerHasCome, startVault, VAULT } from '../support/pages/vault.ts';
 import { publish, setOf } from '../support/publisher-with-sets.ts';
 import { inRelease } from '../support/tier.ts';
 
@@ -27,12 +27,6 @@ async function signedIn(name: string): Promise<Page> {
     };
   });
   return other;
-}
-
-/** Waits until the reader has come behind the page. */
-async function readerHasCome(page: Page): Promise<void> {
-  await expect.poll(() => page.evaluate(`document.querySelector('html > div') !== null`)).toBe(true);
-  expect(await page.locator('iframe').count()).toBe(0);
 }
 
 it('an invitation is two answers away from the front page, which can be loaded again and gone back to', async () => {
@@ -118,15 +112,6 @@ it('attack 148: what does not pass the checks of a reader is shown on no first p
 });
 
 inRelease(() => {
-  it('a stranger sees what is public, and is led to the sign-in for the rest', async () => {
-    const page = await vault.newPage();
-    expect((await page.goto(`${CONTENT}/`))?.fromServiceWorker()).toBe(false);
-    await heading(page, 'Front');
-    await readerHasCome(page);
-    await page.goto(`${CONTENT}/letter.html`);
-    await page.waitForSelector('#sign-in');
-  });
-
   it('attack 96: a published script gets no key by a frame of the vault, with the worker or without it', async () => {
     const page = await signedIn('emil');
     await page.goto(`${CONTENT}/evil.html`);

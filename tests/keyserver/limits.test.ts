@@ -250,7 +250,7 @@ it('leads a frame back that asks the vault in silence, above a limit or where th
   expect(await both()).toEqual([500, undefined, 303, back]);
   broken.mockRestore();
   const windows = await inTurn(3, () => ask('', 'document'));
-  expect(windows.map(([status]) => status)).toEqual([401, 401, 429]);
+  expect(windows.map(([status]) => status)).toEqual([200, 200, 429]);
   expect(await ask('?silent=yes', 'iframe')).toEqual([303, back]);
 });
 

@@ -102,7 +102,7 @@ describe('a shared cache in front', () => {
 
   it('keeps nothing of the way to sign-in, and no session', async () => {
     const stranger = createReader(rig.server);
-    const page = await stranger.get(urlOf(PICTURE));
+    const page = await stranger.get(urlOf(PICTURE), { accept: 'text/html' });
     expect([page.status, page.headers['cache-control']]).toEqual([303, 'no-store']);
     expect((await stranger.enter()).headers['cache-control']).toBe('no-store');
     const joined = await stranger.join(await rig.codeFor('emil'), PASSWORD);

@@ -1,19 +1,13 @@
 /** The vault's page: makes this browser a device where it is none, asks for keys, and hands them to the content origin: docs/spec/web-reader.md. */
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import { sealDocumentKeys } from '../../core/keys/document-keys.ts';
+import { type DocumentKeys, sealDocumentKeys } from '../../core/keys/document-keys.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
+import * as words from '../../words/en/browser.ts';
 import { parseWanted, SILENT } from '../bounce.ts';
 import { obtainKeys } from './keys.ts';
 import { KeyServerRefusal, readPage } from './page.ts';
-
-const PROBLEMS: Readonly<Record<string, string>> = {
-  revoked: 'Ask the publisher for a new invitation.',
-  'too-many-requests': 'There were too many attempts from your network. Try again in a minute.',
-  'no-provider': 'There is nothing to read here yet.',
-  unsupported: 'This browser cannot keep keys, perhaps because the window is private. Open the page in another one.',
-};
-const UNFORESEEN = 'Your keys could not be fetched. Check your connection, and try again.';
 
 const page = readPage();
 const wanted = parseWanted(location.hash, page.documents);
@@ -24,8 +18,16 @@ async function run(): Promise<void> {
   if (!wanted) return location.replace('/-/account');
   const { key, sets, to } = wanted;
   const keys = await obtainKeys(page, sets);
+  if (mayNotRead(keys, sets)) return location.replace(to);
   const sealed = await sealDocumentKeys(key, page.documents, keys);
   handOver(page.documents, { sealed: toBase64url(sealed), key: toBase64url(key), to });
+}
+
+/** Tells whether a window is shown, at the path of this origin, what everybody may see of the page. Who comes from there may read it, and would be led round and round. */
+function mayNotRead({ refused }: DocumentKeys, sets: readonly KeyId[]): boolean {
+  if (!page.leads || window !== top || document.referrer === `${location.origin}/`) return false;
+  const isRefused = (set: KeyId) => refused.some(({ id, reason }) => id === set && reason !== 'revoked');
+  return page.isVisitor || (sets.length > 0 && sets.every(isRefused));
 }
 
 /** In the body of a form: an address would stay in the history of the window, where published scripts can read it. */
@@ -60,10 +62,10 @@ function show(code: string): void {
   );
   if (!state || !problem || !actions) return;
   const [title, again] = [document.querySelector('h1'), document.querySelector<HTMLElement>('#again')];
-  if (title) title.textContent = code === 'revoked' ? 'The publisher has ended your access' : 'Something went wrong';
+  if (title) title.textContent = code === 'revoked' ? words.accessEnded : words.wentWrong;
   if (again) again.hidden = code === 'revoked';
   state.hidden = true;
-  problem.textContent = PROBLEMS[code] ?? `${UNFORESEEN} (${code})`;
+  problem.textContent = words.keyProblems[code] ?? words.noKeys(code);
   problem.hidden = false;
   actions.hidden = false;
 }

@@ -12,6 +12,8 @@ export interface VaultData {
   readonly publisher: KeyId;
   /** True where nobody is signed in. */
   readonly isVisitor: boolean;
+  /** True where this origin shows what everybody may see of a document, at its path. */
+  readonly leads: boolean;
   /** Sets that the reader may read, newest first. */
   readonly sets: readonly KeyId[];
   /** What those are called that have a title, by id. */
@@ -38,6 +40,7 @@ export class KeyServerRefusal extends Error {
 export function readPage(): VaultData {
   const {
     visitor,
+    leads,
     documents = '',
     publisher = '',
     sets = '',
@@ -54,6 +57,7 @@ export function readPage(): VaultData {
     documents,
     publisher,
     isVisitor: visitor !== undefined,
+    leads: leads !== undefined,
     sets: sets.split(',').filter(Boolean),
     titles: JSON.parse(titles) as Record<string, string>,
     pair: snapshot && timestamp ? { snapshot, timestamp } : undefined,

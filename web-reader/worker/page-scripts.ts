@@ -10,7 +10,8 @@ import { scope } from './scope.ts';
 export function withScripts(answer: Response, request: Request, { sheet }: SiteSettings): Response {
   const { status, body } = answer;
   const { origin } = scope.location;
-  if (request.mode !== 'navigate' || !body) return answer;
+  // What a server has answered with has an address: it is not of this worker's making.
+  if (request.mode !== 'navigate' || !body || answer.url) return answer;
   const headers = new Headers(answer.headers);
   const name = new URL(request.url).searchParams.get(SAVED_AS);
   if (name !== null && request.referrer.startsWith(`${origin}/`)) {

@@ -6,7 +6,7 @@ import type { SetKeyHandle } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';
 import type { Freshness, PastPublication } from '../../core/publication/site-publication.ts';
 import { accentOf } from '../../core/site/accent.ts';
-import { READING_SITE_PAGES, urlPathOf } from '../../core/site/path.ts';
+import { GIVEN, READING_SITE_PAGES, urlPathOf } from '../../core/site/path.ts';
 import { answer, type FoundDocument } from '../../reading/answer.ts';
 import { CONFIRMED_HEADER, confirmedAt } from '../../reading/confirmation.ts';
 import { noticePage, type RefusalLook } from '../../reading/refusal-page.ts';
@@ -113,8 +113,14 @@ export class WebReader {
   async masthead(): Promise<RefusalLook> {
     const { publication } = this.#parts ? await this.#parts.catch(() => NO_PARTS) : NO_PARTS;
     const { name } = (await publication?.publisher(true).catch(() => undefined)) ?? { name: scope.wisprSite.site };
-    const { accent, logo, subscribe } = publication?.publication.settings ?? {};
-    return { name, accent: accentOf(accent), logo: logo && urlPathOf(logo), subscribe };
+    const { accent, logo, plans = [], subscribe } = publication?.publication.settings ?? {};
+    const isSold = plans.some(({ buy, trial }) => buy !== undefined || trial !== undefined);
+    return {
+      name,
+      accent: accentOf(accent),
+      logo: logo && urlPathOf(logo),
+      subscribe: isSold ? `${scope.wisprSite.reading}/-/subscribe` : subscribe,
+    };
   }
 
   /** A document as a page gets it. @throws what keeps it from being shown */
@@ -129,6 +135,8 @@ export class WebReader {
     const { store, known, missingKeys, publication } = await this.#open();
     const [site, { freshness, past }] = await Promise.all([known.read(), judge(publication, request)]);
     const askForKey = async (set: KeyId) => {
+      const given = await askServer(request, clientId);
+      if (given) return given;
       if (!isOpened(request)) return void (await missingKeys.forPage(set, clientId));
       const address = await missingKeys.forWindow(set, target + new URL(request.url).hash);
       return address === undefined ? undefined : redirect(303, address, 'no-store');
@@ -148,9 +156,10 @@ export class WebReader {
       document: async (found) => withScripts(await show(visit, found), request, publication.publication.settings),
       redirect: (status, location) => redirect(status, location, 'private, no-cache'),
       notice: async (notice) => {
-        const page = noticePage(notice, freshness, { site: site.site, target, now: nowInSeconds() });
+        const look = await this.masthead();
+        const page = noticePage(notice, freshness, { name: look.name, target, now: nowInSeconds() });
         const headers = { 'wispr-notice': notice, [CONFIRMED_HEADER]: confirmedAt(freshness) };
-        return pageFor(page, await this.masthead(), headers);
+        return pageFor(page, look, headers);
       },
     });
   }
@@ -218,6 +227,16 @@ async function show(visit: Visit, { path, entry, status }: FoundDocument): Promi
     confirmed: confirmedAt(freshness),
     context,
   });
+}
+
+/** A page that was given to this browser, or what such a page loads, as the server opens it; `undefined` for everything else. */
+async function askServer(request: Request, clientId: string): Promise<Response | undefined> {
+  const page = isOpened(request) ? request.url : (await scope.clients.get(clientId))?.url;
+  if (page === undefined || new URL(page).search !== GIVEN) return undefined;
+  const { method, headers } = request;
+  // A request of this worker's own: the other may be that of a page elsewhere.
+  const answer = await fetch(request.url, { method, headers, redirect: 'error' }).catch(() => undefined);
+  return answer?.ok ? answer : undefined;
 }
 
 function isUsable(key: StoredKey | undefined, now: number): boolean {

@@ -4,6 +4,7 @@
 export interface WorkerWindow {
   readonly id: string;
   readonly frameType: string;
+  readonly url: string;
   postMessage(message: string): void;
 }
 

@@ -70,6 +70,7 @@ async function publish(settings: SiteSettings, cleanUp: CleanUp): Promise<Record
   const signIn = async (context: BrowserContext) => {
     const page = await context.newPage();
     await page.goto(`${server.readingUrl}/lunr.html`);
+    await page.click('aside >> text=Sign in');
     await page.fill('#name', ada.name);
     await page.fill('#password', ada.password);
     await page.click('#sign-in button');

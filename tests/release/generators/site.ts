@@ -124,7 +124,7 @@ export class GeneratedSite {
     const { readingUrl, documentsUrl } = this.#keyServer;
     const { page, trouble, origins } = await openPage(this.#browser);
     await page.goto(readingUrl + this.#generator.article);
-    await page.waitForSelector('#sign-in');
+    await page.click('aside >> text=Sign in');
     await page.fill('#name', this.#ada.name);
     await page.fill('#password', this.#ada.password);
     await page.click('#sign-in button');

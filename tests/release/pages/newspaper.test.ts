@@ -165,8 +165,8 @@ describe('without a Reader', () => {
     const { page, origins } = await openPage(browser);
     const rest = '?from=newsletter#high-water';
     await page.goto(content + ARTICLE_URL + rest);
-    await page.click('#read');
-    await page.waitForURL(`${reading}/-/enter?**`);
+    await page.click('aside >> text=Sign in');
+    await page.waitForURL(`${reading}/-/sign-in?**`);
     await page.waitForSelector('#sign-in');
     await takePictures(page, 'sign-in');
     expect(await signIn(page, ada.name, 'not the password')).toBe(403);

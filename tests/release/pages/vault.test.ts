@@ -11,6 +11,7 @@ describe('an invitation', () => {
   it('keeps what was wanted, with query and place, through the code that is typed', async () => {
     const page = await vault.newPage();
     await page.goto(`${VAULT}/letter.html?page=2#end`);
+    await page.click('aside >> text=Sign in');
     await page.waitForSelector('text=Sign in to read');
     await page.click('text=type its code');
     await page.fill('#code', (await vault.rig.invite({ name: 'bert' })).code.toLowerCase());

@@ -89,6 +89,12 @@ export async function read(page: Page, path: string, title: string): Promise<voi
   await heading(page, title);
 }
 
+/** Waits until the reader has come behind the page. */
+export async function readerHasCome(page: Page): Promise<void> {
+  await page.waitForSelector('html > div', { state: 'attached' });
+  await page.waitForSelector('iframe', { state: 'detached' });
+}
+
 export const heading = (page: Page, text: string) => page.waitForSelector(`h1:text-is("${text}")`);
 
 /** The ids of the set keys that the content origin keeps, and whether any can be extracted. */

@@ -1,0 +1,157 @@
+/** The teaser of a protected page in place of the page: for whoever may not read it at the account's origin, and for programs at the documents'. Nothing runs in it. */
+import type { Request, Response } from 'express';
+import type { SiteSettings } from '../../core/publication/settings.ts';
+import { fileOf } from '../../node-support/web-reader-files.ts';
+import { answer, type FoundDocument } from '../../reading/answer.ts';
+import { asksForNewest } from '../../reading/confirmation.ts';
+import { openerOf } from '../../reading/navigation.ts';
+import { type Bar, barOf } from '../../teaser/bar.ts';
+import { type FallbackPage, fallbackPageOf } from '../../teaser/fallback-page.ts';
+import { readPage } from '../../teaser/page.ts';
+import { renderTeaser } from '../../teaser/render.ts';
+import { teaserStyle } from '../../teaser/style.ts';
+import { FOR_SUBSCRIBERS } from '../../words/en/not-included.ts';
+import { addressOf } from '../http/limits.ts';
+import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
+import { type DeniedSet, denialOf } from '../readers/entitlement.ts';
+import type { KeyServerState } from '../storage/state.ts';
+import type { Subscriber } from '../subscriptions/subscribers.ts';
+import type { ReadPublications } from './publications.ts';
+import { barForReader, plansThatOpen } from './teaser-bar.ts';
+import { aboutSite, type TeaserDocument, type Teasers } from './teasers.ts';
+
+export interface TeaserPages {
+  readonly state: KeyServerState;
+  readonly publications: ReadPublications;
+  readonly teasers: Teasers;
+  /** Origins. */
+  readonly account: string;
+  readonly documents: string;
+  /** Whether people sign up by mail; left out at the documents' origin, where no page has a field. */
+  readonly signUp?: boolean;
+}
+
+/** A document that somebody may not read. */
+export interface DeniedDocument extends TeaserDocument {
+  readonly denied: DeniedSet;
+  /** Path and query that were asked for. */
+  readonly to: string;
+}
+
+/** Nothing of a document that is no page. */
+const NOTHING = { ...readPage(new Uint8Array()).teaser, title: FOR_SUBSCRIBERS };
+
+/**
+ * Answers with the teaser of a document.
+ *
+ * @returns `false`, and nothing was sent, where it is no page and no window asks for it
+ * @throws as `Teasers.of`
+ */
+export async function sendTeaser(
+  pages: TeaserPages,
+  document: DeniedDocument,
+  request: Request,
+  response: Response,
+): Promise<boolean> {
+  const { provider, site, path, denied } = document;
+  const known = await pages.teasers.of(document, addressOf(request));
+  if (!known && openerOf(request.headers) === 'program') return false;
+  const settings = pages.publications.settingsOf(provider, site);
+  const page = known ?? fallbackPageOf(path, NOTHING, { ...settings, logo: undefined, ...aboutSite(document) });
+  const bar = await barFor(pages, document, page, settings);
+  response.set({
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy': policyFor(page, pages),
+    'Referrer-Policy': 'strict-origin', // pictures are given to pages of the account's origin
+    'Wispr-Refusal': denied.code,
+  });
+  response.type('html').send(renderTeaser(inPlace(page, pages.documents), bar, { script: false }));
+  return true;
+}
+
+/** Files of the publication are at the documents' origin alone. */
+function inPlace(page: FallbackPage, documents: string): FallbackPage {
+  const at = (path: string) => path && documents + path;
+  return { ...page, logo: at(page.logo), picture: at(page.picture) };
+}
+
+function policyFor({ accent }: FallbackPage, { documents, signUp }: TeaserPages): string {
+  return [
+    "default-src 'none'",
+    `style-src '${fileOf(Buffer.from(teaserStyle(accent))).integrity}'`,
+    `img-src data: ${documents}`,
+    `form-action ${signUp === undefined ? "'none'" : "'self'"}`,
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+async function barFor(
+  { state, account, signUp }: TeaserPages,
+  { denied, to }: DeniedDocument,
+  { language }: FallbackPage,
+  settings: SiteSettings,
+): Promise<Bar> {
+  const page = { language, reading: account + to };
+  if (denied.code !== 'not-signed-in') return barForReader({ state, settings, page }, denied);
+  const { plans = [] } = settings;
+  const opening = await plansThatOpen(state, plans, denied.name);
+  const offered = opening.length > 0 ? opening : plans;
+  // Signing up begins the first trial that there is.
+  const tried = plans.find(({ trial }) => trial !== undefined);
+  const mayTry = signUp && (tried === undefined || offered.includes(tried));
+  return barOf(page, { ...settings, plans: offered }, mayTry === undefined ? undefined : { signUp: mayTry });
+}
+
+export interface AccountTeasers extends TeaserPages {
+  readonly provider: ProviderReader;
+  readonly subscriberOf: (request: Request) => Promise<Subscriber | undefined>;
+}
+
+/** The headline of the page at an address, where its teaser was shown. @param to - path and query */
+export async function headlineAt({ publications, teasers, ...pages }: AccountTeasers, to: string) {
+  const provider = await pages.provider.read();
+  const site = provider && siteReadAt(provider.descriptor, pages.account);
+  if (!provider || !site) return undefined;
+  const { publication } = publications.of(provider, site);
+  const found = await publication.resolve(to, pages.state.now()).catch(() => undefined);
+  return found?.kind === 'document' ? teasers.headlineOf(found.entry) : undefined;
+}
+
+/**
+ * Answers at the account's origin with the teaser of what is at an address, for whoever may not read it.
+ *
+ * @param to - path and query
+ * @returns `false`, and nothing was sent, where the documents' origin has the answer
+ * @throws what keeps the teaser from being shown
+ */
+export async function teaseAtAccount(
+  pages: AccountTeasers,
+  request: Request,
+  response: Response,
+  to: string,
+): Promise<boolean> {
+  const { state, publications, account } = pages;
+  const provider = await pages.provider.read();
+  const site = provider && siteReadAt(provider.descriptor, account);
+  if (!provider || !site) return false;
+  const { headers, method } = request;
+  const publication = publications.of(provider, site);
+  let isDenied = false;
+  const document = async ({ path, entry }: FoundDocument) => {
+    if (entry.set === undefined) return false;
+    const denied = await denialOf(state, await pages.subscriberOf(request), site.site, entry.set);
+    isDenied = denied !== undefined;
+    return denied ? sendTeaser(pages, { provider, site, path, entry, denied, to }, request, response) : false;
+  };
+  const elsewhere = () => false;
+  try {
+    const freshness = await publication.current(asksForNewest(headers));
+    const read = { site: site.site, publication, freshness, past: undefined, now: state.now, isNoticeDue: elsewhere };
+    const asked = { method, target: to, opener: openerOf(headers), isFromHere: false };
+    return await answer<boolean>(asked, read, { document, redirect: elsewhere, notice: elsewhere });
+  } catch (error) {
+    if (isDenied) throw error;
+    return false;
+  }
+}
