@@ -23,7 +23,7 @@ it('has a button on pages, with a sheet that says who signed, and shares the pub
   expect(answer?.headers()).not.toHaveProperty('content-length');
   await page.click('[aria-label="About this page"]');
   await page.waitForSelector('h2:text("Genuine and up to date")');
-  expect(await page.textContent('dialog p')).toMatch(/^Signed by .The Harbour News.\. Up to date /);
+  expect(await page.textContent('dialog p')).toMatch(/^Signed by .The Harbour News.\. Last checked /);
   expect(await accessibilityProblems(page)).toEqual([]);
   await takePictures(page, 'sheet-in-browser');
   await page.click('dialog >> text=Share');
@@ -57,7 +57,7 @@ it('keeps an issue: all of it but the film opens without a network, and the libr
     expect(await accessibilityProblems(page)).toEqual([]);
     await takePictures(page, 'refusal-offline-in-browser');
     await page.click('a:text("Saved pages")');
-    await page.waitForSelector('.offline p:text("No network. You can read what is on this phone.")');
+    await page.waitForSelector('.offline p:text("No network. You can read what is on this device.")');
     expect(await page.textContent('article p')).toMatch(/^7 of 8, film not kept \(17 MB\) · 3 pages, \d+ kB$/);
     expect(await page.locator('article li a').allTextContents()).toEqual(
       expect.arrayContaining(['Fish & chips', 'Second', 'Strict']),
