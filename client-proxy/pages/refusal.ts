@@ -2,12 +2,13 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { CodedError, reasonOf } from '../../core/errors.ts';
+import type { SiteSettings } from '../../core/publication/settings.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { BUILT_IN_ACCENT } from '../../core/site/accent.ts';
-import { ACCOUNT_PAGE, documentPathOf } from '../../core/site/path.ts';
+import { ACCOUNT_PAGE } from '../../core/site/path.ts';
 import { CONFIRMED_HEADER, confirmedAt } from '../../reading/confirmation.ts';
 import { MissingSoFar } from '../../reading/missing-so-far.ts';
-import { isShown } from '../../reading/navigation.ts';
+import { isShown, openerOf } from '../../reading/navigation.ts';
 import {
   buttonOf,
   noticePage,
@@ -25,7 +26,10 @@ import { type RefusalText, refusalText } from './texts.ts';
 export interface RefusedAddresses {
   /** What was asked for, as the reader knows it: host and path. */
   readonly address?: string | undefined;
-  readonly readingUrl?: (() => string) | undefined;
+  /** The same document at the reading site, where signatures and freshness of the publication were found good. */
+  readonly readingUrl?: string | undefined;
+  /** Who is led there at once, by the signed settings; left out: nobody, but the button leads there. */
+  readonly redirect?: SiteSettings['redirect'];
   readonly publicLink?: (() => string) | undefined;
   /** Address of the first page of the site, where it was not that page that was asked for. */
   readonly firstPage?: (() => string) | undefined;
@@ -55,12 +59,14 @@ export function refuse(
     return known;
   }
   const page = pageOf(known, { ...addresses, again: againOf(request) });
-  const { status = 502 } = page;
+  const { status = 502, location } = page;
+  const isLedOn = location !== undefined && openerOf(request.headers) === 'window';
   const { headers, html } = own ? ownPage(page) : rendered(page, addresses.look?.());
   const body = isShown(request.headers) ? html : '';
-  response.writeHead(status, {
+  response.writeHead(isLedOn ? 302 : status, {
     ...headers,
     'content-length': String(Buffer.byteLength(body)),
+    ...(isLedOn && { location }),
     'wispr-refusal': known.code,
     via: VIA,
     ...(confirmed !== undefined && { [CONFIRMED_HEADER]: confirmed }),
@@ -121,43 +127,47 @@ function againOf({ method, url = '' }: IncomingMessage): string | undefined {
   return method === 'GET' && /^\/(?![/\\])/.test(target) ? target : undefined;
 }
 
-/** Codes that the reading site would refuse too: the page has no link to it. */
-const SAME_ON_READING_SITE: ReadonlySet<string> = new Set([
+/** Codes that say that there is no key here: whoever signs in at the reading site may have one. */
+const NO_KEY: ReadonlySet<string> = new Set([
   'key-missing',
   'not-entitled',
   'lapsed',
   'revoked',
-  'no-such-document',
-  'publication-withdrawn',
-  'reader-locked',
+  'key-server-unreachable',
 ]);
+/** Codes that say that nothing came, or nothing newer: the reading site may have it. Of what came and was refused, no page leads there. */
+const NOT_LOADED: ReadonlySet<string> = new Set(['object-missing', 'content-host-answer', 'content-host-unreachable']);
 
-export function pageOf(error: CodedError, addresses: RefusedAddresses): RefusalPage & Pick<RefusalText, 'refresh'> {
-  const { address, again, firstPage, look, ownPage, readingUrl, publicLink } = addresses;
+interface PageInPlace extends RefusalPage, Pick<RefusalText, 'refresh'> {
+  /** Where a window goes on to at once. */
+  readonly location?: string | undefined;
+}
+
+function pageOf(error: CodedError, addresses: RefusedAddresses): PageInPlace {
+  const { address, again, firstPage, look, ownPage, readingUrl, redirect, publicLink } = addresses;
   const isSoFar = error instanceof MissingSoFar;
   const text: RefusalText = (isSoFar && refusalOf(error)) || refusalText(error.code);
-  const { at, lead, status } = text;
+  const { own, status } = text;
   const urls = {
     again,
     front: firstPage?.(),
     subscribe: look?.().subscribe,
-    account: readingUrl && new URL(ACCOUNT_PAGE, readingUrl()).href,
+    account: readingUrl && new URL(ACCOUNT_PAGE, readingUrl).href,
   };
-  const isReadThere = readingUrl && (isSoFar || !SAME_ON_READING_SITE.has(error.code));
+  const way = own && ownPage ? { text: own, url: ownPage, tab: true } : buttonOf(text.way, urls);
+  const isNoKey = NO_KEY.has(error.code);
+  const mayBeThere = isNoKey || isSoFar || NOT_LOADED.has(error.code);
+  const there = mayBeThere && readingUrl ? { text: `Read at ${new URL(readingUrl).host}`, url: readingUrl } : undefined;
+  const [button, link] = there && isNoKey && redirect !== 'never' ? [there, way] : [way, there];
   return {
     ...text,
-    lead: ownPage !== undefined && at ? `${lead} ${at(ownPage)}` : lead,
-    button: buttonOf(text.way, urls),
-    links: isReadThere ? [{ text: 'Read it on the reading site', url: readingUrl() }] : [],
+    button,
+    links: link ? [link] : [],
+    location: isNoKey && redirect === 'always' ? readingUrl : undefined,
     facts: [error.code, error.message, address, status === 404 ? undefined : publicLink?.()].filter(
       (fact) => fact !== undefined,
     ),
   };
-}
-
-/** The same document on the reading site; a path that no document has leads to its first page. The query goes along. */
-export function readingUrlOf(readingSite: string, target: string): string {
-  return documentPathOf(target) === undefined ? `${readingSite}/` : new URL(target, readingSite).href;
 }
 
 /** Where the document's fallback page is, for everybody: on the site's own host. */

@@ -9,8 +9,8 @@ import type { ReaderErrorCode } from '../errors.ts';
 import type { PageAlert } from './template.ts';
 
 export interface RefusalText extends Refusal {
-  /** Follows, where the address of the Reader's own page is known: as text, because refusals never link to that page. */
-  readonly at?: (page: string) => string;
+  /** Words of the button to the Reader's own page. */
+  readonly own?: string;
   /** Seconds after which the page looks again by itself: what keeps the document back passes without it. */
   readonly refresh?: number;
 }
@@ -73,8 +73,7 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     status: 503,
     title: 'The Reader is locked',
     lead: 'It can’t open your sites until you unlock it; then this page comes back by itself.',
-    at: (page) => `Open ${page} in another tab and unlock it there, or type "wispr identity unlock".`,
-    way: 'none',
+    own: 'Unlock the Reader',
     refresh: 3,
   },
   'reader-busy': {
@@ -125,7 +124,7 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     ...REFUSED,
     title: 'The Reader does not know this address',
     lead: 'No connected site has this name. It may have been disconnected.',
-    at: (page) => `Open ${page} to see your sites and their addresses.`,
+    own: 'Your sites',
   },
   'form-malformed': {
     ...REFUSED,

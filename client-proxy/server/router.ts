@@ -21,7 +21,7 @@ import { type AbsoluteTarget, parseAbsoluteTarget, parseAuthority } from '../net
 import type { Upstream } from '../network/upstream.ts';
 import { refusalLookOf } from '../pages/look.ts';
 import type { Pages } from '../pages/pages.ts';
-import { publicLinkOf, type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
+import { publicLinkOf, type RefusedRequest, refuse } from '../pages/refusal.ts';
 import type { BoundSite, BoundSites } from '../site/bound-sites.ts';
 import { askForKey } from '../site/look-ahead.ts';
 import type { SettingsKeeper } from '../store/settings.ts';
@@ -184,7 +184,6 @@ export class Router {
     if (description === undefined)
       throw new ReaderError('site-withdrawn', `the descriptor does not name ${bound.site} any more`);
     call.address = `${bound.site}${target.split('?', 1)[0]}`; // in either mode: the address that the reader knows
-    call.readingUrl = () => readingUrlOf(description.reading, target);
     const look = () => refusalLookOf(bound.publisherName, bound.publication.publication.settings);
     call.look = look;
     call.publicLink = () => publicLinkOf(bound.site, description.content, target);
@@ -203,9 +202,13 @@ export class Router {
     if (documentPathOf(target) === undefined)
       throw new ReadingError('path-refused', 'the address has a spelling that no document has');
     const { freshness, ...current } = await this.#current(bound, target, asksForNewest(request.headers));
-    call.readingUrl = () => readingUrlOf(current.description.reading, target);
     call.confirmed = confirmedAt(freshness);
-    const { access, now, settings, pages } = this.#options;
+    const { access, now, settings, pages, upstream } = this.#options;
+    if (current.past === undefined) {
+      call.readingUrl = new URL(target, current.description.reading).href;
+      const { redirect } = current.bound.publication.publication.settings;
+      if (!upstream.httpcrypt) call.redirect = redirect; // who has chosen it leaves a censored line for nothing but a click
+    }
     const { notices, activity } = settings.current;
     const verified = activity ? pages.noticed.activity : undefined;
     const links = mode === 'gateway' ? this.#linksOf(current.bound) : undefined;
