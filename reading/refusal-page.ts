@@ -1,8 +1,11 @@
 /** The page in place of a document, in every reader: who publishes, what happened, one button, and for the publisher the code. Nothing runs in it. */
-import { escapeHtml } from '../core/encoding/html.ts';
+
 import type { Freshness } from '../core/publication/site-publication.ts';
 import { type Accent, ON_DARK_ACCENT, ON_LIGHT_ACCENT } from '../core/site/accent.ts';
-import { ago, confirmedAt } from './confirmation.ts';
+import { LANGUAGE } from '../words/en/language.ts';
+import * as words from '../words/en/refusals.ts';
+import { escapeHtml } from '../words/html.ts';
+import { confirmedAt } from './confirmation.ts';
 import type { Refusal, WayOn } from './refusals.ts';
 
 /** Look that the publisher wants, by its signed settings. */
@@ -48,16 +51,8 @@ export function refusalPage(page: RefusalPage, look: RefusalLook, head: string):
       `<a${index ? '' : ' class="b"'}${link.tab ? ' target="_blank"' : ''} href="${escapeHtml(link.url)}">${escapeHtml(link.text)}</a> `,
   );
   const list = facts.map((fact) => `<p><code>${escapeHtml(fact)}</code>`);
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${title}</title>${head}<header>${masthead}</header><main><h1>${title}</h1><p>${lead}<p>${anchors.join('')}<details><summary>For the publisher</summary>${list.join('')}</details></main></html>`;
+  return `<!doctype html><html lang="${LANGUAGE.lang}" dir="${LANGUAGE.dir}"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${title}</title>${head}<header>${masthead}</header><main><h1>${title}</h1><p>${lead}<p>${anchors.join('')}<details><summary>${words.FOR_THE_PUBLISHER}</summary>${list.join('')}</details></main></html>`;
 }
-
-const BUTTONS = {
-  again: 'Try again',
-  front: 'Front page',
-  subscribe: 'See subscriptions',
-  account: 'Your account',
-  none: '',
-};
 
 /** The one button. @param urls - where each way leads; none where it would lead to the same refusal */
 export function buttonOf(
@@ -66,31 +61,22 @@ export function buttonOf(
 ): WayLink | undefined {
   const name = way === 'subscribe' && !urls.subscribe ? 'account' : way;
   const url = urls[name];
-  return url ? { text: BUTTONS[name], url } : undefined;
+  return url && name !== 'none' ? { text: words.BUTTONS[name], url } : undefined;
 }
 
 /**
  * The page in front of a site that has not been confirmed for long, `stale`, or in front of what is kept of one that cannot be shown any more, `past`.
  * Its status is not 200: a program that takes it for the document would be wrong.
  *
+ * @param name - of the publisher
  * @param target - path and query of what was asked for
  * @param now - in seconds since 1970
  */
 export function noticePage(
   notice: 'past' | 'stale',
   { confirmed }: Freshness,
-  { site, target, now }: { readonly site: string; readonly target: string; readonly now: number },
+  { name, target, now }: { readonly name: string; readonly target: string; readonly now: number },
 ): RefusalPage {
-  const isPast = notice === 'past';
-  return {
-    status: 503,
-    title: isPast
-      ? `This is the page as of ${new Date(confirmed * 1000).toLocaleDateString('en-GB', { dateStyle: 'long' })}`
-      : `${site} was up to date ${ago(confirmed, now)}`,
-    lead: isPast
-      ? 'Nothing newer could be checked. Only what is saved on this device opens.'
-      : 'Nothing newer could be checked. There may be an update.',
-    button: { text: isPast ? 'Show it' : 'Read on', url: target },
-    facts: [confirmedAt({ confirmed })],
-  };
+  const { button, ...said } = words.NOTICES[notice](name, confirmed, now);
+  return { status: 503, ...said, button: { text: button, url: target }, facts: [confirmedAt({ confirmed })] };
 }

@@ -1,6 +1,6 @@
-/** Texts in place of a document that cannot be shown: by error code, one wording, one status and one way on in every reader. */
+/** Answers in place of a document that cannot be shown: by error code, one wording, one status and one way on in every reader. */
 import type { CodedError } from '../core/errors.ts';
-import { ago } from './confirmation.ts';
+import * as words from '../words/en/refusals.ts';
 import { MissingSoFar } from './missing-so-far.ts';
 
 /** Target of the one button: the same address, the front page, where people subscribe, or their account. Never to what is refused for the same reason. */
@@ -17,90 +17,42 @@ export interface Refusal {
 }
 
 /** Refusal of what has failed a check, unless its code says more. */
-export const DAMAGED: Refusal = {
-  title: 'This page arrived damaged',
-  lead: 'It was changed on its way, so it is not shown. Try again, or use another network.',
-};
-export const NOT_LOADED: Refusal = {
-  title: 'This page could not be loaded',
-  lead: 'Its server does not answer, or not as it should. Try again in a few minutes.',
-};
-export const FOREIGN: Refusal = {
-  title: 'This site is signed by someone else',
-  lead: 'It is not the publisher that you know, so it is not shown. Use another network.',
-};
-const TOO_NEW: Refusal = {
-  title: 'This page needs a newer reader',
-  lead: 'Update it on this device, or come back later.',
-  way: 'none',
-};
-const OUT_OF_DATE: Refusal = {
-  title: 'This site may be out of date',
-  lead: 'Nothing newer could be checked for too long, so it is not shown.',
-};
-const NO_SUCH_PAGE: Refusal = {
-  status: 404,
-  title: 'There is no such page',
-  lead: 'Check the address, or start from the front page.',
-  way: 'front',
-};
+export const DAMAGED: Refusal = words.DAMAGED;
+export const NOT_LOADED: Refusal = words.NOT_LOADED;
+export const FOREIGN: Refusal = words.FOREIGN;
+/** Refusal in place of {@link NOT_LOADED} where the browser knows that it has no network. */
+export const OFFLINE: Refusal = words.OFFLINE;
+
+const NOT_FOUND = { status: 404, way: 'front' } as const;
 const NO_ACCESS = { status: 403, way: 'subscribe' } as const;
 
-export const REFUSALS: Readonly<Record<string, Refusal | undefined>> = {
-  'object-version': TOO_NEW,
-  'settings-malformed': TOO_NEW,
-  'publisher-unexpected': FOREIGN,
-  'root-unexpected': FOREIGN,
-  'key-missing': {
-    status: 403,
-    title: 'You have no key for this page',
-    lead: 'If you have just subscribed, try again in a few minutes. Otherwise ask the publisher.',
-  },
-  'key-not-valid-now': {
-    ...NO_ACCESS,
-    title: 'Your key for this page is not valid now',
-    lead: 'Check the clock of this device. If it is right, ask the publisher.',
-  },
-  'not-entitled': {
-    ...NO_ACCESS,
-    title: 'Your subscription does not include this page',
-    lead: 'If you have just subscribed, try again in a few minutes. Otherwise ask the publisher.',
-  },
-  lapsed: { ...NO_ACCESS, title: 'Your subscription has ended', lead: 'Renew it to read on.' },
-  revoked: {
-    ...NO_ACCESS,
-    title: 'The publisher has ended your access',
-    lead: 'Ask the publisher for a new invitation.',
-  },
-  'path-refused': NO_SUCH_PAGE,
-  'no-such-document': NO_SUCH_PAGE,
-  'object-missing': NOT_LOADED,
-  'metadata-missing': NOT_LOADED,
-  'content-host-answer': NOT_LOADED,
-  'content-host-unreachable': NOT_LOADED,
-  'metadata-expired': OUT_OF_DATE,
-  'publication-expired': OUT_OF_DATE,
-  'metadata-rollback': {
-    title: 'An older version of this site was offered',
-    lead: 'A newer one was seen, so it is not shown. Try again in a few minutes.',
-  },
-  'publication-withdrawn': {
-    title: 'The publisher has taken this site down for now',
-    lead: 'Nothing is shown until it publishes again.',
-  },
-  'clock-off': {
-    title: 'A clock is wrong, so nothing is shown',
-    lead: 'If the clock of this device is right, tell the publisher.',
-  },
+/** Status and way on, where they are not the usual ones. */
+const ANSWERS: { readonly [code in keyof typeof words.REFUSED]?: Pick<Refusal, 'status' | 'way'> } = {
+  'object-version': { way: 'none' },
+  'settings-malformed': { way: 'none' },
+  'key-missing': { status: 403 },
+  'key-not-valid-now': NO_ACCESS,
+  'not-entitled': NO_ACCESS,
+  lapsed: NO_ACCESS,
+  revoked: NO_ACCESS,
+  'path-refused': NOT_FOUND,
+  'no-such-document': NOT_FOUND,
 };
+
+export const REFUSALS: Readonly<Record<string, Refusal | undefined>> = withAnswers(words.REFUSED, ANSWERS);
+
+/** Joins what is said to what is answered, by code. */
+export function withAnswers<Code extends string>(
+  said: Readonly<Record<Code, Pick<Refusal, 'lead' | 'title'>>>,
+  answers: { readonly [code in Code]?: Pick<Refusal, 'status' | 'way'> },
+): Record<Code, Refusal> {
+  const codes = Object.keys(said) as Code[];
+  return Object.fromEntries(codes.map((code) => [code, { ...said[code], ...answers[code] }])) as Record<Code, Refusal>;
+}
 
 /** @returns `undefined` where the code is the adapter's own, or the error is a failed check without words of its own: {@link DAMAGED} */
 export function refusalOf(error: CodedError): Refusal | undefined {
   if (!(error instanceof MissingSoFar)) return REFUSALS[error.code];
   const { confirmed, now } = error.atHand;
-  return {
-    status: 404,
-    title: 'There is no such page so far',
-    lead: `The list of pages was up to date ${ago(confirmed, now)}. Try again in a few minutes.`,
-  };
+  return { status: 404, ...words.missingSoFar(confirmed, now) };
 }

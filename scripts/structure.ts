@@ -9,12 +9,13 @@ interface Layer {
 }
 
 const PRIMITIVES = ['#channel', '#primitives', '#random', '#signing', '#symmetric'];
-const PROGRAM: Layer = { folders: ['core', 'reading', 'teaser', 'node-support'], packages: ['*', 'node:'] };
+const PROGRAM: Layer = { folders: ['core', 'reading', 'teaser', 'words', 'node-support'], packages: ['*', 'node:'] };
 const ABOVE: Layer = {
   folders: [
     'core',
     'reading',
     'teaser',
+    'words',
     'node-support',
     'publisher',
     'keyserver',
@@ -34,8 +35,9 @@ const CRYPTOGRAPHY = ['libsodium-wrappers', '@noble'];
 const LAYERS: Readonly<Record<string, Layer>> = {
   'core/primitives': { folders: ['core'], packages: ['libsodium-wrappers', '@noble', 'node:', ...PRIMITIVES] },
   core: { folders: ['core'], packages: PRIMITIVES },
-  reading: { folders: ['core', 'reading'], packages: PRIMITIVES },
-  teaser: { folders: ['core', 'teaser'], packages: ['eta', 'htmlparser2', 'node:'] },
+  words: { folders: ['words'], packages: [] },
+  reading: { folders: ['core', 'reading', 'words'], packages: PRIMITIVES },
+  teaser: { folders: ['core', 'teaser', 'words'], packages: ['eta', 'htmlparser2', 'node:'] },
   'node-support/storage': {
     folders: ['core', 'node-support'],
     packages: ['node:', '@aws-sdk/client-s3', '@aws-sdk/lib-storage', '#primitives'],
@@ -48,7 +50,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   keyserver: PROGRAM,
   'client-proxy': PROGRAM,
   link: PROGRAM,
-  'web-reader': { folders: ['core', 'reading'], packages: PRIMITIVES },
+  'web-reader': { folders: ['core', 'reading', 'words'], packages: PRIMITIVES },
   'cache-config': { folders: ['core', 'node-support'], packages: ['node:', 'zod'] },
   cli: { ...ABOVE, folders: [...ABOVE.folders, 'web-reader'] }, // for its error codes
   serve: ABOVE,
@@ -149,7 +151,7 @@ function shortestCycle(start: string, graph: ReadonlyMap<string, ReadonlySet<str
 /** The sources of the project with what they import. */
 export function readSources(): ModuleFile[] {
   return globSync(
-    '{core,reading,teaser,node-support,publisher,keyserver,client-proxy,link,web-reader,cache-config,cli,serve,bench,evaluation,tests}/**/*.ts',
+    '{core,reading,teaser,words,node-support,publisher,keyserver,client-proxy,link,web-reader,cache-config,cli,serve,bench,evaluation,tests}/**/*.ts',
   ).map((path) => {
     const text = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '');
     return { path, imports: Array.from(text.matchAll(IMPORT), ([, one, other]) => one ?? other ?? '') };

@@ -35,7 +35,7 @@ export const PARTS: readonly Part[] = [
   {
     name: 'pages',
     minutes: 4,
-    sources: ['reading/', 'web-reader/', 'serve/', ...PROGRAMS],
+    sources: ['reading/', 'teaser/', 'words/', 'web-reader/', 'serve/', ...PROGRAMS],
     tests: ['tests/release/pages/', 'tests/e2e/', 'tests/reading/', 'gateway/browser', 'reading-origins'],
   },
   { name: 'browsers', minutes: 1, sources: ['web-reader/', 'keyserver/'], tests: ['tests/browsers/'] },

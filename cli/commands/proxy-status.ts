@@ -14,7 +14,7 @@ import type { CodedError } from '../../core/errors.ts';
 import { nowInSeconds, utcMinute } from '../../node-support/clock.ts';
 import { printable } from '../../node-support/printable.ts';
 import { size } from '../../node-support/size.ts';
-import { ago } from '../../reading/confirmation.ts';
+import { ago } from '../../words/en/language.ts';
 import { JSON_OPTION, type OutputFlags } from '../io/common-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { readPassphrase } from '../io/passphrase.ts';

@@ -2,7 +2,7 @@
 
 import { urlPathOf } from '../../core/site/path.ts';
 import { isSite } from '../../core/site/site.ts';
-import { ago } from '../../reading/confirmation.ts';
+import { ago } from '../../words/en/language.ts';
 import { HOST } from '../gateway/label.ts';
 import { PROXY_FILE_PATH } from '../gateway/proxy-file.ts';
 import { connectForm } from './connect.ts';

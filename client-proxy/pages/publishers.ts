@@ -1,5 +1,5 @@
 /** Publishers on the first page: their sites and how fresh they are, what may be read until when, which sites they ask for. */
-import { ago } from '../../reading/confirmation.ts';
+import { ago } from '../../words/en/language.ts';
 import type { BoundSite } from '../site/bound-sites.ts';
 import { type PublicationStatus, statusOf } from '../site/publication-status.ts';
 import type { KeyTime } from '../store/key-store.ts';

@@ -181,7 +181,6 @@ function unforeseen(error: unknown): ReaderError {
 }
 
 interface Notice {
-  readonly site: string;
   /** Path and query of what was asked for: where the way on leads. */
   readonly target: string;
   readonly freshness: Freshness;
@@ -193,7 +192,7 @@ interface Notice {
 /** The page in front of a site that has not been confirmed for long, or of what is kept here of one. */
 export function sendNotice(response: ServerResponse, kind: 'past' | 'stale', notice: Notice): void {
   const { freshness, look } = notice;
-  const page = noticePage(kind, freshness, notice);
+  const page = noticePage(kind, freshness, { ...notice, name: look.name });
   const { headers, html } = rendered(page, look);
   response.writeHead(page.status ?? 503, {
     ...headers,

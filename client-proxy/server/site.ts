@@ -46,7 +46,7 @@ export async function serveSite(access: DeliveryAccess, wanted: SiteRequest): Pr
     {
       document: (found) => serve(access, wanted, found),
       redirect: (status, location) => sendRedirect(wanted, status, location),
-      notice: (notice) => sendNotice(response, notice, { ...wanted, site, now: now() }),
+      notice: (notice) => sendNotice(response, notice, { ...wanted, now: now() }),
       hasBegun: () => response.headersSent,
     },
   );

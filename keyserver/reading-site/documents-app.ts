@@ -151,7 +151,7 @@ async function sendNotice(
 ): Promise<void> {
   const masthead = await pages.masthead();
   const page = noticePage('stale', freshness, {
-    site: masthead.site,
+    name: masthead.publisher,
     target: request.originalUrl,
     now: state.now(),
   });

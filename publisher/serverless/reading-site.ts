@@ -1,9 +1,9 @@
 /** The reading site of a site without a key server, as plain files that any host serves: docs/serverless.md. */
 import type { KeyId } from '../../core/crypto/key-id.ts';
-import { escapeHtml } from '../../core/encoding/html.ts';
 import { accentOf, ON_DARK_ACCENT, ON_LIGHT_ACCENT } from '../../core/site/accent.ts';
 import { OPEN_PAGE, ROOT_WORKER } from '../../core/site/path.ts';
 import { addressOf, type WebReaderFile, workerFor } from '../../node-support/web-reader-files.ts';
+import { escapeHtml } from '../../words/html.ts';
 import { builtWebReader } from '../web-reader.ts';
 
 export interface ReadingSite {

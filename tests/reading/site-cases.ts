@@ -216,7 +216,7 @@ export function changeCases(holds: Holds, reader: ReadingRig): void {
     await reader.aged(3 * DAY, async () => {
       const notice = await reader.open(`${PUBLIC.path}?q=%22"><script>`);
       expect([notice.status, notice.headers['wispr-notice']]).toEqual([503, 'stale']);
-      expect(textOf(notice)).toContain('was up to date 3 days ago');
+      expect(textOf(notice)).toContain('was last checked 3 days ago');
       expect(textOf(notice)).not.toContain('"><script');
       const shown = await reader.goOn();
       expect([shown.status, textOf(shown)]).toEqual([200, PUBLIC.content]);

@@ -2,7 +2,7 @@
  * The button on the publisher's pages, and the sheet that it opens: who signed the page, sharing, keeping, the account. It has a shadow root of its
  * own, but a published script could draw the same, so it says nothing that readers have to rely on. On the library's own page it is the library.
  */
-import { ago } from '../../reading/confirmation.ts';
+import { ago } from '../../words/en/language.ts';
 import { type About, COLOURS, changeKept, element, extentOf, fetchAbout, sizeOf, stateOf } from '../about.ts';
 import { LIBRARY } from '../names.ts';
 import { openLibrary } from './library.ts';

@@ -4,7 +4,7 @@ import { type CodedError, reasonOf } from '../../core/errors.ts';
 import { ACCOUNT_PAGE } from '../../core/site/path.ts';
 import { NO_PASSKEYS } from '../../reading/document-headers.ts';
 import { buttonOf, type RefusalLook, type RefusalPage, refusalPage, refusalStyle } from '../../reading/refusal-page.ts';
-import { DAMAGED, FOREIGN, NOT_LOADED, type Refusal, refusalOf } from '../../reading/refusals.ts';
+import { DAMAGED, FOREIGN, NOT_LOADED, OFFLINE, type Refusal, refusalOf } from '../../reading/refusals.ts';
 import { LIBRARY } from '../names.ts';
 import { scope } from './scope.ts';
 
@@ -16,7 +16,6 @@ const TEXTS: Readonly<Record<string, Refusal | undefined>> = {
   'coding-unsupported': { title: 'This browser is too old for this page', lead: 'Update it, or use another.' },
   'web-reader-failed': { status: 500, title: 'Something went wrong in this browser', lead: 'Try again.' },
 };
-const OFFLINE: Refusal = { title: 'You are offline', lead: 'This page is not saved on this device.' };
 
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";

@@ -148,9 +148,10 @@ export class WebReader {
       document: async (found) => withScripts(await show(visit, found), request, publication.publication.settings),
       redirect: (status, location) => redirect(status, location, 'private, no-cache'),
       notice: async (notice) => {
-        const page = noticePage(notice, freshness, { site: site.site, target, now: nowInSeconds() });
+        const look = await this.masthead();
+        const page = noticePage(notice, freshness, { name: look.name, target, now: nowInSeconds() });
         const headers = { 'wispr-notice': notice, [CONFIRMED_HEADER]: confirmedAt(freshness) };
-        return pageFor(page, await this.masthead(), headers);
+        return pageFor(page, look, headers);
       },
     });
   }
