@@ -3,7 +3,7 @@ import type { SiteAppearance } from '../../core/publication/settings.ts';
 import { accentOf } from '../../core/site/accent.ts';
 import { urlPathOf } from '../../core/site/path.ts';
 import type { RefusalLook } from '../../reading/refusal-page.ts';
-import { shownName } from './words.ts';
+import { NAMELESS } from '../../words/en/reader.ts';
 
 /** @param name - as the publisher's descriptor has it */
 export function refusalLookOf(name: string, { accent, logo, subscribe }: SiteAppearance): RefusalLook {
@@ -13,4 +13,10 @@ export function refusalLookOf(name: string, { accent, logo, subscribe }: SiteApp
     logo: logo === undefined ? undefined : urlPathOf(logo),
     subscribe,
   };
+}
+
+/** A publisher's own name, fit to stand inside our sentences: no control characters, nothing that turns the direction of text. */
+export function shownName(name: string): string {
+  const plain = name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').trim();
+  return plain === '' ? NAMELESS : plain;
 }

@@ -18,10 +18,12 @@ import {
   refusalStyle,
 } from '../../reading/refusal-page.ts';
 import { refusalOf } from '../../reading/refusals.ts';
+import { BRAND, PAGE } from '../../words/en/reader.ts';
+import { WAYS } from '../../words/en/reader-refusals.ts';
 import { ReaderError } from '../errors.ts';
 import { VIA } from '../network/answer-fields.ts';
-import { BRAND, CONTROL_HEADERS, PAGE_HEADERS, renderPage } from './template.ts';
-import { type RefusalText, refusalText } from './texts.ts';
+import { CONTROL_HEADERS, PAGE_HEADERS, renderPage } from './template.ts';
+import { refusalText } from './texts.ts';
 
 export interface RefusedAddresses {
   /** What was asked for, as the reader knows it: host and path. */
@@ -84,10 +86,10 @@ interface Rendered {
 }
 
 function ownPage({ title, lead, facts: [code = '', detail = ''] }: RefusalPage): Rendered {
-  const action = { text: 'Back to your sites', url: '/' };
+  const action = { text: PAGE.back, url: '/' };
   const facts = [
-    ['Code', code],
-    ['Detail', detail],
+    [PAGE.code, code],
+    [PAGE.detail, detail],
   ] as const;
   return { headers: CONTROL_HEADERS, html: renderPage({ title, lead, place: 'other', action, facts }) };
 }
@@ -138,7 +140,15 @@ const NO_KEY: ReadonlySet<string> = new Set([
 /** Codes that say that nothing came, or nothing newer: the reading site may have it. Of what came and was refused, no page leads there. */
 const NOT_LOADED: ReadonlySet<string> = new Set(['object-missing', 'content-host-answer', 'content-host-unreachable']);
 
-interface PageInPlace extends RefusalPage, Pick<RefusalText, 'refresh'> {
+/** Words of the button to the Reader's own page, where that is the way on. */
+const OWN_PAGE: Readonly<Record<string, string | undefined>> = {
+  'reader-locked': WAYS.unlock,
+  'host-unknown': WAYS.home,
+};
+
+interface PageInPlace extends RefusalPage {
+  /** Seconds after which the page looks again by itself: what keeps the document back passes without it. */
+  readonly refresh?: number | undefined;
   /** Where a window goes on to at once. */
   readonly location?: string | undefined;
 }
@@ -146,8 +156,8 @@ interface PageInPlace extends RefusalPage, Pick<RefusalText, 'refresh'> {
 function pageOf(error: CodedError, addresses: RefusedAddresses): PageInPlace {
   const { address, again, firstPage, look, ownPage, readingUrl, redirect, publicLink } = addresses;
   const isSoFar = error instanceof MissingSoFar;
-  const text: RefusalText = (isSoFar && refusalOf(error)) || refusalText(error.code);
-  const { own, status } = text;
+  const text = (isSoFar && refusalOf(error)) || refusalText(error.code);
+  const own = OWN_PAGE[error.code];
   const urls = {
     again,
     front: firstPage?.(),
@@ -157,14 +167,15 @@ function pageOf(error: CodedError, addresses: RefusedAddresses): PageInPlace {
   const way = own && ownPage ? { text: own, url: ownPage, tab: true } : buttonOf(text.way, urls);
   const isNoKey = NO_KEY.has(error.code);
   const mayBeThere = isNoKey || isSoFar || NOT_LOADED.has(error.code);
-  const there = mayBeThere && readingUrl ? { text: `Read at ${new URL(readingUrl).host}`, url: readingUrl } : undefined;
+  const there = mayBeThere && readingUrl ? { text: WAYS.readAt(new URL(readingUrl).host), url: readingUrl } : undefined;
   const [button, link] = there && isNoKey && redirect !== 'never' ? [there, way] : [way, there];
   return {
     ...text,
+    refresh: error.code === 'reader-locked' ? 3 : undefined,
     button,
     links: link ? [link] : [],
     location: isNoKey && redirect === 'always' ? readingUrl : undefined,
-    facts: [error.code, error.message, address, status === 404 ? undefined : publicLink?.()].filter(
+    facts: [error.code, error.message, address, text.status === 404 ? undefined : publicLink?.()].filter(
       (fact) => fact !== undefined,
     ),
   };

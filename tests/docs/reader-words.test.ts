@@ -1,10 +1,10 @@
 /** What readers are told: in their words, and in few. */
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { REFUSAL_TEXTS as READER_REFUSALS } from '../../client-proxy/pages/texts.ts';
 import { REFUSAL_TEXTS as READING_SITE_REFUSALS } from '../../keyserver/reading-site/refusals.ts';
 import { DAMAGED, REFUSALS } from '../../reading/refusals.ts';
 import { wordsFor } from '../../teaser/words.ts';
+import { REFUSED as READER_REFUSALS } from '../../words/en/reader-refusals.ts';
 
 /** Nouns of this project that readers need not know, and phrases that have a better one. */
 const UNWANTED = [
@@ -39,10 +39,13 @@ function wordsOf(source: string): string[] {
 }
 
 describe('no page of a reader names what is behind it', () => {
-  it.each(globSync('client-proxy/pages/*.ts').filter((file) => !/\/(?:style|guard)\.ts$/.test(file)))('%s', (file) => {
-    const found = wordsOf(readFileSync(file, 'utf8')).flatMap((text) => unwantedIn(text).map((word) => [word, text]));
-    expect(found).toEqual([]);
-  });
+  it.each(globSync('{client-proxy/pages,words/en}/*.ts').filter((file) => !/\/(?:style|guard)\.ts$/.test(file)))(
+    '%s',
+    (file) => {
+      const found = wordsOf(readFileSync(file, 'utf8')).flatMap((text) => unwantedIn(text).map((word) => [word, text]));
+      expect(found).toEqual([]);
+    },
+  );
 
   it.each(globSync('keyserver/reading-site/pages/*.eta'))('%s', (file) => {
     expect(unwantedIn(readFileSync(file, 'utf8').replace(/<%[\s\S]*?%>|<[^>]*>/g, ' '))).toEqual([]);
@@ -60,7 +63,7 @@ describe('no page of a reader names what is behind it', () => {
 });
 
 describe('a refusal', () => {
-  const all = [DAMAGED, ...Object.values(REFUSALS), ...READER_REFUSALS, ...READING_SITE_REFUSALS];
+  const all = [DAMAGED, ...Object.values(REFUSALS), ...Object.values(READER_REFUSALS), ...READING_SITE_REFUSALS];
   const texts = all.flatMap((refusal) => (refusal ? [[refusal.title, refusal.lead] as const] : []));
 
   it.each(texts)('is short, and in readers’ words: %s', (title, text) => {
