@@ -61,14 +61,10 @@ export function readInBrowser(origin: string): ReaderError {
   return new ReaderError(
     'read-in-browser',
     `${origin} is read in a browser, by the link of an invitation: no Reader can be connected`,
-    {
-      typed: true,
-    },
+    { typed: true },
   );
 }
 
 function malformed(message: string): ReaderError {
-  return new ReaderError('link-malformed', message, {
-    typed: true,
-  });
+  return new ReaderError('link-malformed', message, { typed: true });
 }

@@ -55,8 +55,5 @@ export async function fetchPublishedDescriptor(
 
 function memoryStore(): MetadataStore {
   const files = new Map<string, Uint8Array>();
-  return {
-    read: async (name) => files.get(name),
-    write: async (name, bytes) => void files.set(name, bytes),
-  };
+  return { read: async (name) => files.get(name), write: async (name, bytes) => void files.set(name, bytes) };
 }

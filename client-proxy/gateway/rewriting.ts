@@ -69,9 +69,7 @@ export function rewrittenFields<Value>(
   return {
     ...fields,
     ...(typeof link === 'string' && { link: rewrittenLink(link, links) }),
-    ...(typeof policy === 'string' && {
-      'content-security-policy': applyEdits(policy, editsOfPolicy(policy, links)),
-    }),
+    ...(typeof policy === 'string' && { 'content-security-policy': applyEdits(policy, editsOfPolicy(policy, links)) }),
   };
 }
 

@@ -94,12 +94,7 @@ async function get(url: URL, upstream: Upstream, signal: AbortSignal): Promise<U
     statusCode,
     headers: fields,
     body,
-  } = await request(url, {
-    dispatcher: upstream.direct,
-    method: 'GET',
-    signal,
-    headers,
-  });
+  } = await request(url, { dispatcher: upstream.direct, method: 'GET', signal, headers });
   const location = String(fields.location ?? '');
   const drop = () => body.on('error', () => undefined).destroy();
   if (REDIRECTS.includes(statusCode) && URL.canParse(location, url)) {

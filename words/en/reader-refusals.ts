@@ -31,10 +31,7 @@ export const REFUSED = {
     title: 'The publisher’s server cannot prove its identity',
     lead: 'Its certificate is not valid, so no key was fetched. Check the clock of this device, or try another network.',
   },
-  'key-server-answer': {
-    title: 'The publisher’s server gave an answer that makes no sense',
-    lead: KEY_SERVER_SILENT,
-  },
+  'key-server-answer': { title: 'The publisher’s server gave an answer that makes no sense', lead: KEY_SERVER_SILENT },
   'site-withdrawn': {
     title: 'The publisher no longer publishes this site',
     lead: 'You are connected with the publisher, but it does not list this site any more. Ask the publisher about it.',
@@ -94,10 +91,7 @@ export const REFUSED = {
     title: 'The Reader makes no connections to this port',
     lead: 'It is not for reading, or would bypass the checks of a connected site. Open the address without the number after the name.',
   },
-  loop: {
-    title: 'The request would come back to the Reader',
-    lead: 'The address leads to this program itself.',
-  },
+  loop: { title: 'The request would come back to the Reader', lead: 'The address leads to this program itself.' },
   'host-unreachable': {
     title: 'The site does not answer',
     lead: 'Check the address for a missing or extra letter, and your connection, and try again.',
@@ -113,11 +107,7 @@ export const REFUSED = {
 } as const;
 
 /** Ways on from them. */
-export const WAYS = {
-  unlock: 'Unlock the Reader',
-  home: 'Your sites',
-  readAt: (host: string) => `Read at ${host}`,
-};
+export const WAYS = { unlock: 'Unlock the Reader', home: 'Your sites', readAt: (host: string) => `Read at ${host}` };
 
 /** What went wrong with a form, on the page that shows it again. */
 export interface Problem {
