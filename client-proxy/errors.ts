@@ -74,14 +74,11 @@ export const READER_ERRORS = {
     means: "this machine's clock and the key server's differ by more than five minutes",
     remedy: 'set the clock of this machine, and try again',
   },
-  'site-taken': {
-    means: 'the site is connected to another publisher or key server',
-    remedy: 'two publishers never share a site',
-  },
+  'site-taken': { means: 'the site is connected to another publisher', remedy: 'two publishers never share a site' },
   // keys
   'key-server-unreachable': { means: 'the key server did not answer', remedy: 'check the connection, and try again' },
   'key-server-certificate': {
-    means: "the key server's certificate is not valid",
+    means: 'its certificate is not valid',
     remedy: 'check the clock, or try another network',
   },
   'key-server-answer': {
@@ -184,10 +181,7 @@ export const READER_ERRORS = {
       'restore it, with `chmod 600`, or name it with `--key-file`; else move it and `reader.db` away, then `wispr identity import FILE`, or connect with a new invitation',
   },
   lapsed: { means: 'the subscription has ended', remedy: 'renew the subscription with the publisher' },
-  revoked: {
-    means: 'the publisher disconnected this device',
-    remedy: 'ask the publisher for a new invitation (`wispr bind`)',
-  },
+  revoked: { means: 'the publisher disconnected this device', remedy: 'ask for a new invitation (`wispr bind`)' },
   'listen-failed': {
     means: 'the port is in use, or cannot be listened on, as those below 1024 by ordinary users',
     remedy: 'stop the other program, or choose another port with `--port`',
@@ -215,14 +209,6 @@ export class ReaderError extends fileErrorClass(READER_ERRORS) {}
 
 /** What a reader can do about an error with this code, of whichever layer: Markdown. */
 export function readerRemedy(code: string, fields?: ErrorFields): string | undefined {
-  const catalogues = [
-    READER_ERRORS,
-    DISK_FULL,
-    READING_ERRORS,
-    OBJECT_ERRORS,
-    KEY_ERRORS,
-    CHANNEL_ERRORS,
-    PUBLICATION_ERRORS,
-  ];
-  return catalogues.map((catalogue) => remedyFor(catalogue, code, fields)).find((remedy) => remedy !== undefined);
+  const all = [READER_ERRORS, DISK_FULL, READING_ERRORS, OBJECT_ERRORS, KEY_ERRORS, CHANNEL_ERRORS, PUBLICATION_ERRORS];
+  return all.map((catalogue) => remedyFor(catalogue, code, fields)).find((remedy) => remedy !== undefined);
 }

@@ -2,7 +2,6 @@
  * The link of an invitation, docs/spec/keys.md section 7: the page of invitations at the reading site, or the key server's address, then `#CODE.ROOT`,
  * a one-time code and the publisher's root id. What stands behind `#` is never sent as part of a URL.
  */
-
 import { isKeyId, type KeyId } from '../../core/crypto/key-id.ts';
 import { normaliseCode } from '../../core/keys/binding.ts';
 import { JOIN_PAGE, OPEN_PAGE } from '../../core/site/path.ts';

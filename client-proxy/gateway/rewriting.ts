@@ -1,5 +1,4 @@
 /** Documents whose absolute links are changed on their way through the gateway: which they are, and with what headers. */
-
 import { parseMediaType } from '../../node-support/media-type.ts';
 import type { Representation } from '../../reading/representation.ts';
 import { applyEdits, editsOfPolicy, type GatewayLinks } from './links.ts';

@@ -67,10 +67,8 @@ export async function acceptProposal(
     if (proposal === undefined) throw error;
     if (error instanceof ReaderError && error.code === 'code-refused')
       return connectPage(context, { ...proposal.wanted, link: '', alert: alertOf(error) }); // room for another code
-    return {
-      html: renderProposal(context, name, proposal, { ...alertOf(error), way: wayOn(error, proposal) }),
-      status: 422,
-    };
+    const html = renderProposal(context, name, proposal, { ...alertOf(error), way: wayOn(error, proposal) });
+    return { html, status: 422 };
   }
 }
 

@@ -119,7 +119,7 @@ export async function inspectLink(context: PagesContext, form: URLSearchParams):
   const wanted = site === undefined || path === undefined ? undefined : { site, path };
   try {
     const invitation = await readInvitation(context.upstream, link, site, context.proofs.dnsServers);
-    return await proposeAndShow(context, invitation, wanted);
+    return await proposed(context, invitation, wanted);
   } catch (error) {
     const asksSite = isCodeAlone(link);
     return connectPage(context, { site, path, link, asksSite, alert: alertOf(error) });
@@ -130,7 +130,7 @@ export async function inspectLink(context: PagesContext, form: URLSearchParams):
 export async function inspectSite(context: PagesContext, form: URLSearchParams): Promise<PageAnswer> {
   const { keyServer: origin, publisher } = (await newSiteIn(context, form)).binding.descriptor;
   try {
-    return await proposeAndShow(context, { origin, publisher, code: undefined });
+    return await proposed(context, { origin, publisher, code: undefined });
   } catch (error) {
     return connectPage(context, { link: '', alert: alertOf(error) });
   }
@@ -151,11 +151,7 @@ async function newSiteIn({ store }: PagesContext, form: URLSearchParams) {
   return { binding, site };
 }
 
-async function proposeAndShow(
-  context: PagesContext,
-  link: InvitationLink,
-  wanted?: RequestedDocument,
-): Promise<PageAnswer> {
+async function proposed(context: PagesContext, link: InvitationLink, wanted?: RequestedDocument): Promise<PageAnswer> {
   const proposal = await propose(context, link, context.proofs);
   return { goTo: `/connect/${context.proposals.add({ ...proposal, wanted })}` };
 }

@@ -28,11 +28,7 @@ export async function showDisconnect(context: PagesContext, asked: PageRequest):
   return { html };
 }
 
-export async function disconnect(
-  context: PagesContext,
-  _form: URLSearchParams,
-  asked: PageRequest,
-): Promise<PageAnswer> {
+export async function disconnect(context: PagesContext, _: URLSearchParams, asked: PageRequest): Promise<PageAnswer> {
   const { id, sites } = await findBinding(context, asked);
   context.store.identity().forgetBinding(id);
   await Promise.all(sites.map(({ site }) => context.cache.forget(site)));

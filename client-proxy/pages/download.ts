@@ -13,11 +13,8 @@ export interface Download {
 
 /** Not 200: a program that takes it for the document would be wrong. */
 export function sendDownloadPage(response: ServerResponse, { site, target, confirmed }: Download): void {
-  const html = renderPage({
-    title: DOWNLOAD.title(site),
-    lead: DOWNLOAD.lead,
-    action: { text: DOWNLOAD.button, url: target },
-  });
+  const action = { text: DOWNLOAD.button, url: target };
+  const html = renderPage({ title: DOWNLOAD.title(site), lead: DOWNLOAD.lead, action });
   response.writeHead(403, {
     ...PAGE_HEADERS,
     'content-length': String(Buffer.byteLength(html)),

@@ -1,5 +1,4 @@
 /** The Reader's first page: publishers and their sites, how this browser comes here, what was read recently. */
-
 import { urlPathOf } from '../../core/site/path.ts';
 import { isSite } from '../../core/site/site.ts';
 import * as words from '../../words/en/reader.ts';
@@ -9,7 +8,7 @@ import { connectForm } from './connect.ts';
 import { type PageAnswer, type PageRequest, type PagesContext, usesProxy } from './context.ts';
 import { lockForm } from './lock.ts';
 import type { VerifiedRead } from './noticed.ts';
-import { describePublishers, PUBLISHER_TEMPLATE, type PublisherView } from './publishers.ts';
+import { describePublishers, PUBLISHER, type PublisherView } from './publishers.ts';
 import { defineTemplate, doneText, type PageContent, type PageForm } from './template.ts';
 
 const SHOWN_AT_ONCE = 8;
@@ -98,11 +97,7 @@ const HOME = `<% const { publishers, seen, browser, pac, tunnels, lately, lately
 <% } %>
 `;
 
-const renderHome = defineTemplate<HomePage>('home', HOME, {
-  button: BUTTON,
-  verified: VERIFIED,
-  publisher: PUBLISHER_TEMPLATE,
-});
+const renderHome = defineTemplate<HomePage>('home', HOME, { button: BUTTON, verified: VERIFIED, publisher: PUBLISHER });
 
 export async function showHome(context: PagesContext, asked: PageRequest): Promise<PageAnswer> {
   const { token, settings } = context;

@@ -7,12 +7,7 @@ import { NAMELESS } from '../../words/en/reader.ts';
 
 /** @param name - as the publisher's descriptor has it */
 export function refusalLookOf(name: string, { accent, logo, subscribe }: SiteAppearance): RefusalLook {
-  return {
-    name: shownName(name),
-    accent: accentOf(accent),
-    logo: logo === undefined ? undefined : urlPathOf(logo),
-    subscribe,
-  };
+  return { name: shownName(name), accent: accentOf(accent), logo: logo && urlPathOf(logo), subscribe };
 }
 
 /** A publisher's own name, fit to stand inside our sentences: no control characters, nothing that turns the direction of text. */

@@ -32,7 +32,7 @@ interface SiteView {
   readonly state: string;
 }
 
-export const PUBLISHER_TEMPLATE = `<% const { publisher, index } = it; %>
+export const PUBLISHER = `<% const { publisher, index } = it; %>
 <section aria-labelledby="publisher-<%= index %>">
 <h2 id="publisher-<%= index %>"><bdi><%= publisher.name %></bdi></h2>
 <% if (publisher.isRevoked) { %><div class="box alarm"><p>${words.PUBLISHER.revoked}</p></div><% } %>

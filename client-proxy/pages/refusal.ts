@@ -55,7 +55,10 @@ export function refuse(
   error: unknown,
   { request, response, confirmed, own, ...addresses }: RefusedRequest,
 ): CodedError {
-  const known = error instanceof CodedError ? error : unforeseen(error);
+  const known =
+    error instanceof CodedError
+      ? error
+      : new ReaderError('internal', `internal error: ${reasonOf(error)}`, { cause: error });
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return known;
@@ -130,21 +133,12 @@ function againOf({ method, url = '' }: IncomingMessage): string | undefined {
 }
 
 /** Codes that say that there is no key here: whoever signs in at the reading site may have one. */
-const NO_KEY: ReadonlySet<string> = new Set([
-  'key-missing',
-  'not-entitled',
-  'lapsed',
-  'revoked',
-  'key-server-unreachable',
-]);
+const NO_KEY = new Set<string>(['key-missing', 'not-entitled', 'lapsed', 'revoked', 'key-server-unreachable']);
 /** Codes that say that nothing came, or nothing newer: the reading site may have it. Of what came and was refused, no page leads there. */
 const NOT_LOADED: ReadonlySet<string> = new Set(['object-missing', 'content-host-answer', 'content-host-unreachable']);
 
 /** Words of the button to the Reader's own page, where that is the way on. */
-const OWN_PAGE: Readonly<Record<string, string | undefined>> = {
-  'reader-locked': WAYS.unlock,
-  'host-unknown': WAYS.home,
-};
+const OWN_PAGE: Record<string, string | undefined> = { 'reader-locked': WAYS.unlock, 'host-unknown': WAYS.home };
 
 interface PageInPlace extends RefusalPage {
   /** Seconds after which the page looks again by itself: what keeps the document back passes without it. */
@@ -184,11 +178,6 @@ function pageOf(error: CodedError, addresses: RefusedAddresses): PageInPlace {
 /** Where the document's fallback page is, for everybody: on the site's own host. */
 export function publicLinkOf(site: string, content: readonly string[], target: string): string {
   return `${content.includes(`https://${site}`) ? 'https' : 'http'}://${site}${target}`;
-}
-
-/** A fault of this program: the page does not show more of it than its message. */
-function unforeseen(error: unknown): ReaderError {
-  return new ReaderError('internal', `internal error: ${reasonOf(error)}`, { cause: error });
 }
 
 interface Notice {

@@ -42,14 +42,12 @@ export interface ReaderStatus {
 export async function siteStatuses(sites: BoundSites, port: number | undefined): Promise<SiteStatus[]> {
   await sites.refresh();
   return Promise.all(
-    sites
-      .all()
-      .map(async ({ site, label, publisherName, publication }) => ({
-        site,
-        publisher: publisherName,
-        ...(port !== undefined && { gateway: gatewayUrl(label, port) }),
-        publication: await statusOf(publication.publication, nowInSeconds()),
-      })),
+    sites.all().map(async ({ site, label, publisherName, publication }) => ({
+      site,
+      publisher: publisherName,
+      ...(port !== undefined && { gateway: gatewayUrl(label, port) }),
+      publication: await statusOf(publication.publication, nowInSeconds()),
+    })),
   );
 }
 

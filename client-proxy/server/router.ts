@@ -17,7 +17,7 @@ import { gatewayUrl, labelOf } from '../gateway/label.ts';
 import { GatewayLinks } from '../gateway/links.ts';
 import { PROXY_FILE_PATH, serveProxyFile } from '../gateway/proxy-file.ts';
 import { isClientGone } from '../network/failures.ts';
-import { type AbsoluteTarget, parseAbsoluteTarget, parseAuthority } from '../network/request-target.ts';
+import { type AbsoluteTarget, type Authority, parseAbsoluteTarget, parseAuthority } from '../network/request-target.ts';
 import type { Upstream } from '../network/upstream.ts';
 import { refusalLookOf } from '../pages/look.ts';
 import type { Pages } from '../pages/pages.ts';
@@ -135,7 +135,7 @@ export class Router {
     if (target.port !== 80)
       throw new ReaderError(
         'port-refused',
-        `everything of ${bound.site} comes from its publication, nothing from port ${target.port}`,
+        `all of ${bound.site} comes from its publication, nothing from port ${target.port}`,
       );
     welcome(call, `http://${bound.site}`);
     return this.#serve(call, bound, target.path, 'proxy');
@@ -154,12 +154,7 @@ export class Router {
   }
 
   /** Origin form, or absolute form with a name of our own: the gateway, or the Reader's page. A foreign name is DNS rebinding. */
-  async #own(
-    call: Call,
-    host: { host: string; port: number } | undefined,
-    path: string,
-    throughProxy = false,
-  ): Promise<void> {
+  async #own(call: Call, host: Authority | undefined, path: string, throughProxy = false): Promise<void> {
     if (host === undefined || !this.#isOwn(host))
       throw new ReaderError('host-unknown', 'the address is not one of this program');
     const label = labelOf(host.host) ?? '';
@@ -195,10 +190,7 @@ export class Router {
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new ReaderError('method-refused', `${request.method} is not possible here`);
     if (request.headers['service-worker'] !== undefined)
-      throw new ReaderError(
-        'method-refused',
-        'a service worker would answer in place of the checks, and outlive the keys',
-      );
+      throw new ReaderError('method-refused', 'a service worker would answer in place of checks, and outlive keys');
     if (documentPathOf(target) === undefined)
       throw new ReadingError('path-refused', 'the address has a spelling that no document has');
     const { freshness, ...current } = await this.#current(bound, target, asksForNewest(request.headers));
@@ -251,7 +243,7 @@ export class Router {
     return links;
   }
 
-  #isOwn(host: { host: string; port: number }): boolean {
+  #isOwn(host: Authority): boolean {
     const { pages, ownPort } = this.#options;
     return pages.guard.isOwn(host) || (host.port === ownPort() && labelOf(host.host) !== undefined);
   }

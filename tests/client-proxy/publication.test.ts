@@ -1,5 +1,4 @@
 /** What the running proxy makes of the publication of a connected site: signed 404, redirects, clean URLs, news, age. */
-
 import { createHash } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
