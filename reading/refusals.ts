@@ -47,7 +47,9 @@ export function withAnswers<Code extends string>(
   answers: { readonly [code in Code]?: Pick<Refusal, 'status' | 'way'> },
 ): Record<Code, Refusal> {
   const codes = Object.keys(said) as Code[];
-  return Object.fromEntries(codes.map((code) => [code, { ...said[code], ...answers[code] }])) as Record<Code, Refusal>;
+  return Object.fromEntries(
+    codes.map((code) => [code, answers[code] ? { ...said[code], ...answers[code] } : said[code]]),
+  ) as Record<Code, Refusal>;
 }
 
 /** @returns `undefined` where the code is the adapter's own, or the error is a failed check without words of its own: {@link DAMAGED} */

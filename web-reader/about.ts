@@ -1,4 +1,5 @@
 /** What sheet and library show: the answer of the worker to `/-/about.json`. Times in seconds since 1970, lengths in bytes. */
+import * as words from '../words/en/browser.ts';
 
 export interface KeptIssue {
   title: string;
@@ -58,30 +59,19 @@ export async function changeKept(change: Readonly<Record<string, string>>): Prom
   await fetch(`/-/kept?${new URLSearchParams(change)}`, { method: 'POST' });
 }
 
-/** Bytes in words. */
-export function sizeOf(bytes: number): string {
-  const [unit, name] = bytes >= 1e9 ? [1e9, 'GB'] : bytes >= 1e6 ? [1e6, 'MB'] : [1e3, 'kB'];
-  const count = bytes / unit;
-  return `${count < 10 && unit === 1e9 ? count.toFixed(1) : Math.ceil(count)} ${name}`;
-}
-
-const KINDS: Readonly<Record<string, string>> = { video: 'film', audio: 'sound', image: 'picture' };
-
 /** How far an issue is kept, in words. */
 export function stateOf({ kept, documents, left, trouble, running }: ShownIssue): string {
-  const long = left.map(([kind, length]) => `${KINDS[kind] ?? 'file'} not kept (${sizeOf(length)})`);
-  if (running) return documents === 0 ? 'looking …' : `${kept} of ${documents} …`;
-  const why =
-    trouble === 'full' ? ['there is no room on this device'] : trouble === 'network' ? ['the network broke off'] : [];
+  const count = words.keptOf(kept, documents);
+  if (running) return documents === 0 ? words.looking : `${count} …`;
+  const long = left.map(([kind, length]) => words.notKept(kind, length));
+  const why = trouble === 'full' ? [words.noRoom] : trouble === 'network' ? [words.brokeOff] : [];
   const notes = [...long, ...why];
-  if (kept === documents && notes.length === 0) return 'whole issue';
-  return [...(documents > 0 ? [`${kept} of ${documents}`] : []), ...notes].join(', ');
+  if (kept === documents && notes.length === 0) return words.wholeIssue;
+  return [...(documents > 0 ? [count] : []), ...notes].join(', ');
 }
 
-/** Extent of an issue in words: "14 pages, 620 kB". */
-export function extentOf({ pages, bytes }: ShownIssue): string {
-  return `${pages.length} ${pages.length === 1 ? 'page' : 'pages'}, ${sizeOf(bytes)}`;
-}
+/** Extent of an issue in words. */
+export const extentOf = ({ pages, bytes }: ShownIssue) => words.extent(pages.length, bytes);
 
 type Child = Node | string | undefined | false;
 

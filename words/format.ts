@@ -14,16 +14,23 @@ export function dayOf(locale: string, time: number, options: Intl.DateTimeFormat
   return new Intl.DateTimeFormat(locale, options).format(time * 1000);
 }
 
-const UNITS: readonly (readonly [seconds: number, unit: Intl.RelativeTimeFormatUnit])[] = [
+const UNITS = [
   [86_400, 'day'],
   [3600, 'hour'],
   [60, 'minute'],
-];
+] as const;
 
 /** How many days, hours or minutes ago something was; `undefined`: not even a minute. Times in seconds since 1970. */
 export function agoIn(locale: string, time: number, now: number): string | undefined {
-  const found = UNITS.find(([length]) => now - time >= length);
-  if (!found) return undefined;
-  const [length, unit] = found;
-  return new Intl.RelativeTimeFormat(locale).format(-Math.floor((now - time) / length), unit);
+  const passed = now - time;
+  for (const [length, unit] of UNITS)
+    if (passed >= length) return new Intl.RelativeTimeFormat(locale).format(-Math.floor(passed / length), unit);
+  return undefined;
+}
+
+/** A length in bytes. */
+export function bytesIn(locale: string, bytes: number): string {
+  const [length, unit] = bytes >= 1e9 ? [1e9, 'giga'] : bytes >= 1e6 ? [1e6, 'mega'] : [1e3, 'kilo'];
+  const options = { style: 'unit', unit: `${unit}byte`, maximumSignificantDigits: 2 } as const;
+  return new Intl.NumberFormat(locale, options).format(bytes / length);
 }

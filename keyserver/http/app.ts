@@ -98,7 +98,7 @@ function protection({ dev, formsLeadTo, scripts = [] }: AppOptions) {
         'default-src': ["'none'"],
         'style-src': ["'self'"],
         'script-src': formsLeadTo ? ["'self'", ...scripts.map((digest) => `'${digest}'`)] : ["'none'"],
-        'img-src': ["'self'"],
+        'img-src': ["'self'", 'data:'],
         'connect-src': [formsLeadTo ? "'self'" : "'none'"],
         'form-action': formsLeadTo ? ["'self'", ...formsLeadTo] : ["'none'"],
         'base-uri': ["'none'"],

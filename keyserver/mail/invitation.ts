@@ -1,11 +1,14 @@
 /** Invitations by mail. */
 import { normaliseCode } from '../../core/keys/binding.ts';
+import { accentOf } from '../../core/site/accent.ts';
+import { day } from '../../words/en/language.ts';
+import type { MailFields } from '../../words/en/mails.ts';
 import type { Origins } from '../publication/import-bundle.ts';
 import { ProviderReader, siteReadAt } from '../publication/provider.ts';
 import { hashOfCode, invitationLink, type NewCode } from '../readers/invitations.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { requireMailAddress } from './address.ts';
-import type { Mailer, MailFields } from './mailer.ts';
+import type { Mailer } from './mailer.ts';
 
 export interface Sender {
   readonly state: KeyServerState;
@@ -24,7 +27,8 @@ export async function invitationFields({ state, origins }: Omit<Sender, 'mailer'
     site,
     name,
     link: invitationLink({ code }, origins.reading, known?.publisher, { mail: '1' }),
-    until: new Date(expires * 1000).toISOString().slice(0, 10),
+    until: day(expires, 'UTC'),
+    accent: accentOf(known?.settings?.accent).light,
   });
 }
 

@@ -1,34 +1,22 @@
-/** Sends mail by SMTP: plain text, one recipient each. The library is loaded with the first mail. */
+/** Sends mail by SMTP: text, HTML beside it, and one recipient each. The library is loaded with the first mail. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Eta } from 'eta';
 import type { Logger } from 'pino';
+import { accentOf } from '../../core/site/accent.ts';
 import { isLoopback } from '../../core/site/site.ts';
 import { lazily } from '../../node-support/lazily.ts';
 import { printable } from '../../node-support/printable.ts';
 import { readProgramFile } from '../../node-support/program-files.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
+import { LANGUAGE } from '../../words/en/language.ts';
+import { MAILS, type MailFields, OPEN_LINK } from '../../words/en/mails.ts';
 import { type MailConfig, smtpOptions } from '../config/mail.ts';
 import { readSecretFile } from '../config/secret-file.ts';
 import { KeyServerError, misconfigured } from '../errors.ts';
 import { NEEDS_UTF8, requireMailAddress } from './address.ts';
 
-const KINDS = ['invitation', 'sign-in', 'sign-up', 'move', 'moved', 'added'] as const;
-export type MailKind = (typeof KINDS)[number];
-
-export interface MailFields {
-  readonly publisher: string;
-  readonly site: string;
-  readonly name?: string;
-  /** Change in an account, as a sentence begins. */
-  readonly what?: string;
-  readonly link?: string;
-  /** `undefined`: the link alone. */
-  readonly code?: string | undefined;
-  readonly until?: string;
-  /** Page that ends mails like this one. */
-  readonly unsubscribe?: string;
-}
+export type MailKind = keyof typeof MAILS;
 
 export interface Mailer {
   /**
@@ -196,24 +184,43 @@ function readPassword(file: string | undefined): string | undefined {
   return file === undefined ? undefined : readSecretFile(file);
 }
 
-/** Text is not escaped: it is no HTML. A template's first line is the subject. */
-function readTemplates(
-  folder: string | undefined,
-): (kind: MailKind, fields: MailFields) => { subject: string; text: string } {
-  const eta = new Eta({ autoEscape: false });
-  for (const kind of KINDS) {
-    const own = folder === undefined ? undefined : readIfThere(join(folder, `${kind}.eta`));
-    eta.loadTemplate(`@${kind}`, own ?? readProgramFile(`templates/${kind}.eta`, import.meta.url).toString());
-  }
+interface MailContent {
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+}
+
+/** An operator's own templates are of text, whose first line is the subject. The HTML beside it is made of what they say. */
+function readTemplates(folder: string | undefined): (kind: MailKind, fields: MailFields) => MailContent {
+  const own = new Eta({ autoEscape: false });
+  const kinds = folder === undefined ? [] : Object.keys(MAILS);
+  const replaced = kinds.filter((kind) => {
+    const text = readIfThere(join(folder ?? '', `${kind}.eta`));
+    if (text !== undefined) own.loadTemplate(`@${kind}`, text);
+    return text !== undefined;
+  });
+  const eta = new Eta({ autoEscape: true });
+  eta.loadTemplate('@html', readProgramFile('templates/html.eta', import.meta.url).toString());
   return (kind, fields) => {
-    const [subject = '', ...lines] = eta.render(`@${kind}`, fields).trim().split('\n');
+    const said = replaced.includes(kind) ? own.render(`@${kind}`, fields) : textOf(kind, fields);
+    const [first = '', ...lines] = said.trim().split('\n');
     // Names are without control characters already; what a template adds is not trusted to be.
-    const oneLine = subject
+    const subject = first
       .replace(/\p{C}+/gu, ' ')
       .trim()
       .slice(0, MAXIMUM_SUBJECT_LENGTH);
-    return { subject: oneLine, text: `${lines.join('\n').trim()}\n` };
+    const text = lines.join('\n').trim();
+    const parts = text.split(/\n\s*\n/).map((part) => part.trim());
+    const { publisher, accent = accentOf(undefined).light } = fields;
+    const page = { ...LANGUAGE, subject, publisher, accent, parts, open: OPEN_LINK };
+    return { subject, text: `${text}\n`, html: eta.render('@html', page) };
   };
+}
+
+function textOf(kind: MailKind, fields: MailFields): string {
+  const { subject, paragraphs } = MAILS[kind](fields);
+  const parts = paragraphs.filter((part) => part !== undefined);
+  return [subject, ...parts.map((part) => (part === fields.code ? `    ${part}` : part))].join('\n\n');
 }
 
 function readIfThere(file: string): string | undefined {

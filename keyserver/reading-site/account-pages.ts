@@ -1,7 +1,10 @@
 /** The pages below `/-/`: signing in and out, and the account. */
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { titleOfSet } from '../../core/publication/set-titles.ts';
+import { KEYS_PAGE } from '../../core/site/path.ts';
 import { documentTarget, localTarget } from '../../reading/local-target.ts';
+import { ACCOUNT } from '../../words/en/account.ts';
+import { ADDITIONS } from '../../words/en/mails.ts';
 import { noStore } from '../http/app.ts';
 import { field, nameField, queryOf } from '../http/forms.ts';
 import { addressOf } from '../http/limits.ts';
@@ -20,7 +23,9 @@ import {
   beginSession,
   endSessionOf,
   handOver,
+  headlineFor,
   leave,
+  mailHead,
   ownForm,
   subscriberOf,
   wantedBy,
@@ -35,7 +40,10 @@ export function addAccountPages(app: Express, pages: AccountPages): void {
   const own = ownForm(pages);
   app.get('/-/', (_request, response) => response.redirect(303, '/-/account'));
   app.get('/-/sign-in', noStore, (request, response) =>
-    sendSignIn(pages, response, { to: '/', left: queryOf(request, 'left') === '1' }),
+    sendSignIn(pages, response, {
+      to: localTarget(queryOf(request, 'to'), pages.origin),
+      left: queryOf(request, 'left') === '1',
+    }),
   );
   app.get('/-/enter', noStore, openedOnly, documentLimit(pages.limits), (request, response) =>
     sendOn(pages, request, response),
@@ -87,7 +95,10 @@ export async function sendSignIn(pages: AccountPages, response: Response, page: 
   const refused = page.refused && REFUSED_SIGN_INS[page.refused];
   const ways = { openid: openid?.title, byMail: mail !== undefined, signsUp: mail?.signUp !== undefined };
   const wanted = wantedBy(page.to, pages);
-  await sendPage(pages, response, 'sign-in', { name: '', ...page, ...ways, refused, wanted });
+  // On the way to keys, what is wanted stands behind "#".
+  const onward = page.to === KEYS_PAGE ? page.to : wanted;
+  const headline = await headlineFor(pages, page.to);
+  await sendPage(pages, response, 'sign-in', { name: '', ...page, ...ways, refused, wanted, onward, headline });
 }
 
 /**
@@ -104,14 +115,17 @@ export function provenOnly(pages: AccountPages): RequestHandler {
 }
 
 /** Mails a subscriber what was added to the account, in case somebody else has done it. */
-export async function tellAdded(pages: AccountPages, { name }: Subscriber, what: string): Promise<void> {
-  const { limits, mail, masthead, told: counts } = pages;
+export async function tellAdded(
+  pages: AccountPages,
+  { name }: Subscriber,
+  addition: keyof typeof ADDITIONS,
+): Promise<void> {
+  const { limits, mail, told: counts } = pages;
   if (!mail || !isMailAddress(name)) return;
   const told = await counts.begin(nameKey(name));
   told.end(true);
   if (told.hits > limits.mailsPerNameAndDay) return;
-  const { publisher, site } = await masthead();
-  mail.mailer.sendLater(name, 'added', { publisher, site, what });
+  mail.mailer.sendLater(name, 'added', { ...(await mailHead(pages)), what: ADDITIONS[addition] });
 }
 
 async function sendOn(pages: AccountPages, request: Request, response: Response): Promise<void> {
@@ -131,7 +145,7 @@ async function showAccount(pages: AccountPages, request: Request, response: Resp
   await state.renewRights?.(id);
   const now = state.now();
   const { titles } = await pages.masthead();
-  const titleOf = (pattern: string) => (pattern === '*' ? 'Everything' : titleOfSet(titles, pattern));
+  const titleOf = (pattern: string) => (pattern === '*' ? ACCOUNT.everything : titleOfSet(titles, pattern));
   const plans = await plansOf(state.database, id);
   const sets = (await grantsOf(state.database, id)).map((grant) => ({ ...grant, zone: null }));
   const [devices, thisDevice] = [await devicesOf(state.database, id), await deviceOfSession(state, token)];

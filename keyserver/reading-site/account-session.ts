@@ -2,6 +2,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { LEAVE_PAGE } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
+import type { MailFields } from '../../words/en/mails.ts';
 import type { SignUpConfig } from '../config/mail.ts';
 import { noStore } from '../http/app.ts';
 import type { FailureCounts } from '../http/failure-counts.ts';
@@ -23,6 +24,18 @@ export function wantedBy(to: string, { origin, documents }: Pick<AccountPages, '
   return documentTarget(pathname === '/-/enter' ? (searchParams.get('to') ?? '') : to, documents);
 }
 
+/** What the page is called that signing in leads to in the end, where that is known. */
+export async function headlineFor(pages: AccountPages, to: string): Promise<string | undefined> {
+  const wanted = wantedBy(to, pages);
+  return wanted === '/' ? undefined : pages.headlineOf?.(wanted);
+}
+
+/** Fields of every mail. */
+export async function mailHead(pages: AccountPages): Promise<Pick<MailFields, 'accent' | 'publisher' | 'site'>> {
+  const { publisher, site, accent } = await pages.masthead();
+  return { publisher, site, accent: accent.light };
+}
+
 /** What the pages need where mail is sent. */
 export interface ReadingMail {
   readonly mailer: Mailer;
@@ -34,6 +47,8 @@ export interface ReadingMail {
 /** What the pages of accounts work with. */
 export interface AccountPages extends OwnPages, SignInLimits {
   readonly documents: string;
+  /** What a page is called, if that is at hand. @param path - path and query */
+  readonly headlineOf?: (path: string) => Promise<string | undefined>;
   readonly cookie: ReadingCookie;
   /** `undefined`: no mail is sent. */
   readonly mail: ReadingMail | undefined;
@@ -66,13 +81,7 @@ export async function subscriberOf(
 export async function leave(pages: AccountPages, response: Response, data = '"cache"'): Promise<void> {
   pages.cookie.clear(response);
   response.set('Clear-Site-Data', data);
-  const { site } = await pages.masthead();
-  await sendForm(pages, response, {
-    title: 'Signing out',
-    text: 'One step is left: what was read and kept in this browser goes too.',
-    action: pages.documents + LEAVE_PAGE,
-    button: `Sign out of ${site}`,
-  });
+  await sendForm(pages, response, { action: pages.documents + LEAVE_PAGE });
 }
 
 /**
@@ -102,15 +111,12 @@ export async function handOver(
   const code = token === undefined ? undefined : await createEntryCode(pages.state, token);
   response.set('Cache-Control', 'no-store');
   if (code === undefined) return response.redirect(303, action);
-  const text = 'The page opens by itself; without scripts, press the button.';
-  await sendForm(pages, response, { title: 'One moment', text, action, button: 'Go on', code });
+  await sendForm(pages, response, { action, code });
 }
 
 interface HandOverPage {
-  readonly title: string;
-  readonly text: string;
   readonly action: string;
-  readonly button: string;
+  /** Left out: the form signs out. */
   readonly code?: string;
 }
 

@@ -55,6 +55,7 @@ function pagePolicy(script: WebReaderFile, vault: string, content: readonly stri
     "default-src 'none'",
     `script-src '${script.integrity}'`,
     "style-src 'self'",
+    'img-src data:',
     // The vault in a frame, which hands keys to the worker here.
     `frame-src 'self' ${vault}`,
     `connect-src 'self' ${content.join(' ')}`,

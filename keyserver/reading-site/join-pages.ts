@@ -3,6 +3,7 @@ import type { Express, Request, Response } from 'express';
 import { normaliseCode } from '../../core/keys/binding.ts';
 import { ACCOUNT_PAGE, JOIN_PAGE, KEYS_PAGE } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
+import { JOIN } from '../../words/en/join.ts';
 import { KeyServerError } from '../errors.ts';
 import { noStore } from '../http/app.ts';
 import { keepLength } from '../http/compressed.ts';
@@ -12,9 +13,11 @@ import { findInvitation } from '../readers/invitations.ts';
 import { joinWithCode, joinWithPassword } from '../sign-in/accounts.ts';
 import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../sign-in/passwords.ts';
 import { demandSeat } from '../subscriptions/seats.ts';
+import { plansOf } from '../subscriptions/subscriptions.ts';
 import { type AccountPages, beginSession, form, leadTo, subscriberOf } from './account-session.ts';
 import { refuseTooMany, sendPage } from './own-pages.ts';
 import { sameOriginOnly } from './session-cookie.ts';
+import { stateOf } from './words.ts';
 
 /** Adds the routes. */
 export function addJoinPages(app: Express, pages: AccountPages): void {
@@ -38,7 +41,8 @@ async function sendJoin(
   const to = page.to === '' ? '' : afterJoining(page.to, documents);
   const present = (await subscriberOf(pages, request))?.name;
   const mailed = queryOf(request, 'mail') === '1';
-  const rest = { to, present, mailed, documents, minimumLength: MINIMUM_PASSWORD_LENGTH };
+  const reader = queryOf(request, 'reader') === '1';
+  const rest = { to, present, mailed, reader, documents, minimumLength: MINIMUM_PASSWORD_LENGTH };
   if (present !== undefined) keepLength(response); // the address says what "to" is
   await sendPage(pages, response.status(status), 'join', { ...page, ...rest });
 }
@@ -83,7 +87,16 @@ async function nameInvited(pages: AccountPages, request: Request, response: Resp
   const found = await withCode(field(request, 'code'), async (code) => {
     const { subscriber, name, seats } = await findInvitation(state, code, '');
     if (seats !== null) await demandSeat(state, subscriber, present);
-    return { name, ...(seats !== null && { again: true }) };
+    const plans = (await plansOf(state.database, subscriber)).map(
+      (plan) => `${plan.title} (${stateOf(plan, state.now())})`,
+    );
+    const { publisher } = await pages.masthead();
+    return {
+      name,
+      ...(seats !== null && { again: true }),
+      ...(subscriber === present && { own: true }),
+      ...(plans.length > 0 && { includes: JOIN.includes(publisher, plans) }),
+    };
   });
   if ('name' in found) response.json(found);
   else if (found.problem === 'seats') response.status(409).json({ error: 'seats-taken' });

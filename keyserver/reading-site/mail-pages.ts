@@ -1,6 +1,6 @@
 /** Signing in and signing up by mail: a name or an address is typed, then the code of the mail. Whether the name is known changes no answer. */
 import type { Express, Request, RequestHandler, Response } from 'express';
-import { localTarget } from '../../reading/local-target.ts';
+import { documentTarget, localTarget } from '../../reading/local-target.ts';
 import type { SignUpConfig } from '../config/mail.ts';
 import { noStore } from '../http/app.ts';
 import { field, nameField, queryOf } from '../http/forms.ts';
@@ -24,6 +24,8 @@ import { provenOnly } from './account-pages.ts';
 import {
   type AccountPages,
   beginSession,
+  headlineFor,
+  mailHead,
   ownForm,
   type ReadingMail,
   subscriberOf,
@@ -48,7 +50,10 @@ export function addMailPages(app: Express, pages: AccountPages): void {
     (wish: MailPurpose): RequestHandler =>
     (request, response) =>
       askForCode(pages, mail, request, response, wish);
-  app.get('/-/mail', noStore, (request, response) => sendCodePage(pages, mail, request, response, 200));
+  app.get('/-/mail', noStore, (request, response) => {
+    const way = wayOf(queryOf(request, 'wish'), queryOf(request, 'to'), pages.origin);
+    return sendCodePage(pages, mail, way, request, response, 200);
+  });
   app.post('/-/mail', ...own, ...mailLimits, askFor('sign-in'));
   app.post('/-/mail-code', ...own, limitFailures(state, codes, refuseTooMany), (request, response) =>
     acceptCode(pages, mail, request, response),
@@ -64,8 +69,10 @@ function addSignUp(
   guards: readonly RequestHandler[],
   ask: RequestHandler,
 ): void {
-  const send = (response: Response, to: string, refused?: string) =>
-    sendPage(pages, response, 'sign-up', { to: localTarget(to, pages.origin), days, refused });
+  const send = async (response: Response, wanted: string, refused?: string) => {
+    const to = localTarget(wanted, pages.origin);
+    await sendPage(pages, response, 'sign-up', { to, days, refused, headline: await headlineFor(pages, to) });
+  };
   app.get('/-/sign-up', noStore, (request, response) => send(response, queryOf(request, 'to')));
   app.post('/-/sign-up', ...guards, (request, response, next) => {
     if (isMailAddress(nameField(request))) return ask(request, response, next);
@@ -98,14 +105,13 @@ async function askForCode(
   const { purpose, subscriber } = addressee ?? { purpose: wish, subscriber: undefined };
   const { secret, code } = await createMailCode(pages.state, { purpose, name, subscriber, target });
   mail.cookie.add(request, response, secret);
-  response.redirect(303, '/-/mail');
+  response.redirect(303, `/-/mail?${new URLSearchParams({ wish, to: target })}`);
   if (!addressee) return;
   const signsIn = purpose === 'sign-in' && subscriber !== undefined;
   const link = signsIn ? await createMailLink(pages.state, secret, subscriber) : undefined;
   if (code === undefined && link === undefined) return;
-  const { publisher, site } = await pages.masthead();
-  const more = link !== undefined && { link: await linkFor(pages, link, target) };
-  mail.mailer.sendLater(addressee.address, addressee.kind, { publisher, site, code, ...more });
+  const more = link !== undefined && { link: await linkFor(pages, link, target, field(request, 'place')) };
+  mail.mailer.sendLater(addressee.address, addressee.kind, { ...(await mailHead(pages)), code, ...more });
 }
 
 function addresseeOf(
@@ -124,23 +130,42 @@ function addresseeOf(
   return { kind: 'sign-in', address: found.name, purpose: 'sign-in', subscriber: found.id };
 }
 
-/** Opened elsewhere, it leads to the document: what the way to it has begun is in the browser that asked. */
-async function linkFor(pages: AccountPages, code: string, target: string): Promise<string> {
+/** Opened elsewhere, it leads to the document: what the way to it has begun is in the browser that asked. @param place - in the document, from "#" on */
+async function linkFor(pages: AccountPages, code: string, target: string, place: string): Promise<string> {
   const root = (await readProviderRow(pages.state.database))?.root;
-  const to = wantedBy(target, pages);
+  const to = documentTarget(wantedBy(target, pages) + place, pages.documents);
   return invitationLink({ code }, pages.origin, root, { mail: '1', ...(to !== '/' && { to }) });
+}
+
+/** Pages from which a code is asked for, and what asks for it. */
+const WAYS: Readonly<Record<MailPurpose, { readonly start: string; readonly action: string }>> = {
+  'sign-in': { start: '/-/sign-in', action: '/-/mail' },
+  'sign-up': { start: '/-/sign-up', action: '/-/sign-up' },
+  move: { start: '/-/account', action: '/-/move' },
+};
+
+/** How a code was asked for, as the address and the form of its page say: they know it when the code is over, too. Nothing but links hangs on it. */
+interface Way {
+  readonly wish: MailPurpose;
+  readonly to: string;
+}
+
+function wayOf(wish: string, to: string, origin: string): Way {
+  return { wish: wish === 'sign-up' || wish === 'move' ? wish : 'sign-in', to: localTarget(to, origin) };
 }
 
 async function sendCodePage(
   pages: AccountPages,
   { cookie }: ReadingMail,
+  { wish, to }: Way,
   request: Request,
   response: Response,
   status: number,
   problem?: 'over' | 'wrong',
 ): Promise<void> {
   const asked = await findMailCode(pages.state, cookie.read(request));
-  const page = { problem: asked ? problem : 'over', name: asked?.name ?? '' } as const;
+  const said = { problem: asked ? problem : 'over', name: asked?.name ?? '', isCertain: wish === 'sign-up' } as const;
+  const page = { ...said, ...WAYS[wish], wish, to, headline: await headlineFor(pages, to) };
   await sendPage(pages, response.status(status), 'mail-code', page);
 }
 
@@ -151,13 +176,15 @@ async function acceptCode(pages: AccountPages, mail: ReadingMail, request: Reque
     const used = await useCode(pages, mail, found, present);
     return used === 'over' ? used : { ...used, secret };
   });
-  if (taken === 'wrong' || taken === 'over') return sendCodePage(pages, mail, request, response, 403, taken);
+  if (taken === 'wrong' || taken === 'over') {
+    const way = wayOf(field(request, 'wish'), field(request, 'to'), pages.origin);
+    return sendCodePage(pages, mail, way, request, response, 403, taken);
+  }
   mail.cookie.remove(request, response, taken.secret);
   if (taken.session) await beginSession(pages, request, response, taken.session);
   response.redirect(303, taken.target);
   if (taken.moved === undefined) return;
-  const { publisher, site } = await pages.masthead();
-  mail.mailer.sendLater(taken.moved, 'moved', { publisher, site });
+  mail.mailer.sendLater(taken.moved, 'moved', await mailHead(pages));
 }
 
 interface Taken {

@@ -78,7 +78,7 @@ const acceptPassword: WorkOf = (pages) => async (request, response, subscriber) 
   else if (!(await replacePassword(state, token, { password, address: addressOf(request) })))
     return response.redirect(303, '/-/account');
   await endSessions(state, subscriber, token);
-  if (!remove) await tellAdded(pages, subscriber, 'A password was set');
+  if (!remove) await tellAdded(pages, subscriber, 'password');
   await rememberBrowser(pages, response, subscriber);
   response.redirect(303, '/-/account');
 };
@@ -90,7 +90,7 @@ const connectReader: WorkOf = (pages) => async (request, response, subscriber) =
   if (revoked !== null) return response.redirect(303, '/-/account');
   const code = await createOwnCode(state.database, id, state.now() + MAIL_CODE_LIFETIME);
   const root = (await readProviderRow(state.database))?.root;
-  await tellAdded(pages, subscriber, 'A link that connects a Reader was made');
+  await tellAdded(pages, subscriber, 'reader');
   if (field(request, 'as') === 'json') response.json({ link: invitationLink({ code }, origin, root) });
   else response.redirect(303, invitationLink({ code }, origin, root, { reader: '1' }));
 };

@@ -5,6 +5,7 @@ import { urlPathOf } from '../../core/site/path.ts';
 import { localTarget } from '../../reading/local-target.ts';
 import { isShown, openerOf } from '../../reading/navigation.ts';
 import { refusalStyle } from '../../reading/refusal-page.ts';
+import { READING_SITE } from '../../words/en/reading-site.ts';
 import { KeyServerError } from '../errors.ts';
 import { type AppOptions, createApp } from '../http/app.ts';
 import { compressAnswers, sendFile } from '../http/compressed.ts';
@@ -70,7 +71,7 @@ export async function mastheadOf({ provider, publications, account }: MastheadSo
   const site = known && siteReadAt(known.descriptor, account);
   const { accent, logo, subscribe, titles = [] } = site ? publications.settingsOf(known, site) : {};
   return {
-    publisher: known?.descriptor.name ?? 'Reading site',
+    publisher: known?.descriptor.name ?? READING_SITE.unnamed,
     site: site?.site ?? new URL(account).host,
     signed: site !== undefined,
     accent: accentOf(accent),

@@ -5,13 +5,34 @@ import type { Accent } from '../../core/site/accent.ts';
 import { openInReaderUrl, READER_INVITATION_URL, READER_PORT } from '../../core/site/open-in-reader.ts';
 import { readProgramFile } from '../../node-support/program-files.ts';
 import { fileOf, type WebReaderFile } from '../../node-support/web-reader-files.ts';
+import { initialIcon } from '../../reading/icon.ts';
 import { buttonOf, refusalPage as pageInPlace, type RefusalPage } from '../../reading/refusal-page.ts';
+import { ACCOUNT } from '../../words/en/account.ts';
+import { JOIN } from '../../words/en/join.ts';
+import { LANGUAGE } from '../../words/en/language.ts';
+import { READING_SITE } from '../../words/en/reading-site.ts';
+import { BUTTONS } from '../../words/en/refusals.ts';
+import { SIGN_IN } from '../../words/en/sign-in.ts';
+import { escapeHtml } from '../../words/html.ts';
 import type { KeyServerErrorCode } from '../errors.ts';
 import type { CodedRefusal } from './refusals.ts';
 
 const eta = new Eta({ autoEscape: true });
-const TEMPLATES = 'account delete hand-over join keys layout mail-code sign-in sign-up start unsubscribe';
-for (const name of TEMPLATES.split(' '))
+/** Templates, with the words that each takes as `t`. */
+const WORDS: Readonly<Record<string, object>> = {
+  account: ACCOUNT,
+  delete: ACCOUNT,
+  'hand-over': READING_SITE,
+  join: JOIN,
+  keys: READING_SITE,
+  layout: READING_SITE,
+  'mail-code': SIGN_IN,
+  'sign-in': SIGN_IN,
+  'sign-up': SIGN_IN,
+  start: READING_SITE,
+  unsubscribe: READING_SITE,
+};
+for (const name of Object.keys(WORDS))
   eta.loadTemplate(`@${name}`, readProgramFile(`pages/${name}.eta`, import.meta.url).toString());
 
 /** Style sheet of pages in place of a document. */
@@ -47,13 +68,29 @@ export function render(template: string, masthead: Masthead, page: object): stri
   return eta.render(`@${template}`, {
     page,
     masthead,
+    t: WORDS[template],
+    linked,
+    language: LANGUAGE,
+    icon: initialIcon(masthead.publisher, accent),
     style: styleSheet(accent).content,
     scripts: SCRIPTS,
     invitation: READER_INVITATION_URL,
     connect: `http://localhost:${READER_PORT}/connect`,
-    // Address at which a Reader on the same computer offers a document.
-    openInReader: (target: string) => (signed ? openInReaderUrl(site, target.replace(/\?.*/s, '')) : undefined),
+    // Sentence with the address at which a Reader on the same computer offers a document; empty where there is none.
+    openInReader: (target: string) =>
+      signed
+        ? linked(READING_SITE.openInReader, {
+            href: openInReaderUrl(site, target.replace(/\?.*/s, '')),
+            rel: 'noreferrer',
+          })
+        : '',
   });
+}
+
+/** Gives the links of a sentence their attributes, in the order in which they stand there. */
+function linked(sentence: string, ...links: readonly Readonly<Record<string, string>>[]): string {
+  const left = links.map((link) => Object.entries(link).map(([name, value]) => ` ${name}="${escapeHtml(value)}"`));
+  return sentence.replace(/<a>/g, () => `<a${left.shift()?.join('')}>`);
 }
 
 /** What every page shows at its head. */
@@ -75,18 +112,7 @@ export interface Masthead {
 export type RefusedSignIn = Extract<KeyServerErrorCode, `openid-${string}` | 'passkey-refused'>;
 
 /** Why signing in another way than by password has failed. */
-export const REFUSED_SIGN_INS: Readonly<Record<RefusedSignIn, string>> = {
-  'passkey-refused':
-    'That passkey doesn’t work here, or it took more than five minutes. Try again, or sign in another way.',
-  'openid-cancelled': 'You have not signed in there. Try again, or sign in another way.',
-  'openid-unreachable':
-    'Signing in there doesn’t work at the moment. Try again in a few minutes, or sign in another way.',
-  'openid-unusable':
-    'Signing in there doesn’t work: the publisher has to set it right. Sign in another way, and tell the publisher.',
-  'openid-clock-off':
-    'Signing in there doesn’t work: a clock is wrong, and not yours. Sign in another way, and tell the publisher.',
-  'openid-refused': 'Signing in there was not completed: it took too long, or was begun in another browser. Try again.',
-};
+export const REFUSED_SIGN_INS: Readonly<Record<RefusedSignIn, string>> = SIGN_IN.refused;
 
 export interface RefusalLinks {
   readonly account: string;
@@ -97,10 +123,10 @@ export interface RefusalLinks {
 
 export function refusalPage(masthead: Masthead, refusal: CodedRefusal, links: RefusalLinks): string {
   const { way, code, detail } = refusal;
-  const { account, signedIn, again } = links;
+  const { account: origin, signedIn, again } = links;
   const own = signedIn
-    ? { text: 'Your account', url: `${account}/-/account` }
-    : { text: 'Sign in', url: `${account}/-/sign-in` };
+    ? { text: BUTTONS.account, url: `${origin}/-/account` }
+    : { text: BUTTONS.signIn, url: `${origin}/-/sign-in${again ? `?${new URLSearchParams({ to: again })}` : ''}` };
   const front = again === '/' ? undefined : '/';
   const button = buttonOf(way, { again, front, subscribe: masthead.subscribe });
   const [first, ...others] = button ? [button, ...(signedIn ? [own] : [])] : way === 'none' ? [] : [own];
@@ -110,5 +136,6 @@ export function refusalPage(masthead: Masthead, refusal: CodedRefusal, links: Re
 
 /** A page in place of a document. */
 export function inPlace({ publisher: name, ...look }: Masthead, page: RefusalPage): string {
-  return pageInPlace(page, { ...look, name }, `<link rel="stylesheet" href="${REFUSAL_STYLE_SHEET}">`);
+  const icon = `<link rel="icon" href="${initialIcon(name, look.accent)}">`;
+  return pageInPlace(page, { ...look, name }, `<link rel="stylesheet" href="${REFUSAL_STYLE_SHEET}">${icon}`);
 }

@@ -59,7 +59,7 @@ async function acceptNew(pages: AccountPages, request: Request, response: Respon
   if (subscriber) {
     const own = { ...passkeysOf(pages), state: asReader(pages.state, subscriber.name) };
     await addNewPasskey(own, subscriber, field(request, 'answer'), field(request, 'label'));
-    await tellAdded(pages, subscriber, 'A passkey was added');
+    await tellAdded(pages, subscriber, 'passkey');
   }
   response.redirect(303, '/-/account');
 }

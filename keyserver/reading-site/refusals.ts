@@ -2,7 +2,8 @@
 import { CodedError } from '../../core/errors.ts';
 import { ObjectError } from '../../core/object/errors.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
-import { DAMAGED, REFUSALS, type Refusal, refusalOf } from '../../reading/refusals.ts';
+import { DAMAGED, REFUSALS, type Refusal, refusalOf, withAnswers } from '../../reading/refusals.ts';
+import { READING_SITE } from '../../words/en/reading-site.ts';
 
 export interface CodedRefusal extends Refusal {
   /** The short code, by which publisher and operator find the cause. */
@@ -11,81 +12,30 @@ export interface CodedRefusal extends Refusal {
   readonly detail?: string;
 }
 
-/** Texts of these pages alone. */
-const TEXTS: Readonly<Record<string, Refusal | undefined>> = {
-  'not-signed-in': {
-    status: 401,
-    title: 'Please sign in',
-    lead: 'This page is for subscribers.',
-    way: 'account',
-  },
+/** Refusals of these pages alone. */
+const OWN: Readonly<Record<string, Refusal | undefined>> = {
   'not-found': REFUSALS['no-such-document'],
-  'no-provider': {
-    status: 503,
-    title: 'Nothing to read here yet',
-    lead: 'No publisher uses this reading site so far.',
-  },
-  'cross-site': {
-    status: 403,
-    title: 'This form came from elsewhere',
-    lead: 'Another website tried to send it in your name, or your browser hides where forms come from. Open the page again, and send it from there.',
-  },
-  'entry-refused': {
-    status: 403,
-    title: 'Signing in was not completed',
-    lead: 'It took too long, was sent twice, or this browser keeps no cookies.',
-    way: 'front',
-  },
-  'too-many-requests': {
-    status: 429,
-    title: 'Too many requests',
-    lead: 'Wait a minute, then try again; after failed attempts to sign in, a quarter of an hour.',
-  },
-  busy: {
-    status: 503,
-    title: 'Too many people at once',
-    lead: 'Very many people are signing in at this moment. Nothing was sent. Try again in a minute.',
-  },
-  'method-not-allowed': {
-    status: 405,
-    title: 'Pages here can only be read',
-    lead: 'Nothing can be sent to them. Open the page instead.',
-  },
-  'misdirected-request': {
-    status: 421,
-    title: 'Wrong address',
-    lead: 'This reading site has another one. Use the address that the publisher gave you.',
-    way: 'none',
-  },
-  'foreign-page': {
-    status: 403,
-    title: 'Only pages of this site may use this',
-    lead: 'A page of another site tried to load it into itself. Open it by a link or its address.',
-  },
-  'passkey-refused': {
-    status: 403,
-    title: 'The passkey was not added',
-    lead: 'It took more than five minutes, is here already, or there are too many. Try again from your account.',
-    way: 'account',
-  },
-  'foreign-worker': {
-    status: 403,
-    title: 'Pages of this site install nothing',
-    lead: 'A page tried to put a program of its own between you and this site.',
-    way: 'front',
-  },
-  'bad-request': {
-    status: 400,
-    title: 'The form could not be read',
-    lead: 'Open the page again, and send the form from there.',
-  },
+  ...withAnswers(READING_SITE.refused, {
+    'not-signed-in': { status: 401, way: 'account' },
+    'no-provider': { status: 503 },
+    'cross-site': { status: 403 },
+    'entry-refused': { status: 403, way: 'front' },
+    'too-many-requests': { status: 429 },
+    busy: { status: 503 },
+    'method-not-allowed': { status: 405 },
+    'misdirected-request': { status: 421, way: 'none' },
+    'foreign-page': { status: 403 },
+    'passkey-refused': { status: 403, way: 'account' },
+    'foreign-worker': { status: 403, way: 'front' },
+    'bad-request': { status: 400 },
+  }),
 };
 
 /** The refusal for an error or a code; `undefined` for an unforeseen error. */
 export function refusalFor(cause: unknown): CodedRefusal | undefined {
-  if (typeof cause === 'string') return coded(cause, TEXTS[cause] ?? REFUSALS[cause]);
+  if (typeof cause === 'string') return coded(cause, OWN[cause] ?? REFUSALS[cause]);
   if (!(cause instanceof CodedError)) return undefined;
-  const text = TEXTS[cause.code] ?? refusalOf(cause);
+  const text = OWN[cause.code] ?? refusalOf(cause);
   if (!(cause instanceof ObjectError || cause instanceof PublicationError)) return coded(cause.code, text);
   // What it says of times and hosts, publishers can compare with what they know.
   return { ...(text ?? DAMAGED), code: cause.code, detail: cause.message };
@@ -96,14 +46,4 @@ function coded(code: string, text: Refusal | undefined): CodedRefusal | undefine
 }
 
 /** Refusal for an unforeseen error. */
-export const INTERNAL_REFUSAL: CodedRefusal = {
-  status: 500,
-  title: 'Something went wrong here',
-  lead: 'The fault is on this side. Try again in a few minutes.',
-  code: 'internal',
-};
-
-/** Texts of these pages alone, for the test of their words. */
-export const REFUSAL_TEXTS: readonly Refusal[] = [...Object.values(TEXTS), INTERNAL_REFUSAL].filter(
-  (text) => text !== undefined,
-);
+export const INTERNAL_REFUSAL: CodedRefusal = { status: 500, ...READING_SITE.unforeseen, code: 'internal' };

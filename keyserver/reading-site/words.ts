@@ -1,37 +1,28 @@
-/** What stands on the account page, in words. */
+/** Rows of the account page, in words. */
+import { ACCOUNT as words } from '../../words/en/account.ts';
 import type { ListedDevice } from '../readers/devices.ts';
 import type { ListedPasskey } from '../sign-in/passkeys.ts';
 import type { HeldPlan } from '../subscriptions/subscriptions.ts';
 
 /** What a device is and when it was last used, in words. */
 export function wordsOf({ id, kind, created, lastSeen }: ListedDevice, thisDevice: number | undefined) {
-  const other = kind === 'browser' ? 'A browser' : 'A Reader';
+  const { browser, reader, here } = words.device;
   return {
-    title: id === thisDevice ? 'This browser' : other,
-    used: lastSeen === null ? `connected on ${dayInUtc(created)}` : `last used on ${dayInUtc(lastSeen)}`,
+    title: id === thisDevice ? here : kind === 'browser' ? browser : reader,
+    used: lastSeen === null ? words.connected(created) : words.lastUsed(lastSeen),
   };
 }
 
 /** When a passkey was made and last used, in words. */
 export function useOf({ created, lastUsed }: ListedPasskey): string {
-  const added = `added on ${dayInUtc(created)}`;
-  return lastUsed === null ? added : `${added}, last used on ${dayInUtc(lastUsed)}`;
+  const added = words.added(created);
+  return lastUsed === null ? added : `${added}, ${words.lastUsed(lastUsed)}`;
 }
 
 /** When a grant begins or ends, in words. */
 export function stateOf({ from, until, zone }: Pick<HeldPlan, 'from' | 'until' | 'zone'>, now: number): string {
-  const day = (time: number) =>
-    zone === null
-      ? dayInUtc(time)
-      : new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: zone }).format(time * 1000);
-  if (until !== null && until < now) return `ended on ${day(until)}`;
-  if (from > now) return `from ${day(from)}`;
-  return until === null ? 'no end date' : `until ${day(until)}`;
-}
-
-// Made once: to make one takes longer than a page.
-const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
-
-function dayInUtc(time: number): string {
-  return DAY.format(time * 1000);
+  const place = zone ?? 'UTC';
+  if (until !== null && until < now) return words.endedOn(until, place);
+  if (from > now) return words.from(from, place);
+  return until === null ? words.noEnd : words.until(until, place);
 }

@@ -2,6 +2,7 @@
 // answer in its field `answer`. `data-confirm` is where it leads whose session is too old for it. It stays hidden where the browser cannot do it. `.problem` in it appears when there is no passkey in the end.
 const isAble =
   'PublicKeyCredential' in window &&
+  !/:|^[\d.]+$/.test(location.hostname) && // passkeys belong to names
   ['parseCreationOptionsFromJSON', 'parseRequestOptionsFromJSON'].every((name) => name in PublicKeyCredential);
 let waiting = new AbortController();
 

@@ -3,6 +3,9 @@ import type { KeyId } from '../../core/crypto/key-id.ts';
 import { accentOf, ON_DARK_ACCENT, ON_LIGHT_ACCENT } from '../../core/site/accent.ts';
 import { OPEN_PAGE, ROOT_WORKER } from '../../core/site/path.ts';
 import { addressOf, type WebReaderFile, workerFor } from '../../node-support/web-reader-files.ts';
+import { initialIcon } from '../../reading/icon.ts';
+import * as words from '../../words/en/browser.ts';
+import { LANGUAGE } from '../../words/en/language.ts';
 import { escapeHtml } from '../../words/html.ts';
 import { builtWebReader } from '../web-reader.ts';
 
@@ -54,9 +57,9 @@ export function readingSiteFiles(about: ReadingSite): ReadonlyMap<string, Uint8A
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'";
 
-function pageOf({ site, root, name }: ReadingSite, open: WebReaderFile, password: WebReaderFile): string {
+function pageOf({ site, root, name, accent }: ReadingSite, open: WebReaderFile, password: WebReaderFile): string {
   return `<!doctype html>
-<html lang="en" data-root="${root}" data-site="${site}" data-password-script="${addressOf(PASSWORD_SCRIPT, password).src}" data-password-integrity="${password.integrity}">
+<html lang="${LANGUAGE.lang}" dir="${LANGUAGE.dir}" data-root="${root}" data-site="${site}" data-password-script="${addressOf(PASSWORD_SCRIPT, password).src}" data-password-integrity="${password.integrity}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${POLICY}">
@@ -65,23 +68,23 @@ function pageOf({ site, root, name }: ReadingSite, open: WebReaderFile, password
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <title>${escapeHtml(name)}</title>
-<link rel="icon" href="data:,">
+<link rel="icon" href="${initialIcon(name, accentOf(accent))}">
 <link rel="stylesheet" href="${STYLE}">
 <script src="${addressOf(SCRIPT, open).src}" integrity="${open.integrity}" defer></script>
 </head>
 <body>
 <header><p class="publisher">${escapeHtml(name)}</p>${name === site ? '' : `<p class="site">${site}</p>`}</header>
 <main>
-<div id="opening" role="status"><h1>Opening …</h1><div class="skeleton" aria-hidden="true"><span></span><span></span><span></span></div></div>
+<div id="opening" role="status"><h1>${words.opening}</h1><div class="skeleton" aria-hidden="true"><span></span><span></span><span></span></div></div>
 <form id="ask" hidden>
 <h1 id="question"></h1>
 <p id="problem" class="problem" role="alert" hidden></p>
 <label id="label" for="answer"></label>
 <input id="answer" required spellcheck="false" autocapitalize="off">
-<button>Open</button>
+<button>${words.open}</button>
 </form>
 <div id="refusal" role="alert" hidden><h1 id="sentence"></h1><button id="act" type="button"></button></div>
-<noscript><h1>This page needs scripts, and your browser runs none.</h1></noscript>
+<noscript><h1>${words.needsScripts}</h1></noscript>
 </main>
 </body>
 </html>

@@ -1,10 +1,10 @@
 /** What readers are told: in their words, and in few. */
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { REFUSAL_TEXTS as READING_SITE_REFUSALS } from '../../keyserver/reading-site/refusals.ts';
 import { DAMAGED, REFUSALS } from '../../reading/refusals.ts';
 import { wordsFor } from '../../teaser/words.ts';
 import { REFUSED as READER_REFUSALS } from '../../words/en/reader-refusals.ts';
+import { READING_SITE } from '../../words/en/reading-site.ts';
 
 /** Nouns of this project that readers need not know, and phrases that have a better one. */
 const UNWANTED = [
@@ -63,7 +63,8 @@ describe('no page of a reader names what is behind it', () => {
 });
 
 describe('a refusal', () => {
-  const all = [DAMAGED, ...Object.values(REFUSALS), ...Object.values(READER_REFUSALS), ...READING_SITE_REFUSALS];
+  const refused = [REFUSALS, READER_REFUSALS, READING_SITE.refused].flatMap((texts) => Object.values(texts));
+  const all = [DAMAGED, ...refused];
   const texts = all.flatMap((refusal) => (refusal ? [[refusal.title, refusal.lead] as const] : []));
 
   it.each(texts)('is short, and in readers’ words: %s', (title, text) => {

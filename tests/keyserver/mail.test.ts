@@ -46,7 +46,8 @@ const browser = () => createVisitor(rig.server.readingUrl);
 const mailTo = (address: string) => mailServer.take(address);
 const linkCode = (text: string) => /#([A-Z0-9-]+)/.exec(text)?.[1] ?? '';
 async function ask(visitor: Visitor, name: string, to = '/'): Promise<string> {
-  expect((await visitor.post('/-/mail', { name, to })).headers.location).toBe('/-/mail');
+  const way = new URLSearchParams({ wish: 'sign-in', to });
+  expect((await visitor.post('/-/mail', { name, to })).headers.location).toBe(`/-/mail?${way}`);
   return mailTo(name);
 }
 

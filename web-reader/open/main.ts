@@ -6,6 +6,7 @@ import type { DocumentKeys } from '../../core/keys/document-keys.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { ROOT_WORKER } from '../../core/site/path.ts';
 import { atMost } from '../../reading/at-most.ts';
+import * as words from '../../words/en/browser.ts';
 import { installWorker } from '../install-worker.ts';
 import { fetchKeys, isStoredInvitation, type StoredInvitation, storeKeys } from '../key-file.ts';
 import { loadScript } from '../load-script.ts';
@@ -15,9 +16,6 @@ import { ask, drawn, refuse, showOpening } from './page.ts';
 
 /** The longest wait for a worker that is installed, also on a slow line. In milliseconds. */
 const PATIENCE = 45_000;
-
-const ENDED = 'This invitation is not good any more, or the link is not whole.';
-const WRONG = 'This password opens nothing: it is wrong, or the invitation has ended.';
 
 const { href, hash, origin } = location;
 const { root = '', site = '', passwordScript = '', passwordIntegrity = '' } = document.documentElement.dataset;
@@ -51,11 +49,8 @@ async function open(store: OriginStore, { invitation, askAgain }: InvitationAtte
     location.replace(fragment.to);
   } catch (error) {
     console.error(error);
-    const sentence =
-      error instanceof KeyError
-        ? 'This invitation was changed on its way to you, so it is not opened.'
-        : 'This page could not be opened: check your connection.';
-    refuse(sentence, 'Try again', () => open(store, { invitation, askAgain }));
+    const sentence = error instanceof KeyError ? words.changed : words.notOpened;
+    refuse(sentence, words.tryAgain, () => open(store, { invitation, askAgain }));
   }
 }
 
@@ -67,14 +62,14 @@ async function invitationFrom(
   if (invitation === undefined) {
     const kept = await store.state.get(STATE.invitation);
     return isStoredInvitation(kept)
-      ? { invitation: kept, askAgain: () => invitationByLink(store, ENDED) }
+      ? { invitation: kept, askAgain: () => invitationByLink(store, words.ended) }
       : invitationByLink(store);
   }
-  if (invitation === 'broken') return invitationByLink(store, ENDED);
+  if (invitation === 'broken') return invitationByLink(store, words.ended);
   if ('salt' in invitation) return invitationByPassword(invitation.salt);
   return {
     invitation: await deriveInvitation(invitation.secret, context),
-    askAgain: () => invitationByLink(store, ENDED),
+    askAgain: () => invitationByLink(store, words.ended),
   };
 }
 
@@ -89,7 +84,7 @@ async function invitationByPassword(salt: Uint8Array, problem?: string): Promise
   const stretch = await loadStretch();
   await drawn();
   const invitation = await deriveInvitation(stretch(password, salt), context);
-  return { invitation, askAgain: () => invitationByPassword(salt, WRONG) };
+  return { invitation, askAgain: () => invitationByPassword(salt, words.wrongPassword) };
 }
 
 /** Argon2id comes only where it is needed. @throws TypeError */
@@ -109,12 +104,10 @@ async function isToKeep(store: OriginStore, { name }: StoredInvitation, { keys }
 
 /** Windows inside other programs often have no workers either. */
 function cannot(): void {
-  refuse('This browser cannot read here: open the link in another one.', 'Copy the link', () =>
-    navigator.clipboard?.writeText(href),
-  );
+  refuse(words.cannotRead, words.copyLink, () => navigator.clipboard?.writeText(href));
 }
 
 start().catch((error: unknown) => {
   console.error(error);
-  refuse('This page could not be opened: check your connection.', 'Try again', () => location.replace(href));
+  refuse(words.notOpened, words.tryAgain, () => location.replace(href));
 });

@@ -1,8 +1,9 @@
 /** What the page that opens invitations shows: that it is at work, one question, or one refusal. */
+import { questions } from '../../words/en/browser.ts';
 
-const QUESTIONS = {
-  link: { title: 'Open the link of your invitation', label: 'Or paste it here', type: 'text', autocomplete: 'off' },
-  password: { title: 'Enter the password', label: 'Password', type: 'password', autocomplete: 'current-password' },
+const FIELDS = {
+  link: { type: 'text', autocomplete: 'off' },
+  password: { type: 'password', autocomplete: 'current-password' },
 } as const;
 
 /** Shows that the page is being opened, and nothing else. */
@@ -17,12 +18,12 @@ export async function drawn(): Promise<void> {
 }
 
 /** Asks for something. @param problem - a sentence: why it is asked for again */
-export function ask(what: keyof typeof QUESTIONS, problem = ''): Promise<string> {
-  const { title, label, ...field } = QUESTIONS[what];
+export function ask(what: keyof typeof FIELDS, problem = ''): Promise<string> {
+  const { title, label } = questions[what];
   const [form, answer] = [find<HTMLFormElement>('ask'), find<HTMLInputElement>('answer')];
   find('question').textContent = title;
   find('label').textContent = label;
-  Object.assign(answer, field, { value: '' });
+  Object.assign(answer, FIELDS[what], { value: '' });
   const said = find('problem');
   [said.textContent, said.hidden] = [problem, problem === ''];
   show('ask');

@@ -1,15 +1,6 @@
 /** The library: what is kept in this browser, in words, with or without a network. The worker answers for its page, which has the sheet's script. */
-import {
-  type About,
-  COLOURS,
-  changeKept,
-  element,
-  extentOf,
-  fetchAbout,
-  type ShownIssue,
-  sizeOf,
-  stateOf,
-} from '../about.ts';
+import * as words from '../../words/en/browser.ts';
+import { type About, COLOURS, changeKept, element, extentOf, fetchAbout, type ShownIssue, stateOf } from '../about.ts';
 
 const STYLE = `:root{color-scheme:light dark}body{margin:0;font:17px/1.5 system-ui,sans-serif;background:var(--paper);color:var(--ink)}
 header,main{max-width:34em;margin:0 auto;padding:14px 20px}header a{font:bold 1.2em Georgia,serif;color:inherit;text-decoration:none}header img{max-height:40px;max-width:60%;display:block}@media(prefers-color-scheme:dark){header img{padding:4px 8px;border-radius:4px;background:#faf8f4}}
@@ -56,15 +47,15 @@ async function show(): Promise<void> {
   if (about?.issues.some(({ running }) => running)) setTimeout(show, POLL_INTERVAL);
 }
 
-const heading = () => element('h1', { textContent: 'Saved pages' });
+const heading = () => element('h1', { textContent: words.savedPages });
 
 function contentOf(about: About): HTMLElement[] {
   const { name, logo, issues, opened, used, left, until } = about;
   const empty = issues.length === 0 && opened.length === 0;
-  document.title = `Saved pages · ${name}`;
+  document.title = `${words.savedPages} · ${name}`;
   style.replaceSync(COLOURS(about) + STYLE);
   const masthead = logo ? element('img', { src: logo, alt: name }) : name;
-  const offline = element('p', { textContent: 'No network. You can read what is on this phone.' });
+  const offline = element('p', { textContent: words.offline });
   return [
     element('header', {}, element('a', { href: '/' }, masthead)),
     element(
@@ -74,20 +65,17 @@ function contentOf(about: About): HTMLElement[] {
       heading(),
       empty &&
         element('p', {
-          textContent:
-            'Nothing is saved here yet. What you open is kept for a while; a whole issue is kept by the button on its pages.',
+          textContent: words.nothingSaved,
         }),
       ...issues.map(articleOf),
       opened.length > 0 && openedOf(opened),
       element(
         'section',
         {},
-        until !== undefined &&
-          !empty &&
-          element('p', { textContent: `Opens without a network until ${dayOf(until)}.` }),
-        element('p', { textContent: `Uses ${sizeOf(used)}; ${sizeOf(left)} free.` }),
-        installing && button('Add to home screen', 'first', () => installing?.prompt()),
-        !empty && button('Remove everything kept', '', () => changeKept({ remove: '' })),
+        until !== undefined && !empty && element('p', { textContent: words.opensUntil(until) }),
+        element('p', { textContent: words.uses(used, left) }),
+        installing && button(words.addToHome, 'first', () => installing?.prompt()),
+        !empty && button(words.removeAll, '', () => changeKept({ remove: '' })),
       ),
     ),
   ];
@@ -100,18 +88,18 @@ function articleOf(issue: ShownIssue): HTMLElement {
   return element(
     'article',
     {},
-    element('h2', { textContent: title || 'Kept pages' }),
+    element('h2', { textContent: title || words.keptPages }),
     element('p', { textContent: [stateOf(issue), bytes > 0 && extentOf(issue)].filter(Boolean).join(' · ') }),
     element('progress', { max: Math.max(documents, 1), value: kept, ariaLabel: `${title}: ${stateOf(issue)}` }),
     pages.length > 0 &&
       element(
         'details',
         { id },
-        element('summary', { textContent: 'Pages' }),
+        element('summary', { textContent: words.pagesOfIssue }),
         element('ul', {}, ...pages.map(([path, name]) => pageOf(path, textOf(name)))),
       ),
-    isMore && first && button('Keep the rest', '', () => changeKept({ keep: first[0], title })),
-    button('Remove', '', () => changeKept({ remove: id }), `Remove: ${title}`),
+    isMore && first && button(words.keepRest, '', () => changeKept({ keep: first[0], title })),
+    button(words.remove, '', () => changeKept({ remove: id }), words.removeWhat(title)),
   );
 }
 
@@ -119,8 +107,8 @@ function openedOf(paths: readonly string[]): HTMLElement {
   return element(
     'section',
     {},
-    element('h2', { textContent: 'Only what you opened' }),
-    element('ul', {}, ...paths.map((path) => pageOf(path, path === '/index.html' ? 'Front page' : decodeURI(path)))),
+    element('h2', { textContent: words.onlyOpened }),
+    element('ul', {}, ...paths.map((path) => pageOf(path, path === '/index.html' ? words.frontPage : decodeURI(path)))),
   );
 }
 
@@ -142,8 +130,4 @@ function button(text: string, className: string, work: () => unknown, ariaLabel 
     await show();
   };
   return element('button', { className, textContent: text, ariaLabel, onclick });
-}
-
-function dayOf(time: number): string {
-  return new Date(time * 1000).toLocaleDateString('en-GB', { day: 'numeric', month: 'long' });
 }

@@ -2,8 +2,9 @@
  * The button on the publisher's pages, and the sheet that it opens: who signed the page, sharing, keeping, the account. It has a shadow root of its
  * own, but a published script could draw the same, so it says nothing that readers have to rely on. On the library's own page it is the library.
  */
-import { ago } from '../../words/en/language.ts';
-import { type About, COLOURS, changeKept, element, extentOf, fetchAbout, sizeOf, stateOf } from '../about.ts';
+import * as words from '../../words/en/browser.ts';
+import { LANGUAGE } from '../../words/en/language.ts';
+import { type About, COLOURS, changeKept, element, extentOf, fetchAbout, stateOf } from '../about.ts';
 import { LIBRARY } from '../names.ts';
 import { openLibrary } from './library.ts';
 
@@ -22,16 +23,16 @@ const POLL_INTERVAL = 700;
 
 const { pathname } = location;
 const isFirst = document.currentScript?.dataset.first !== undefined;
-/** Its words are English, in pages that run from right to left too: "all" leaves out their direction. */
-const host = element('div', { dir: 'ltr', lang: 'en' });
+/** Its language is not the page's, and "all" leaves out the page's direction. */
+const host = element('div', LANGUAGE);
 const root = host.attachShadow({ mode: 'closed' });
-const pill = element('button', { className: 'pill', ariaLabel: 'About this page', textContent: '✓' });
+const pill = element('button', { className: 'pill', ariaLabel: words.aboutPage, textContent: '✓' });
 const title = element('h2', { id: 'title' });
 const [signed, shared, extent, status] = [element('p'), element('small'), element('small'), element('small')];
-const bar = element('progress', { hidden: true, ariaLabel: 'Keeping this issue' });
-const share = row('button', 'Share', shared);
-const keep = row('button', 'Keep this issue', extent);
-const account = row('a', 'Your account');
+const bar = element('progress', { hidden: true, ariaLabel: words.keeping });
+const share = row('button', words.share, shared);
+const keep = row('button', words.keepIssue, extent);
+const account = row('a', words.account);
 const dialog = element(
   'dialog',
   {},
@@ -40,11 +41,11 @@ const dialog = element(
   keep,
   bar,
   status,
-  Object.assign(row('a', 'Saved pages', element('small', { textContent: 'What opens without a network' })), {
+  Object.assign(row('a', words.savedPages, element('small', { textContent: words.opensOffline })), {
     href: LIBRARY,
   }),
   account,
-  element('button', { className: 'close', textContent: 'Close', onclick: () => dialog.close() }),
+  element('button', { className: 'close', textContent: words.close, onclick: () => dialog.close() }),
 );
 
 function row<Name extends 'a' | 'button'>(name: Name, text: string, ...more: Node[]): HTMLElementTagNameMap[Name] {
@@ -58,19 +59,16 @@ let about: About;
 async function show(): Promise<void> {
   about = await fetchAbout(pathname);
   const { name, isFresh, confirmed = 0, vault, set, issues, left } = about;
-  title.textContent = isFresh ? 'Genuine and up to date' : 'Genuine, perhaps not the newest';
-  signed.textContent = `Signed by \u2068${name}\u2069. Up to date ${ago(confirmed, Math.floor(Date.now() / 1000))}.`;
-  if (isFirst && vault)
-    signed.textContent += ` This first page was checked and opened by ${new URL(vault).host}; the next ones are by this browser.`;
-  shared.textContent ||= 'The public address of this page';
+  title.textContent = isFresh ? words.upToDate : words.perhapsOld;
+  signed.textContent = words.signedBy(name, confirmed, Math.floor(Date.now() / 1000));
+  if (isFirst && vault) signed.textContent += words.openedBy(new URL(vault).host);
+  shared.textContent ||= words.publicAddress;
   account.hidden = vault === undefined;
   if (vault !== undefined) account.href = `${vault}/-/account`;
   keep.hidden = set === undefined;
   const issue = issues.find(({ id }) => id === set);
   const called = issue?.title ?? about.title ?? '';
-  extent.textContent = [called, issue?.bytes ? extentOf(issue) : '', `${sizeOf(left)} free`]
-    .filter(Boolean)
-    .join(' · ');
+  extent.textContent = [called, issue?.bytes ? extentOf(issue) : '', words.free(left)].filter(Boolean).join(' · ');
   keep.disabled = issue?.running ?? false;
   bar.hidden = !issue?.running;
   status.role = 'status';
@@ -95,7 +93,7 @@ share.onclick = async () => {
   try {
     if ('share' in navigator) return await navigator.share(address);
     await (navigator as Navigator).clipboard.writeText(address.url);
-    shared.textContent = 'The address is copied.';
+    shared.textContent = words.addressCopied;
   } catch (error) {
     if ((error as Error).name !== 'AbortError') shared.textContent = address.url;
   }
@@ -111,6 +109,6 @@ const style = new CSSStyleSheet(); // not a matter of the page's own policy
 style.replaceSync(STYLE);
 root.adoptedStyleSheets = [style];
 dialog.setAttribute('aria-labelledby', 'title');
-root.append(element('aside', { ariaLabel: 'Reader' }, pill), dialog);
+root.append(element('aside', { ariaLabel: words.reader }, pill), dialog);
 if (pathname === LIBRARY) openLibrary();
 else document.documentElement.append(host);

@@ -3,17 +3,10 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { sealDocumentKeys } from '../../core/keys/document-keys.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { KEYS_PAGE } from '../../core/site/path.ts';
+import * as words from '../../words/en/browser.ts';
 import { parseWanted, SILENT } from '../bounce.ts';
 import { obtainKeys } from './keys.ts';
 import { KeyServerRefusal, readPage } from './page.ts';
-
-const PROBLEMS: Readonly<Record<string, string>> = {
-  revoked: 'Ask the publisher for a new invitation.',
-  'too-many-requests': 'There were too many attempts from your network. Try again in a minute.',
-  'no-provider': 'There is nothing to read here yet.',
-  unsupported: 'This browser cannot keep keys, perhaps because the window is private. Open the page in another one.',
-};
-const UNFORESEEN = 'Your keys could not be fetched. Check your connection, and try again.';
 
 const page = readPage();
 const wanted = parseWanted(location.hash, page.documents);
@@ -60,10 +53,10 @@ function show(code: string): void {
   );
   if (!state || !problem || !actions) return;
   const [title, again] = [document.querySelector('h1'), document.querySelector<HTMLElement>('#again')];
-  if (title) title.textContent = code === 'revoked' ? 'The publisher has ended your access' : 'Something went wrong';
+  if (title) title.textContent = code === 'revoked' ? words.accessEnded : words.wentWrong;
   if (again) again.hidden = code === 'revoked';
   state.hidden = true;
-  problem.textContent = PROBLEMS[code] ?? `${UNFORESEEN} (${code})`;
+  problem.textContent = words.keyProblems[code] ?? words.noKeys(code);
   problem.hidden = false;
   actions.hidden = false;
 }

@@ -4,6 +4,8 @@
  */
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { documentPathOf, urlPathOf } from '../../core/site/path.ts';
+import { initialIcon } from '../../reading/icon.ts';
+import { savedPages } from '../../words/en/browser.ts';
 import type { About } from '../about.ts';
 import { LIBRARY } from '../names.ts';
 import { type IssueContext, keepIssue, removeIssue, room, shownIssues } from './issues.ts';
@@ -26,7 +28,7 @@ const SVG = { type: 'image/svg+xml', sizes: 'any' };
 type PageHandler = (reader: WebReader, event: FetchEvent, members: URLSearchParams) => Promise<Response> | Response;
 
 const PAGES: Readonly<Record<string, PageHandler>> = {
-  [LIBRARY]: () => shellFor('Saved pages', `<link rel="manifest" href="${MANIFEST}">${scriptTag('sheet', 'defer')}`),
+  [LIBRARY]: () => shellFor(savedPages, `<link rel="manifest" href="${MANIFEST}">${scriptTag('sheet', 'defer')}`),
   '/-/page.js': (_reader, { request }) => answerScript(request),
   '/-/sheet.js': (_reader, { request }) => answerScript(request),
   '/-/about.json': async (reader, _event, members) => inJson(await about(reader, members.get('path'))),
@@ -95,7 +97,6 @@ async function opened({ find }: IssueContext): Promise<string[]> {
 async function manifest(reader: WebReader) {
   const { name, accent } = await reader.masthead();
   const logo = await logoOf(await contextOf(reader));
-  const initial = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9v9H0z" fill="${accent.light}"/><text x="4.5" y="6.6" font-size="6" text-anchor="middle" fill="#fff">${/[\p{L}\p{N}]/u.exec(name)?.[0] ?? ''}</text></svg>`;
   return {
     name,
     short_name: name,
@@ -106,7 +107,7 @@ async function manifest(reader: WebReader) {
     background_color: '#fdfcf9',
     icons: [
       ...(logo?.endsWith('.svg') ? [{ src: logo, ...SVG }] : []), // of others, the size is not known
-      { src: `data:image/svg+xml,${encodeURIComponent(initial)}`, ...SVG },
+      { src: initialIcon(name, accent), ...SVG },
     ],
   };
 }

@@ -3,8 +3,11 @@
 import { type CodedError, reasonOf } from '../../core/errors.ts';
 import { ACCOUNT_PAGE } from '../../core/site/path.ts';
 import { NO_PASSKEYS } from '../../reading/document-headers.ts';
+import { initialIcon } from '../../reading/icon.ts';
 import { buttonOf, type RefusalLook, type RefusalPage, refusalPage, refusalStyle } from '../../reading/refusal-page.ts';
-import { DAMAGED, FOREIGN, NOT_LOADED, OFFLINE, type Refusal, refusalOf } from '../../reading/refusals.ts';
+import { DAMAGED, FOREIGN, NOT_LOADED, OFFLINE, type Refusal, refusalOf, withAnswers } from '../../reading/refusals.ts';
+import { refused, savedPages } from '../../words/en/browser.ts';
+import { LANGUAGE } from '../../words/en/language.ts';
 import { LIBRARY } from '../names.ts';
 import { scope } from './scope.ts';
 
@@ -12,13 +15,11 @@ import { scope } from './scope.ts';
 const TEXTS: Readonly<Record<string, Refusal | undefined>> = {
   'site-unavailable': NOT_LOADED,
   'site-changed': FOREIGN,
-  'hand-over-refused': { title: 'Your keys could not be fetched', lead: 'Try again in a minute.', way: 'again' },
-  'coding-unsupported': { title: 'This browser is too old for this page', lead: 'Update it, or use another.' },
-  'web-reader-failed': { status: 500, title: 'Something went wrong in this browser', lead: 'Try again.' },
+  ...withAnswers(refused, { 'web-reader-failed': { status: 500 } }),
 };
 
 const POLICY =
-  "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+  "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
 /** Makes what is shown instead of a document. What pages load gets no body: a script that looks at no status would take it for data. @param target - path and query of what was asked for */
 export function refusalFor(error: CodedError, request: Request, target: string, look: RefusalLook): Response {
@@ -32,21 +33,28 @@ export function refusalFor(error: CodedError, request: Request, target: string, 
   const account = reading && reading + ACCOUNT_PAGE;
   const front = target === '/' ? undefined : '/';
   const button = buttonOf(way, { again: target, front, subscribe: look.subscribe, account });
-  const links = [{ text: 'Saved pages', url: LIBRARY }];
+  const links = [{ text: savedPages, url: LIBRARY }];
   return pageFor({ ...refusal, button, links, facts: [error.code, reasonOf(error)] }, look, headers);
 }
 
 /** A page in place of a document. */
 export function pageFor(page: RefusalPage, look: RefusalLook, headers: Record<string, string>): Response {
-  return new Response(refusalPage(page, look, `<style>${refusalStyle(look.accent)}</style>`), {
-    status: page.status ?? 502,
-    headers: { ...headers, ...HEADERS, 'content-type': HTML, 'content-security-policy': POLICY },
-  });
+  return new Response(
+    refusalPage(
+      page,
+      look,
+      `<style>${refusalStyle(look.accent)}</style><link rel="icon" href="${initialIcon(look.name, look.accent)}">`,
+    ),
+    {
+      status: page.status ?? 502,
+      headers: { ...headers, ...HEADERS, 'content-type': HTML, 'content-security-policy': POLICY },
+    },
+  );
 }
 
 /** The page that a script of this origin fills. @param head - what loads it */
 export function shellFor(title: string, head: string): Response {
-  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${title}</title>${head}</html>`;
+  const html = `<!doctype html><html lang="${LANGUAGE.lang}" dir="${LANGUAGE.dir}"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${title}</title>${head}</html>`;
   const policy =
     "default-src 'none'; script-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
   return new Response(html, { headers: { ...HEADERS, 'content-type': HTML, 'content-security-policy': policy } });

@@ -4,15 +4,16 @@ const [password, show] = ['#password', '#show'].map((name) => document.querySele
 
 /** Behind the code stands the publisher, which only a Reader compares. */
 async function takeInvitation() {
-  if (location.hash.length < 2) return;
   // On the way to keys, with what was wanted.
   if (location.hash.includes('=')) {
     document.querySelector('#join').action += location.hash;
     return;
   }
-  const invitation = location.hash.slice(1);
+  // Kept with the window's history entry, for when the page is loaded again.
+  const invitation = location.hash.slice(1) || history.state;
+  if (!invitation) return;
   const [code] = invitation.split('.');
-  history.replaceState(null, '', location.pathname + location.search);
+  history.replaceState(invitation, '', location.pathname + location.search);
   invited.querySelector('[name=code]').value = code;
   const link = `${location.origin + location.pathname}#${invitation}`;
   for (const field of invited.querySelectorAll('#link, #in-reader [name=link]')) field.value = link;
@@ -22,29 +23,35 @@ async function takeInvitation() {
   await nameInvited(code);
 }
 
-/** Whose the invitation is; it is not used up by this. */
+/** Whose the invitation is, and for what; it is not used up by this. */
 async function nameInvited(code) {
   const response = await fetch('/-/invitation', { method: 'POST', body: new URLSearchParams({ code }) });
   const [isRefused, isFull] = [response.status === 403, response.status === 409];
   invited.querySelector('#refused').hidden = !isRefused;
   invited.querySelector('#full').hidden = !isFull;
   invited.querySelector('#choices').hidden = isRefused || isFull;
-  const { name = '', again = false } = response.ok ? await response.json() : {};
+  const { as, used } = invited.dataset;
+  if (isRefused) document.title = invited.querySelector('h1').textContent = used;
+  if (!response.ok) return;
+  const { name, again = false, own = false, includes } = await response.json();
+  if (includes) invited.querySelector('#includes').textContent = includes;
   invited.querySelector('#once').hidden = again;
   invited.querySelector('#name').textContent = name;
-  invited.querySelector('#as').hidden = name === '';
-  if (name !== '' && 'mailed' in invited.dataset) invited.querySelector('#here button').textContent = `Read as ${name}`;
+  invited.querySelector('#as').hidden = false;
+  if (as) invited.querySelector('#here button').textContent = as.replace('#', () => name);
+  const another = invited.querySelector('#another');
+  if (another) another.hidden = own;
 }
 
 void takeInvitation();
 // A second link opened in the same tab changes nothing but the part behind the "#".
 addEventListener('hashchange', takeInvitation);
 
-document.querySelector('#copy').addEventListener('click', async () => {
+document.querySelector('#copy').addEventListener('click', async ({ target }) => {
   const link = document.querySelector('#link');
   link.select();
   await navigator.clipboard.writeText(link.value);
-  document.querySelector('#copy').textContent = 'Copied';
+  target.textContent = target.dataset.done;
 });
 
 for (const element of [show, document.querySelector('#show-label')]) element.hidden = false;

@@ -1,7 +1,30 @@
 // The place in the page that the reader wanted: browsers keep what stands behind "#" through the redirect after signing in.
-for (const form of document.forms) form.action += location.hash;
-// Not through another site: it comes back by a cookie.
-const elsewhere = document.querySelector('#openid');
-if (elsewhere && location.hash) elsewhere.href += `&place=${encodeURIComponent(location.hash)}`;
-// On the way to keys, joining leads on as signing in does.
-if (location.pathname === '/-/keys') document.querySelector('#join').href = `/-/join?to=/-/keys${location.hash}`;
+for (const form of document.forms) {
+  form.action += location.hash;
+  // For the link of the mail, which may be opened elsewhere. On the way to keys it is not this server's business what is read.
+  const { to, place } = form.elements;
+  if (place && to.value !== '/-/keys') place.value = location.hash;
+}
+for (const link of document.querySelectorAll('a[href*="?to="]')) {
+  if (link.id !== 'openid') link.href += location.hash;
+  // Not through another site: it comes back by a cookie.
+  else if (location.hash) link.href += `&place=${encodeURIComponent(location.hash)}`;
+}
+
+const code = document.querySelector('#code');
+code?.addEventListener('input', () => {
+  if (/^\s*(?:\d\s*){6}$/.test(code.value)) code.form.requestSubmit();
+});
+
+// Mails take a while; the server has its own limits.
+const again = document.querySelector('[data-wait] button');
+if (again) {
+  const text = again.textContent;
+  let left = 60;
+  const count = () => {
+    again.disabled = left > 0;
+    again.textContent = left > 0 ? again.form.dataset.wait.replace('#', left) : text;
+    if (left-- > 0) setTimeout(count, 1000);
+  };
+  count();
+}

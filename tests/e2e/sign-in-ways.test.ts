@@ -1,0 +1,105 @@
+/** Every way in from a protected article leads back to it, with query and place. */
+import type { Page } from 'playwright-core';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import { definePlan } from '../../keyserver/subscriptions/plans.ts';
+import { launchChromium } from '../support/chromium.ts';
+import { forFile } from '../support/for-file.ts';
+import { startRig } from '../support/keyserver-rig.ts';
+import { codeInMail, mailSettings, startMailServer } from '../support/mail-server.ts';
+import { publish } from '../support/publisher-with-sets.ts';
+import { createVisitor } from '../support/reading-site-visitor.ts';
+
+const PASSWORD = 'correct horse battery';
+const ARTICLE = '<title>Tide</title><h1>Tide</h1><p style="height:3000px">It came.</p><h2 id="end">End</h2>';
+
+const browser = forFile(launchChromium);
+const smtp = forFile(() => startMailServer({ disabledCommands: ['STARTTLS'] }));
+const rig = forFile(() => {
+  const mail = mailSettings(`smtp://127.0.0.1:${smtp.port}`);
+  return startRig({ config: { mail, signUp: { plan: 'daily', days: 7 } } });
+});
+beforeAll(async () => {
+  await definePlan(rig.server.state, { name: 'daily', title: 'Daily', sets: ['day-*'], zone: 'UTC' });
+  await publish(rig.publisher, rig.host, {
+    path: '/20/tide.html',
+    content: ARTICLE,
+    mediaType: 'text/html; charset=utf-8',
+    set: 'day-1',
+  });
+  await createVisitor(rig.server.readingUrl).join(await rig.codeFor('ada@example.org'), PASSWORD);
+});
+
+async function newPage(): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 390, height: 800 } });
+  onTestFinished(() => context.close());
+  return context.newPage();
+}
+
+/** Comes from the article, in a browser that has never been here. */
+async function wanting(): Promise<Page> {
+  const page = await newPage();
+  await page.goto(`${rig.server.readingUrl}/-/sign-in?to=${encodeURIComponent('/20/tide.html?from=mail')}#end`);
+  await page.waitForSelector('#by-mail');
+  return page;
+}
+
+async function askForCode(page: Page, name = 'ada@example.org'): Promise<string> {
+  await page.fill('#mail-name', name);
+  await page.click('#by-mail button');
+  await page.waitForSelector('#code');
+  return smtp.take(name);
+}
+
+async function expectArticle(page: Page): Promise<void> {
+  await page.waitForSelector('h1:text-is("Tide")');
+  expect(page.url()).toBe(`${rig.server.documentsUrl}/20/tide.html?from=mail#end`);
+}
+
+it('a code that is typed sends itself, and leads to the article', async () => {
+  const page = await wanting();
+  await page.fill('#code', codeInMail(await askForCode(page)));
+  await expectArticle(page);
+});
+
+it('signing up leads to the article, also after “start again” and a code that is over', async () => {
+  const page = await wanting();
+  const signUp = async () => {
+    await page.fill('#name', 'new@example.org');
+    await page.click('#sign-up button');
+    return codeInMail(await smtp.take('new@example.org'));
+  };
+  await page.click('#begin');
+  const first = await signUp();
+  expect(await page.textContent('.lead')).toMatch(/^A code is on its way/);
+  expect(await page.isDisabled('#send-again button')).toBe(true);
+  await page.click('text=start again');
+  await signUp();
+  rig.passTime(601);
+  await page.fill('#code', first);
+  await page.click('text=Get a new code');
+  await page.fill('#code', await signUp());
+  await expectArticle(page);
+});
+
+it('the link of the mail leads another browser to the article, and stays good when its page is loaded again', async () => {
+  const link = /http:\S+#\S+/.exec(await askForCode(await wanting()))?.[0] ?? '';
+  const page = await newPage();
+  await page.goto(link);
+  await page.waitForSelector('#as:not([hidden])');
+  await page.reload();
+  await page.click('text=Read as ada@example.org');
+  await expectArticle(page);
+});
+
+it('a password leads to the article, also after a wrong one and the way over the sign-up', async () => {
+  const page = await wanting();
+  await page.click('#begin');
+  await page.click('text=Sign in');
+  await page.click('summary');
+  await page.fill('#name', 'ada@example.org');
+  for (const password of ['not this one', PASSWORD]) {
+    await page.fill('#password', password);
+    await page.click('#sign-in button');
+  }
+  await expectArticle(page);
+});

@@ -1,0 +1,87 @@
+/** The account: what can be read, where, and how one signs in. */
+import { html } from '../html.ts';
+import { day } from './language.ts';
+
+export const ACCOUNT = {
+  yourAccount: 'Your account',
+  signedInAs: (name: string) => html`You are signed in as <strong>${name}</strong>.`,
+  ended: 'The publisher has ended your access. Ask the publisher for a new invitation.',
+
+  yourSubscription: 'Your subscription',
+  nothing: 'No plan yet. Ask the publisher.',
+  seeSubscriptions: 'See subscriptions',
+  everything: 'Everything',
+  read: (publisher: string) => `Read ${publisher}`,
+  /** When a grant begins or ends. Times in seconds since 1970. */
+  endedOn: (time: number, zone: string) => `ended on ${day(time, zone)}`,
+  from: (time: number, zone: string) => `from ${day(time, zone)}`,
+  until: (time: number, zone: string) => `until ${day(time, zone)}`,
+  noEnd: 'no end date',
+
+  whereYouRead: 'Where you read',
+  device: { browser: 'A browser', reader: 'A Reader', here: 'This browser' },
+  connected: (time: number) => `connected on ${day(time, 'UTC')}`,
+  lastUsed: (time: number) => `last used on ${day(time, 'UTC')}`,
+  added: (time: number) => `added on ${day(time, 'UTC')}`,
+  remove: 'Remove',
+  /** For screen readers, of several buttons. */
+  removeWhat: (title: string, used: string) => `Remove: ${title}, ${used}`,
+  aboutDevices: 'A device that you remove gets no new keys. What it has, it keeps until these run out.',
+  noDevices: 'In no Reader, and in no browser that keeps keys.',
+  connectReader: 'Connect the Reader on this computer',
+  showLink: 'Show a link to copy',
+
+  passkeys: 'Passkeys',
+  aboutPasskeys:
+    'A passkey signs you in without a password: by a finger, a face, or the code that unlocks your device.',
+  passkeyName: 'Name of the passkey',
+  passkeyExample: 'My phone',
+  noPasskey: 'No passkey was added. If this device has one already, it is in the list.',
+  addPasskey: 'Add a passkey',
+
+  password: 'Password',
+  shortPassword: (length: number) =>
+    `The password needs at least ${length} characters. A few words in a row are easy to remember.`,
+  newPassword: 'New password',
+  aboutPassword: (length: number) =>
+    `Optional: with your name and a password you can sign in on another device, or here after signing out. At least ${length} characters.`,
+  changePassword: 'Change the password',
+  setPassword: 'Set password',
+  removePassword: 'Remove the password',
+  othersSignIn: 'Other browsers have to sign in again after each.',
+
+  mailAddress: 'Mail address',
+  newAddress: 'New mail address',
+  aboutAddress: 'It becomes your name here, once you have typed the code that is mailed to it.',
+  sendCode: 'Send the code',
+
+  thisBrowser: 'This browser',
+  otherProgram: (version: string, signed: string) =>
+    html`Pages are opened by program version <code>${version}</code>, which is not the one that the publisher signed (<code>${signed}</code>). If it stays so, ask the publisher.`,
+  signedProgram: (version: string) =>
+    html`Pages are opened by program version <code>${version}</code>, as the publisher signed it.`,
+  unsignedProgram: (version: string) =>
+    html`Pages are opened by program version <code>${version}</code>. The publisher has not signed a version.`,
+  signOut: 'Sign out',
+  andRemove: 'and remove my passkeys, password and devices',
+  signOutEverywhere: 'Sign out everywhere',
+  forget: 'Forget this browser',
+  aboutForgetting:
+    '“Sign out” and “Forget this browser” take every page and key away from here. “Forget this browser” also removes it from your devices.',
+  noWayBack: 'Without a password or a passkey you need a new invitation to come back.',
+
+  yourData: 'Your data',
+  download: 'Download my data',
+  deleteData: 'Delete my data',
+  confirmFirst:
+    'To add or remove a passkey, a password, a Reader or a mail address, or to download or delete your data, sign in once more.',
+  confirm: 'Confirm that it is you',
+
+  goes: 'This goes at once, and for good: your name and address, your subscriptions here and what they let you read, your devices, passkeys, sessions and password.',
+  stays:
+    'This stays: what you keep on your own devices, until its keys run out; backups of this server, until the publisher replaces them; a digest of your address, if you signed up here, so that a trial is given once; your name in the record of changes, which shows what was done at this server, when and by whom.',
+  elsewhere:
+    'Another system, such as the shop where you pay, keeps what it has, and goes on until you end the subscription there.',
+  deleteEverything: 'Delete everything',
+  backToAccount: 'Back to your account',
+};
