@@ -31,13 +31,14 @@ export interface RefusalPage extends Refusal {
   readonly facts: readonly string[];
 }
 
-const STYLE = `body{font:1.0625rem/1.6 system-ui,sans-serif;max-width:36rem;margin:auto;padding:5vh 1rem;background:Canvas;overflow-wrap:anywhere}
-header,h1{font:bold 1.4rem/1.3 Georgia,serif;margin:0 0 1rem}img{max-width:100%;max-height:3rem;background:#fff}main{padding:6%;border:1px solid #8885;border-radius:12px}
-a{display:inline-block;margin-inline-end:1rem;color:var(--accent)}.b{padding:.6rem 1rem;border-radius:12px;background:var(--accent);color:var(--on);text-decoration:none}`;
+const STYLE = `body{font:1.0625rem/1.55 system-ui,sans-serif;max-width:28rem;margin:auto;padding:5vh 1rem;background:var(--paper);overflow-wrap:anywhere}
+header{font:bold 1.8rem/1.2 Georgia,serif;margin:0 0 1.5rem;text-align:center}h1{font:bold 1.5rem/1.25 Georgia,serif;margin:0}img{max-width:100%;max-height:4rem;background:#fff}
+main{padding:8%;background:var(--card);border:1px solid #8885;border-top:3px solid var(--accent);border-radius:4px}
+a{display:inline-block;margin-inline-end:1rem;color:var(--accent)}.b{padding:.6rem 1rem;border-radius:4px;background:var(--accent);color:var(--on);text-decoration:none}`;
 
 /** The style sheet of the page, for a policy that names its hash, or for a file of its own. */
 export function refusalStyle({ light, dark }: Accent): string {
-  return `:root{color-scheme:light dark;--accent:${light};--on:${ON_LIGHT_ACCENT}}@media(prefers-color-scheme:dark){:root{--accent:${dark};--on:${ON_DARK_ACCENT}}}${STYLE}`;
+  return `:root{color-scheme:light dark;--paper:#faf8f4;--card:#fff;--accent:${light};--on:${ON_LIGHT_ACCENT}}@media(prefers-color-scheme:dark){:root{--paper:#161513;--card:#201e1b;--accent:${dark};--on:${ON_DARK_ACCENT}}}${STYLE}`;
 }
 
 /** The page as HTML. @param head - what puts {@link refusalStyle} into it, as HTML */

@@ -35,7 +35,7 @@ export const PARTS: readonly Part[] = [
   {
     name: 'pages',
     minutes: 4,
-    sources: ['reading/', 'teaser/', 'words/', 'web-reader/', 'serve/', ...PROGRAMS],
+    sources: ['reading/', 'web-reader/', 'serve/', ...PROGRAMS],
     tests: ['tests/release/pages/', 'tests/e2e/', 'tests/reading/', 'gateway/browser', 'reading-origins'],
   },
   { name: 'browsers', minutes: 1, sources: ['web-reader/', 'keyserver/'], tests: ['tests/browsers/'] },
@@ -97,7 +97,7 @@ export const PARTS: readonly Part[] = [
 /** The parts that a change of these files decides about. */
 export function partsOf(changed: readonly string[]): Part[] {
   return PARTS.filter(({ name, sources }) => {
-    const prefixes = [...sources, `tests/release/${name}/`, 'tests/support/', 'core/', 'node-support/', 'package'];
+    const prefixes = [...sources, `tests/release/${name}/`, 'tests/support/', 'core/', 'node-support/', 'teaser/', 'words/', 'package'];
     return changed.some((file) => prefixes.some((prefix) => file.startsWith(prefix)));
   });
 }

@@ -19,7 +19,7 @@ import type { CodedRefusal } from './refusals.ts';
 
 const eta = new Eta({ autoEscape: true });
 /** Templates, with the words that each takes as `t`. */
-const WORDS: Readonly<Record<string, object>> = {
+export const WORDS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   account: ACCOUNT,
   delete: ACCOUNT,
   'hand-over': READING_SITE,

@@ -1,6 +1,7 @@
 /** What readers are told: in their words, and in few. */
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { WORDS } from '../../keyserver/reading-site/pages.ts';
 import { DAMAGED, REFUSALS } from '../../reading/refusals.ts';
 import { wordsFor } from '../../teaser/words.ts';
 import { REFUSED as READER_REFUSALS } from '../../words/en/reader-refusals.ts';
@@ -39,27 +40,50 @@ function wordsOf(source: string): string[] {
 }
 
 describe('no page of a reader names what is behind it', () => {
-  it.each(globSync('{client-proxy/pages,words/en}/*.ts').filter((file) => !/\/(?:style|guard)\.ts$/.test(file)))(
-    '%s',
-    (file) => {
-      const found = wordsOf(readFileSync(file, 'utf8')).flatMap((text) => unwantedIn(text).map((word) => [word, text]));
-      expect(found).toEqual([]);
-    },
-  );
-
-  it.each(globSync('keyserver/reading-site/pages/*.eta'))('%s', (file) => {
-    expect(unwantedIn(readFileSync(file, 'utf8').replace(/<%[\s\S]*?%>|<[^>]*>/g, ' '))).toEqual([]);
-  });
-
-  it.each(['about', 'worker/pages', 'worker/own-pages', 'sheet/main', 'sheet/library'])('web-reader/%s', (name) => {
-    expect(wordsOf(readFileSync(`web-reader/${name}.ts`, 'utf8')).flatMap(unwantedIn)).toEqual([]);
-  });
-
-  it.each(globSync('reading/refusal*.ts'))('%s', (file) => {
+  it.each(globSync('words/*/*.ts'))('%s', (file) => {
     expect(wordsOf(readFileSync(file, 'utf8')).flatMap(unwantedIn)).toEqual([]);
   });
 
   it('the teaser', () => expect(unwantedIn(Object.values(wordsFor('en', 'read.example')).join(' '))).toEqual([]));
+});
+
+describe('sentences stand in words/ alone', () => {
+  /** Begins as a sentence does. */
+  const SENTENCE = /(?:^['`\s]*|[.>] )[A-Z][a-z’]+,? [a-z]/;
+  const SOURCES = '{client-proxy/pages,keyserver/{mail,reading-site},reading,web-reader}/**/*.{js,ts}';
+
+  it('not in the code of readers', () => {
+    const found = globSync(SOURCES).flatMap((file) =>
+      wordsOf(readFileSync(file, 'utf8').replaceAll('\\n', ' ')).filter((text) => SENTENCE.test(text)),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it.each(globSync('keyserver/{mail,reading-site}/{pages,templates}/*.eta'))('not in %s', (file) => {
+    const template = readFileSync(file, 'utf8').replace(/<%[\s\S]*?%>/g, '');
+    const attributes = Array.from(
+      template.matchAll(/\b(?:alt|aria-label|placeholder|title)="([^"]*)"/g),
+      ([, text]) => text,
+    );
+    expect([template.replace(/<[^>]*>/g, ' '), ...attributes].join(' ')).not.toMatch(/[a-z]{2}/);
+  });
+
+  it('and a page finds each that it names, of which none is left over', () => {
+    const used = new Set<unknown>();
+    for (const [template, words] of Object.entries(WORDS)) {
+      const text = readFileSync(`keyserver/reading-site/pages/${template}.eta`, 'utf8');
+      const names = Array.from(text.matchAll(/\bt\.(\w+)/g), ([, name = '']) => name);
+      expect(names.filter((name) => !(name in words))).toEqual([]);
+      for (const name of names) used.add(words[name]);
+    }
+    const code = globSync(SOURCES)
+      .map((file) => readFileSync(file, 'utf8'))
+      .join('');
+    const left = Object.values(WORDS).flatMap((words) =>
+      Object.entries(words).filter(([name, said]) => !used.has(said) && !new RegExp(`\\.${name}\\b`).test(code)),
+    );
+    expect(left.map(([name]) => name)).toEqual([]);
+  });
 });
 
 describe('a refusal', () => {

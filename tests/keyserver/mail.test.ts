@@ -189,6 +189,7 @@ it('attack 49: names, subjects and own templates put no header into a mail', asy
   const mail = await mailTo('dora@example.org');
   expect(mail.split('\r\n\r\n')[0]).not.toMatch(/^Bcc:/m);
   expect(mail).toContain('text/plain');
+  expect(mail).toContain('&lt;b&gt;a'); // in the HTML beside it
 });
 
 it('attack 49: sends to plain addresses alone, and to all that can be the name of a subscriber', () => {

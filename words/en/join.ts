@@ -9,8 +9,8 @@ export const JOIN = {
   present: (name: string) => html`You are signed in as <strong>${name}</strong>: <a>read on</a>.`,
   another: (name: string) => `To join with another name signs ${name} out here.`,
   invited: (publisher: string) => `You are invited to read ${publisher}.`,
-  /** @param plans - each with when it begins or ends */
-  includes: (publisher: string, plans: readonly string[]) => `${publisher}: ${plans.join('; ')}.`,
+  /** @param state - when it begins or ends */
+  plan: (title: string, state: string) => `${title}, ${state}.`,
   usedTitle: 'This link was used, or is too old',
   used: 'If you have used it before, <a>sign in</a>; otherwise ask the publisher for a new one.',
   usedMailed: 'If you have used it before, <a>sign in</a>; or let <a>a new link</a> be sent to you.',

@@ -55,10 +55,10 @@ export const SIGN_IN = {
   newCode: 'Get a new code',
   codeWrong: 'That code doesn’t match. Type the six digits of the newest mail.',
   codeComes: (address: string) =>
-    html`A code is on its way to <strong>${address}</strong>. Once its six digits are below, you go on by yourself.`,
+    html`A code is on its way to <strong>${address}</strong>. Type its six digits here: the page goes on by itself.`,
   /** Where it is not to be told whether the name is known. */
   codeMayCome: (address: string) =>
-    html`If <strong>${address}</strong> can get mail from here, a code is on its way. Once its six digits are below, you go on by yourself. Or open the link of the mail.`,
+    html`If <strong>${address}</strong> can get mail from here, a code is on its way. Type its six digits here: the page goes on by itself. Or open the link of the mail.`,
   code: 'Code',
   goOn: 'Continue',
   codeFor: 'The code works for 10 minutes, in this browser. No mail? Look into the spam folder, or <a>start again</a>.',

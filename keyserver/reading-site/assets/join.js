@@ -32,6 +32,8 @@ async function nameInvited(code) {
   invited.querySelector('#choices').hidden = isRefused || isFull;
   const { as, used } = invited.dataset;
   if (isRefused) document.title = invited.querySelector('h1').textContent = used;
+  const another = invited.querySelector('#another');
+  if (another) another.hidden = isRefused;
   if (!response.ok) return;
   const { name, again = false, own = false, includes } = await response.json();
   if (includes) invited.querySelector('#includes').textContent = includes;
@@ -39,7 +41,6 @@ async function nameInvited(code) {
   invited.querySelector('#name').textContent = name;
   invited.querySelector('#as').hidden = false;
   if (as) invited.querySelector('#here button').textContent = as.replace('#', () => name);
-  const another = invited.querySelector('#another');
   if (another) another.hidden = own;
 }
 
