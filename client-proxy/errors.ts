@@ -36,10 +36,7 @@ export const READER_ERRORS = {
     means: 'the database is protected by a passphrase, and none was given',
     remedy: '`--passphrase-file`, or start on a terminal',
   },
-  'passphrase-wrong': {
-    means: 'it is another passphrase',
-    remedy: 'try again; a lost passphrase cannot be recovered',
-  },
+  'passphrase-wrong': { means: 'it is another passphrase', remedy: 'try again; a lost passphrase cannot be recovered' },
   'reader-locked': {
     means: 'the Reader has dropped its keys, and shows no connected site',
     remedy: '`wispr identity unlock`, or its own page',
@@ -53,10 +50,7 @@ export const READER_ERRORS = {
     remedy:
       '`wispr bind` with an invitation, or name the folder with `--data`; `wispr identity` and `wispr proxy status` list what is connected',
   },
-  'passphrase-too-short': {
-    means: 'a new passphrase has fewer than 8 characters',
-    remedy: 'take a longer one',
-  },
+  'passphrase-too-short': { means: 'a new passphrase has fewer than 8 characters', remedy: 'take a longer one' },
   // connecting to a publisher
   'descriptor-foreign': {
     step: 'D4, D6',
@@ -80,17 +74,11 @@ export const READER_ERRORS = {
     means: "this machine's clock and the key server's differ by more than five minutes",
     remedy: 'set the clock of this machine, and try again',
   },
-  'site-taken': {
-    means: 'the site is connected to another publisher or key server',
-    remedy: 'two publishers never share a site',
-  },
+  'site-taken': { means: 'the site is connected to another publisher', remedy: 'two publishers never share a site' },
   // keys
-  'key-server-unreachable': {
-    means: 'the key server did not answer',
-    remedy: 'check the connection, and try again',
-  },
+  'key-server-unreachable': { means: 'the key server did not answer', remedy: 'check the connection, and try again' },
   'key-server-certificate': {
-    means: "the key server's certificate is not valid",
+    means: 'its certificate is not valid',
     remedy: 'check the clock, or try another network',
   },
   'key-server-answer': {
@@ -123,10 +111,7 @@ export const READER_ERRORS = {
     means: 'the connection came from another user or machine, or this system does not tell which user made it',
     remedy: 'start a Reader of your own, on another port; `--other-users`, if you alone use this machine',
   },
-  'host-unknown': {
-    means: 'the name is not one of this proxy',
-    remedy: 'check the address',
-  },
+  'host-unknown': { means: 'the name is not one of this proxy', remedy: 'check the address' },
   'port-refused': {
     means: 'no requests to this port: 25, or of a connected site other than 80',
     remedy: 'leave the port out of the address',
@@ -156,10 +141,7 @@ export const READER_ERRORS = {
     means: 'a form is malformed, or from before a restart of the Reader',
     remedy: 'open the page again, and fill in the form again',
   },
-  'page-unknown': {
-    means: 'the Reader has no page of its own at this address',
-    remedy: 'check the address',
-  },
+  'page-unknown': { means: 'the Reader has no page of its own at this address', remedy: 'check the address' },
   // keeping
   'cache-too-small': {
     means: '`wispr sync` needs more room than the cache has; nothing was fetched',
@@ -180,10 +162,7 @@ export const READER_ERRORS = {
     remedy: 'end it, and try again; `fuser {directory}/reader.db` shows its process',
   },
   // starting
-  internal: {
-    means: 'a fault of the Reader itself',
-    remedy: 'report it',
-  },
+  internal: { means: 'a fault of the Reader itself', remedy: 'report it' },
   'argument-invalid': {
     means: 'an address, a word or an option on the command line is not possible',
     remedy: 'see the message; addresses are like `https://news.example/a.html`',
@@ -201,22 +180,13 @@ export const READER_ERRORS = {
     remedy:
       'restore it, with `chmod 600`, or name it with `--key-file`; else move it and `reader.db` away, then `wispr identity import FILE`, or connect with a new invitation',
   },
-  lapsed: {
-    means: 'the subscription has ended',
-    remedy: 'renew the subscription with the publisher',
-  },
-  revoked: {
-    means: 'the publisher disconnected this device',
-    remedy: 'ask the publisher for a new invitation (`wispr bind`)',
-  },
+  lapsed: { means: 'the subscription has ended', remedy: 'renew the subscription with the publisher' },
+  revoked: { means: 'the publisher disconnected this device', remedy: 'ask for a new invitation (`wispr bind`)' },
   'listen-failed': {
     means: 'the port is in use, or cannot be listened on, as those below 1024 by ordinary users',
     remedy: 'stop the other program, or choose another port with `--port`',
   },
-  'too-many-requests': {
-    means: 'five wrong passphrases in a row',
-    remedy: 'wait ten seconds, and try again',
-  },
+  'too-many-requests': { means: 'five wrong passphrases in a row', remedy: 'wait ten seconds, and try again' },
   'parent-proxy-unreachable': {
     means: 'the parent proxy cannot be reached, does not speak HTTP, or refuses name and password',
     remedy:
@@ -239,14 +209,6 @@ export class ReaderError extends fileErrorClass(READER_ERRORS) {}
 
 /** What a reader can do about an error with this code, of whichever layer: Markdown. */
 export function readerRemedy(code: string, fields?: ErrorFields): string | undefined {
-  const catalogues = [
-    READER_ERRORS,
-    DISK_FULL,
-    READING_ERRORS,
-    OBJECT_ERRORS,
-    KEY_ERRORS,
-    CHANNEL_ERRORS,
-    PUBLICATION_ERRORS,
-  ];
-  return catalogues.map((catalogue) => remedyFor(catalogue, code, fields)).find((remedy) => remedy !== undefined);
+  const all = [READER_ERRORS, DISK_FULL, READING_ERRORS, OBJECT_ERRORS, KEY_ERRORS, CHANNEL_ERRORS, PUBLICATION_ERRORS];
+  return all.map((catalogue) => remedyFor(catalogue, code, fields)).find((remedy) => remedy !== undefined);
 }

@@ -1,5 +1,4 @@
 /** Bounds of the Reader's programs, in one place; those of messages about keys are in `MESSAGE_LIMITS` of `core/keys`. Lengths in bytes, times in milliseconds. */
-
 import { READING_TIMES } from '../reading/times.ts';
 
 /** Bounds that a caller of this package may set otherwise (`limits` of its options): times that are waited, and how much is done at a time. */

@@ -20,6 +20,8 @@ export interface RefusalLook {
 export interface WayLink {
   readonly text: string;
   readonly url: string;
+  /** Opened in a tab of its own: this page comes back by itself. */
+  readonly tab?: boolean;
 }
 
 export interface RefusalPage extends Refusal {
@@ -46,7 +48,8 @@ export function refusalPage(page: RefusalPage, look: RefusalLook, head: string):
   const masthead = logo && status < 500 ? `<img src="${logo}" alt="${name}">` : `<bdi>${name}</bdi>`;
   const anchors = [button, ...links].map(
     (link, index) =>
-      link && `<a${index ? '' : ' class="b"'} href="${escapeHtml(link.url)}">${escapeHtml(link.text)}</a> `,
+      link &&
+      `<a${index ? '' : ' class="b"'}${link.tab ? ' target="_blank"' : ''} href="${escapeHtml(link.url)}">${escapeHtml(link.text)}</a> `,
   );
   const list = facts.map((fact) => `<p><code>${escapeHtml(fact)}</code>`);
   return `<!doctype html><html lang="${LANGUAGE.lang}" dir="${LANGUAGE.dir}"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${title}</title>${head}<header>${masthead}</header><main><h1>${title}</h1><p>${lead}<p>${anchors.join('')}<details><summary>${words.FOR_THE_PUBLISHER}</summary>${list.join('')}</details></main></html>`;

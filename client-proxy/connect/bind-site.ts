@@ -1,5 +1,4 @@
 /** Connects this device with a publisher, for the sites that the reader confirms: what `wispr bind` does. */
-
 import { inReader } from '../running/in-reader.ts';
 import { type StorageOptions, storeOptions } from '../store/locations.ts';
 import type { KeyLocation } from '../store/protection.ts';
@@ -62,8 +61,8 @@ export async function bindInReader(
   dialog: BindDialog,
 ): Promise<BindingSummary> {
   if (lock.isLocked && lock.isEmpty) await lock.unlock(); // everything was forgotten: this makes new keys
-  const bound = await reaching({ store, running: upstream }, request, (reach) =>
-    bindIn({ store, upstream: reach }, request, dialog),
+  const bound = await reaching({ store, running: upstream }, request, (upstream) =>
+    bindIn({ store, upstream }, request, dialog),
   );
   return { ...bound, port: Number(new URL(url).port), isRunning: true };
 }

@@ -60,18 +60,14 @@ const PER_SITE = 4096;
  *
  * @throws ReaderError, KeyError, PublicationError, ReadingError
  */
-export async function propose(
-  { store, upstream }: Means,
-  link: InvitationLink,
-  settings: ProofSettings,
-): Promise<Proposal> {
+export async function propose({ store, upstream }: Means, link: InvitationLink, how: ProofSettings): Promise<Proposal> {
   const { origin, publisher: meant, code } = link;
   const claimed = await fetchClaim(upstream, origin, meant, { ofReadingSite: true });
   const { keyServer } = claimed.descriptor;
   if (claimed.descriptor.sites.some(isServerless)) throw readInBrowser(origin);
   const known = checkAgainst(await store.bindings(), claimed);
   if (code === undefined && !known) throw codeNeeded(keyServer);
-  const { fetched, firstRoot, proofs } = await prove(upstream, claimed, settings);
+  const { fetched, firstRoot, proofs } = await prove(upstream, claimed, how);
   checkAgainst(await store.bindings(), fetched); // it may be a later one
   const { name, publisher, sites: named } = fetched.descriptor;
   const sites = named.flatMap(({ site, reading }) => {

@@ -39,7 +39,5 @@ export async function fetchFirstRoot(upstream: Upstream, descriptor: VerifiedDes
 
 function notFound(cause: unknown): PublicationError {
   if (cause instanceof PublicationError) return cause;
-  return new PublicationError('metadata-missing', `neither key server nor content hosts have ${FIRST_ROOT_FILE}`, {
-    cause,
-  });
+  return new PublicationError('metadata-missing', `key server and content hosts have no ${FIRST_ROOT_FILE}`, { cause });
 }

@@ -2,7 +2,6 @@
  * Whether a host names a publisher, step D5 of docs/spec/keys.md: by the file `/.well-known/wispr-site` over HTTPS; where the host has no such
  * file, or no HTTPS, by a DNS TXT record. A descriptor's claim to a host counts only then.
  */
-
 import type { Dispatcher } from 'undici';
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
@@ -87,7 +86,7 @@ function isNoListener(cause: unknown): boolean {
   const codes = (cause instanceof AggregateError ? cause.errors : [cause]).map(systemCode);
   return (
     codes.includes('ECONNREFUSED') &&
-    codes.every((code) => /^(?:ECONNREFUSED|ENETUNREACH|EADDRNOTAVAIL)$/.test(code ?? ''))
+    codes.every((code) => /^(?:ECONNREFUSED|ENETUNREACH|EADDRNOTAVAIL)$/.test(`${code}`))
   );
 }
 

@@ -1,5 +1,4 @@
 /** An invitation as people have it: a link; or a code alone, and the site that it is for. */
-
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { normaliseCode } from '../../core/keys/binding.ts';
 import { KeyError } from '../../core/keys/errors.ts';

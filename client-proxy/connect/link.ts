@@ -2,7 +2,6 @@
  * The link of an invitation, docs/spec/keys.md section 7: the page of invitations at the reading site, or the key server's address, then `#CODE.ROOT`,
  * a one-time code and the publisher's root id. What stands behind `#` is never sent as part of a URL.
  */
-
 import { isKeyId, type KeyId } from '../../core/crypto/key-id.ts';
 import { normaliseCode } from '../../core/keys/binding.ts';
 import { JOIN_PAGE, OPEN_PAGE } from '../../core/site/path.ts';
@@ -61,14 +60,10 @@ export function readInBrowser(origin: string): ReaderError {
   return new ReaderError(
     'read-in-browser',
     `${origin} is read in a browser, by the link of an invitation: no Reader can be connected`,
-    {
-      typed: true,
-    },
+    { typed: true },
   );
 }
 
 function malformed(message: string): ReaderError {
-  return new ReaderError('link-malformed', message, {
-    typed: true,
-  });
+  return new ReaderError('link-malformed', message, { typed: true });
 }

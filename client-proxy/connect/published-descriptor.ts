@@ -1,5 +1,4 @@
 /** The descriptor that a site's publication names, verified like every publication. Nothing is kept: it is not connected yet. */
-
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { verifyDescriptor } from '../../core/keys/descriptor.ts';
@@ -27,11 +26,8 @@ export interface PublishedSite {
 }
 
 /** Step D6 of docs/spec/keys.md for one site. The descriptor may have expired. @throws PublicationError, ReadingError, KeyError `descriptor-malformed` */
-export async function fetchPublishedDescriptor(
-  upstream: Upstream,
-  published: PublishedSite,
-): Promise<FetchedDescriptor> {
-  const { site, publisher, content, keyServer, firstRoot } = published;
+export async function fetchPublishedDescriptor(upstream: Upstream, named: PublishedSite): Promise<FetchedDescriptor> {
+  const { site, publisher, content, keyServer, firstRoot } = named;
   const source = new HostedSource({
     hosts: () => content,
     fetch: (origin, file) => fetchFile(upstream, { origin, ...file }),
@@ -55,8 +51,5 @@ export async function fetchPublishedDescriptor(
 
 function memoryStore(): MetadataStore {
   const files = new Map<string, Uint8Array>();
-  return {
-    read: async (name) => files.get(name),
-    write: async (name, bytes) => void files.set(name, bytes),
-  };
+  return { read: async (name) => files.get(name), write: async (name, bytes) => void files.set(name, bytes) };
 }

@@ -1,5 +1,4 @@
 /** Network options of commands that connect to other machines. */
-
 import type { AllowLocal } from '../../node-support/addresses.ts';
 import type { ConnectTo } from '../network/connect-to.ts';
 import { parseAllowLocal } from '../network/local-addresses.ts';

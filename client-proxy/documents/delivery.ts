@@ -70,11 +70,11 @@ function isCopied({ socket }: ServerResponse): boolean {
 /** Where content or coding fails after the head, missing chunks show it; without chunks, the connection is reset. */
 async function sendChanged(
   response: ServerResponse,
-  content: AsyncIterable<Uint8Array>,
+  pieces: AsyncIterable<Uint8Array>,
   changes: Changes,
 ): Promise<void> {
   try {
-    for await (const piece of changed(content, changes)) {
+    for await (const piece of changed(pieces, changes)) {
       const leaving = write(response, piece);
       if ((leaving && !(await changes.deliveries.stalled(response, leaving))) || response.destroyed) return;
     }

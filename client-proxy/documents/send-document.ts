@@ -120,16 +120,11 @@ async function send(
   if (instead(chosen.headers)) return;
   if (part === 'nothing') return void response.writeHead(status, headers).end();
   const stream = await begin();
+  const { pieces } = stream;
   const spend = (piece: Uint8Array) => stream.spend(piece);
   try {
     if (part !== 'whole') {
-      await deliver(response, {
-        status,
-        headers,
-        content: stream.pieces,
-        length: Number(headers['content-length']),
-        spend,
-      });
+      await deliver(response, { status, headers, content: pieces, length: Number(headers['content-length']), spend });
       return;
     }
     const { undo, rewriting } = chosen;
@@ -137,9 +132,7 @@ async function send(
     const change = rewriting && (await import('../gateway/rewriter.ts')).createRewriter(rewriting, policy);
     const changes = undo || change ? { undo, change, deliveries } : undefined;
     const { contentLength: length, contentCoding } = metadata;
-    const content = recordStart
-      ? recordingStart(stream.pieces, (start) => recordStart(start, contentCoding))
-      : stream.pieces;
+    const content = recordStart ? recordingStart(pieces, (start) => recordStart(start, contentCoding)) : pieces;
     await deliver(response, { status, headers, content, length, changes, spend });
   } finally {
     stream.stop();

@@ -100,11 +100,7 @@ export class HtmlScanner {
   #leave(end: number, edits: readonly Edit[] = []): void {
     const length = Math.max(0, end - this.#position);
     const text = this.#pending.slice(0, length);
-    const moved = edits.map((edit) => ({
-      ...edit,
-      start: edit.start - this.#position,
-      end: edit.end - this.#position,
-    }));
+    const moved = edits.map((one) => ({ ...one, start: one.start - this.#position, end: one.end - this.#position }));
     this.#pending = this.#pending.slice(length);
     this.#position += text.length;
     this.#out += this.#style ? this.#style.write(text) : applyEdits(text, moved);

@@ -1,5 +1,4 @@
 /** Documents whose absolute links are changed on their way through the gateway: which they are, and with what headers. */
-
 import { parseMediaType } from '../../node-support/media-type.ts';
 import type { Representation } from '../../reading/representation.ts';
 import { applyEdits, editsOfPolicy, type GatewayLinks } from './links.ts';
@@ -69,9 +68,7 @@ export function rewrittenFields<Value>(
   return {
     ...fields,
     ...(typeof link === 'string' && { link: rewrittenLink(link, links) }),
-    ...(typeof policy === 'string' && {
-      'content-security-policy': applyEdits(policy, editsOfPolicy(policy, links)),
-    }),
+    ...(typeof policy === 'string' && { 'content-security-policy': applyEdits(policy, editsOfPolicy(policy, links)) }),
   };
 }
 

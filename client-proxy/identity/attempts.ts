@@ -46,8 +46,5 @@ export class Attempts {
 }
 
 function tooOften(): ReaderError {
-  return new ReaderError(
-    'too-many-requests',
-    'too many passphrases were tried in a row, so this one was not looked at',
-  );
+  return new ReaderError('too-many-requests', 'too many passphrases were tried in a row; this one was not looked at');
 }

@@ -24,11 +24,7 @@ export async function fetchRoaming(from: string, options: Reach = {}): Promise<U
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(from)?.[1]?.toLowerCase();
   if (scheme === 'https' || scheme === 'http') return fetchFromWeb(from, options);
   if (scheme !== undefined && scheme !== 'file')
-    throw unavailable(
-      `${scheme}: addresses are not fetched`,
-      'name a file, or an address that begins with https:',
-      true,
-    );
+    throw unavailable(`${scheme}: addresses are not fetched`, 'name a file, or an https: address', true);
   return readFromFile(scheme === 'file' ? pathOf(from) : from);
 }
 
@@ -38,7 +34,7 @@ function pathOf(url: string): string {
   } catch (cause) {
     throw unavailable(
       `this is not the address of a file: ${reasonOf(cause)}`,
-      'for example file:///media/key/wispr.roaming',
+      'write it like file:///key/wispr.roaming',
       true,
     );
   }
@@ -78,12 +74,7 @@ async function fetchFromWeb(from: string, { connectTo, ca }: Reach): Promise<Uin
   } catch (error) {
     if (error instanceof ReaderError) throw error;
     const why = (error as Error).name === 'TimeoutError' ? 'no answer in time' : reasonOf(error);
-    throw unavailable(
-      `${url.host} could not be reached: ${why}`,
-      'check the address and your connection',
-      false,
-      error,
-    );
+    throw unavailable(`${url.host} could not be reached: ${why}`, 'check address and connection', false, error);
   }
 }
 
@@ -94,12 +85,7 @@ async function get(url: URL, upstream: Upstream, signal: AbortSignal): Promise<U
     statusCode,
     headers: fields,
     body,
-  } = await request(url, {
-    dispatcher: upstream.direct,
-    method: 'GET',
-    signal,
-    headers,
-  });
+  } = await request(url, { dispatcher: upstream.direct, method: 'GET', signal, headers });
   const location = String(fields.location ?? '');
   const drop = () => body.on('error', () => undefined).destroy();
   if (REDIRECTS.includes(statusCode) && URL.canParse(location, url)) {
@@ -107,17 +93,11 @@ async function get(url: URL, upstream: Upstream, signal: AbortSignal): Promise<U
     const next = new URL(location, url);
     const mayFollow = next.protocol === 'https:' || (next.protocol === 'http:' && url.protocol === 'http:');
     if (mayFollow) return next;
-    throw unavailable(
-      `${url.host} leads to an address that is not https:`,
-      'name that address itself, if you trust it',
-    );
+    throw unavailable(`${url.host} leads to an address that is not https:`, 'name that one, if you trust it');
   }
   if (statusCode === 200) return readStart(body);
   drop();
-  throw unavailable(
-    `${url.host} answered ${statusCode}`,
-    'check the address: is the file there, for everybody who knows it?',
-  );
+  throw unavailable(`${url.host} answered ${statusCode}`, 'check the address: is the file there, for everybody?');
 }
 
 function unavailable(message: string, advice: string, typed = false, cause?: unknown): ReaderError {

@@ -1,5 +1,4 @@
 /** Locking and unlocking a Reader that runs. */
-
 import type { RunMemory } from '../documents/opening/run-memory.ts';
 import { ReaderError } from '../errors.ts';
 import type { BoundSites } from '../site/bound-sites.ts';
@@ -68,16 +67,13 @@ export class ReaderLock {
    * @param passphrase - of the database; a new one, where {@link needsNewPassphrase}
    * @throws ReaderError `passphrase-wrong`, `passphrase-needed`, `passphrase-too-short`, `too-many-requests`, `reader-locked`, and others of the store
    */
-  unlock(passphrase?: string): Promise<void> {
-    if (passphrase === undefined && this.needsNewPassphrase) return Promise.reject(newPassphraseNeeded());
+  async unlock(passphrase?: string): Promise<void> {
+    if (passphrase === undefined && this.needsNewPassphrase)
+      throw new ReaderError('passphrase-needed', 'a passphrase protected the keys before everything was forgotten');
     const asked = this.#store.locks;
     return this.#attempts.make(async () => {
       await this.#store.unlock(passphrase, asked);
       await this.#sites.refresh();
     });
   }
-}
-
-function newPassphraseNeeded(): ReaderError {
-  return new ReaderError('passphrase-needed', 'a passphrase protected the keys before everything was forgotten');
 }

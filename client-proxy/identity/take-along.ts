@@ -104,9 +104,7 @@ function checkReplaceable(path: string): void {
     throw unwritable(path, error, true);
   }
   if (start.toString('latin1') !== MAGIC)
-    throw new ReaderError('output-failed', `${path} is there already, and it is no roaming file`, {
-      typed: true,
-    });
+    throw new ReaderError('output-failed', `${path} is there already, and it is no roaming file`, { typed: true });
 }
 
 function write(work: () => void, path: string): void {
@@ -119,10 +117,7 @@ function write(work: () => void, path: string): void {
 
 /** @param typed - the name itself is what is wrong */
 function unwritable(path: string, cause: unknown, typed = false): ReaderError {
-  return new ReaderError('output-failed', `cannot write ${path}: ${systemReason(cause)}`, {
-    cause,
-    typed,
-  });
+  return new ReaderError('output-failed', `cannot write ${path}: ${systemReason(cause)}`, { cause, typed });
 }
 
 export interface RoamingImportOptions extends StorageOptions, Reach, ArrivalOptions {

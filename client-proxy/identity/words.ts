@@ -59,9 +59,7 @@ export function readWords(typed: string): TypedWords {
 export function requireWords(typed: string): string {
   const { words, problem } = readWords(typed);
   if (words !== undefined) return words;
-  throw new ReaderError('argument-invalid', `these are not the words of a roaming file: ${problem}`, {
-    typed: true,
-  });
+  throw new ReaderError('argument-invalid', `these are not the words of a roaming file: ${problem}`, { typed: true });
 }
 
 function adviceFor({ word, place }: { readonly word: string; readonly place: number }): string {

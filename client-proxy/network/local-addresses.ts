@@ -6,7 +6,5 @@ import { ReaderError } from '../errors.ts';
 export function parseAllowLocal(text: string): AllowLocal {
   const rule = readAllowLocal(text);
   if (rule !== undefined) return rule;
-  throw new ReaderError('argument-invalid', `not of the form HOST[:PORT] or ADDRESS/BITS[:PORT]: ${text}`, {
-    typed: true,
-  });
+  throw new ReaderError('argument-invalid', `neither HOST[:PORT] nor ADDRESS/BITS[:PORT]: ${text}`, { typed: true });
 }

@@ -78,9 +78,7 @@ function decode(text: string): string {
     return decodeURIComponent(text);
   } catch {
     // The error of the decoding is left out: it would be kept as the cause, with the text.
-    throw malformed(
-      'the name or the password in the URL of the parent proxy has a % that begins no character: write %25 for %',
-    );
+    throw malformed('name or password in the URL of the parent proxy has a % that begins no character: write %25');
   }
 }
 

@@ -1,11 +1,14 @@
 /** Target of a request. One host has one spelling here, so that checks of a connected site are not evaded. */
 import { remembering } from '../../core/encoding/remembering.ts';
 
-/** A request in absolute form, as clients send it to a proxy. */
-export interface AbsoluteTarget {
-  /** Host name without final dot; addresses of IPv6 in brackets. */
+/** Host name without final dot, addresses of IPv6 in brackets, and port. */
+export interface Authority {
   readonly host: string;
   readonly port: number;
+}
+
+/** A request in absolute form, as clients send it to a proxy. */
+export interface AbsoluteTarget extends Authority {
   /** Path and query exactly as the client wrote them; begins with `/`. */
   readonly path: string;
 }
@@ -22,10 +25,7 @@ export function parseAbsoluteTarget(target: string): AbsoluteTarget | undefined 
 }
 
 /** Host and port out of `host[:port]`. @param defaultPort - `undefined`: the port must be there */
-export function parseAuthority(
-  authority: string,
-  defaultPort: number | undefined,
-): { host: string; port: number } | undefined {
+export function parseAuthority(authority: string, defaultPort: number | undefined): Authority | undefined {
   const { host, port = defaultPort } = readAuthority(authority) ?? {};
   return host === undefined || port === undefined ? undefined : { host, port };
 }
@@ -42,6 +42,6 @@ const readAuthority = remembering((authority): { host: string; port: number | un
 });
 
 /** `Host` for an endpoint, without a default port. */
-export function authorityOf({ host, port }: { readonly host: string; readonly port: number }): string {
+export function authorityOf({ host, port }: Authority): string {
   return port === HTTP_PORT ? host : `${host}:${port}`;
 }

@@ -166,14 +166,9 @@ class PlainDispatcher extends Dispatcher {
 class PassingAgent extends NodeAgent {
   readonly #connector: Connector;
 
-  constructor(connector: Connector, { keptIdle }: Limits) {
+  constructor(connector: Connector, { keptIdle: timeout }: Limits) {
     // Idle connections are closed before most hosts would do it: one that closes under a request may cost that request.
-    super({
-      keepAlive: true,
-      keepAliveMsecs: LIMITS.tcpKeepAlive,
-      maxFreeSockets: LIMITS.keptPerHost,
-      timeout: keptIdle,
-    });
+    super({ keepAlive: true, keepAliveMsecs: LIMITS.tcpKeepAlive, maxFreeSockets: LIMITS.keptPerHost, timeout });
     this.#connector = connector;
   }
 

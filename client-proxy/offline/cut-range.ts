@@ -1,5 +1,4 @@
 /** Cuts a range out of a document that was sent whole for its content coding, and makes the head fit. */
-
 import type { IncomingHttpHeaders } from 'node:http';
 import { partsOf } from '../../reading/multipart.ts';
 import { rangeApplies } from '../../reading/validators.ts';

@@ -126,13 +126,7 @@ function ask(
   const connection = connect().on('error', ignore); // told by the answer
   const fields = ['host', new URL(target).host, ...(headers ?? [])];
   return new Promise((resolve, reject) => {
-    request({
-      createConnection: () => connection,
-      method,
-      path: target,
-      headers: fields,
-      ...(signal && { signal }),
-    })
+    request({ createConnection: () => connection, method, path: target, headers: fields, ...(signal && { signal }) })
       .once('response', resolve)
       .once('error', reject)
       .end();

@@ -1,5 +1,4 @@
 /** Which document of which connected site an address means, as people and programs write it. */
-
 import { ReaderError } from '../errors.ts';
 import { labelOf } from '../gateway/label.ts';
 import type { BoundSite, BoundSites } from '../site/bound-sites.ts';
@@ -25,10 +24,7 @@ export function locate(address: string, sites: Pick<BoundSites, 'find' | 'findLa
   const bound = label === undefined ? sites.find(host) : sites.findLabel(label);
   if (bound === undefined) throw notConnected(host);
   if (label === undefined && !SITE_PORTS.includes(port))
-    throw new ReaderError(
-      'port-refused',
-      `everything of ${bound.site} comes from its publication, nothing from port ${port}`,
-    );
+    throw new ReaderError('port-refused', `all of ${bound.site} comes from its publication, nothing from port ${port}`);
   return { bound, target: `http://${bound.site}${pathname}${search}` };
 }
 
@@ -36,7 +32,7 @@ function parse(address: string): URL {
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address : `http://${address}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
-    throw new ReaderError('argument-invalid', `not the address of a document: ${withoutCredentials(url, address)}`, {
+    throw new ReaderError('argument-invalid', `no address of a document: ${withoutCredentials(url, address)}`, {
       typed: true,
     });
   return url;

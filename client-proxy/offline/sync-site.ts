@@ -1,5 +1,4 @@
 /** `wispr sync`: a site, or a part of it, into the cache, for when there is no network. */
-
 import { statfs } from 'node:fs/promises';
 import { CodedError } from '../../core/errors.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
@@ -134,7 +133,11 @@ class Sync {
 
   async run(): Promise<SyncSummary> {
     const { access, bound, now } = this.#context;
-    if (access.cache.mostForSyncs === 0) throw noCache(access.cache);
+    if (access.cache.mostForSyncs === 0)
+      throw new ReaderError(
+        'cache-too-small',
+        `the size of the cache ${access.cache.directory} is 0, so nothing is kept`,
+      );
     this.#begin('listing');
     const listing = await listWanted(bound, this.#options, now());
     await this.#measure(listing.documents);
@@ -190,7 +193,7 @@ class Sync {
       throw new ReaderError('disk-full', `the disk is full: ${size(missing)} are to be fetched, and ${left}`);
     }
     await cache.keepSynced(bound.site, [...before, ...wanted]).catch((error: Error) => {
-      throw new ReaderError('output-failed', `nothing can be kept in ${cache.directory}: ${systemReason(error)}`, {
+      throw new ReaderError('output-failed', `${cache.directory} keeps nothing: ${systemReason(error)}`, {
         cause: error,
       });
     });
@@ -226,10 +229,7 @@ class Sync {
   }
 
   #summary({ failed, refused, withoutKey, keysUntil }: Listing): SyncSummary {
-    const count = (lengths: ReadonlyMap<WantedDocument, number>) => ({
-      documents: lengths.size,
-      bytes: sum(lengths.values()),
-    });
+    const count = (all: ReadonlyMap<unknown, number>) => ({ documents: all.size, bytes: sum(all.values()) });
     const { failedLook, failedDescriptor, freshness } = this.#found;
     const { version, confirmed, shownUntil } = freshness;
     return {
@@ -264,11 +264,6 @@ function cacheTooSmall(missing: number, bySyncs: number, { directory, mostForSyn
   const room = `synced sites may have ${size(mostForSyncs)} of the cache ${directory}${taken}`;
   const fields = { size: `${most}M` };
   return new ReaderError('cache-too-small', `${size(missing)} are to be fetched, and ${room}`, { fields });
-}
-
-/** Without a publication nothing is looked for: what is here is not known then. */
-function noCache({ directory }: ObjectCache): ReaderError {
-  return new ReaderError('cache-too-small', `the size of the cache ${directory} is 0, so nothing can be kept there`);
 }
 
 function sum(lengths: Iterable<number>): number {

@@ -1,5 +1,4 @@
 /** What a sync is to fetch: the documents of a publication that the reader wants and has keys for, and what is here already. */
-
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { CodedError } from '../../core/errors.ts';

@@ -1,8 +1,11 @@
 /** The page in front of every new connection: who asks to be trusted with what. */
+import { CONFIRM, FACTS, PAGE } from '../../words/en/reader.ts';
+import { INVITATION_GONE } from '../../words/en/reader-refusals.ts';
 import { accountAt, type ConnectionRequest, connect, type Proposal } from '../connect/connection.ts';
 import { ReaderError } from '../errors.ts';
 import { alertOf, connectPage } from './connect.ts';
 import type { PageAnswer, PageRequest, PagesContext } from './context.ts';
+import { shownName } from './look.ts';
 import type { Offer, RequestedDocument } from './proposals.ts';
 import {
   defineTemplate,
@@ -12,47 +15,30 @@ import {
   type PageContent,
   type PageForm,
 } from './template.ts';
-import { shownName } from './words.ts';
-
-const PROOF = {
-  host: 'The site itself says so, over HTTPS.',
-  dns: 'DNS alone says so: the site has no such file, or no HTTPS. In a network that you do not trust, anyone could have said it.',
-  'trusted-by-hand': 'Not proved: you chose on the command line to trust it.',
-} as const;
-
-const GONE: PageAlert = {
-  text: 'This invitation was opened too long ago, or has been used.',
-  hint: 'Paste its link once more.',
-};
 
 interface ConfirmPage extends PageContent {
   readonly sites: readonly { readonly site: string; readonly proof: string }[];
-  readonly also: readonly string[];
-  readonly shows: string;
-  readonly keyServer: string;
+  readonly also: string | undefined;
+  readonly means: readonly string[];
   readonly form: PageForm;
   readonly facts: readonly Fact[];
 }
 
 const renderConfirm = defineTemplate<ConfirmPage>(
   'confirm',
-  `<% const { sites, also, shows, keyServer, form, facts } = it.page; %>
-<h2>It would be the publisher of</h2>
+  `<% const { sites, also, means, form, facts } = it.page; %>
+<h2>${CONFIRM.sites}</h2>
 <ul class="sites">
 <% for (const { site, proof } of sites) { %><li><p><strong><%= site %></strong><span><%= proof %></span></p></li><% } %>
 </ul>
-<% if (also.length > 0) { %><p class="soft">Connected already: <%= also.join(', ') %></p><% } %>
-<h2>What that means</h2>
+<% if (also) { %><p class="soft"><%= also %></p><% } %>
+<h2>${CONFIRM.means}</h2>
 <ul>
-<li>It can show you pages under <%= shows %>.</li>
-<li>It can show you nothing under any other name, and does not learn what else you read.</li>
-<li>Its server, <%= keyServer %>, gives this computer the keys to what you may read. It learns which issues you open, and when.</li>
-<li>The computers that carry the pages learn which addresses are asked for. They learn neither keys nor content.</li>
-<li>You can disconnect at any time.</li>
+<% for (const line of means) { %><li><%= line %></li><% } %>
 </ul>
-<p class="soft">The publisher chose this name itself. The fingerprint under “Details” is the proof, if you know it from elsewhere.</p>
+<p class="soft">${CONFIRM.name}</p>
 <details>
-<summary>Details</summary>
+<summary>${PAGE.details}</summary>
 <%~ include('@facts', { facts }) %>
 </details>
 <%~ include('@form', { form }) %>
@@ -61,7 +47,7 @@ const renderConfirm = defineTemplate<ConfirmPage>(
 
 export async function showProposal(context: PagesContext, { part: name }: PageRequest): Promise<PageAnswer> {
   const proposal = context.proposals.get(name);
-  if (proposal === undefined) return connectPage(context, { link: '', alert: GONE });
+  if (proposal === undefined) return connectPage(context, { link: '', alert: INVITATION_GONE });
   return { html: renderProposal(context, name, proposal) };
 }
 
@@ -75,23 +61,21 @@ export async function acceptProposal(
   const sites = form.getAll('site');
   try {
     const accepted = await context.proposals.accept(name, (shown) => connect(context, shown, sites));
-    if (!accepted) return connectPage(context, { link: '', alert: GONE });
+    if (!accepted) return connectPage(context, { link: '', alert: INVITATION_GONE });
     return { goTo: afterConnecting(sites, proposal?.wanted) };
   } catch (error) {
     if (proposal === undefined) throw error;
     if (error instanceof ReaderError && error.code === 'code-refused')
       return connectPage(context, { ...proposal.wanted, link: '', alert: alertOf(error) }); // room for another code
-    return {
-      html: renderProposal(context, name, proposal, { ...alertOf(error), way: wayOn(error, proposal) }),
-      status: 422,
-    };
+    const html = renderProposal(context, name, proposal, { ...alertOf(error), way: wayOn(error, proposal) });
+    return { html, status: 422 };
   }
 }
 
 function wayOn(error: unknown, { request: { sites } }: Offer): PageAlert['way'] {
   const [site] = sites;
   if (!(error instanceof ReaderError && error.code === 'too-many-devices') || !site) return undefined;
-  return { text: 'Your account', url: accountAt(site.reading) };
+  return { text: PAGE.account, url: accountAt(site.reading) };
 }
 
 /** Back to the document that the reader wanted, where its site was connected. */
@@ -107,21 +91,20 @@ function renderProposal(context: PagesContext, name: string, { request, fetched 
   const open = request.sites.filter(({ confirmed }) => !confirmed);
   const isNew = open.length > 0 || also.length === 0;
   return renderConfirm({
-    title: also.length > 0 ? `More sites of ${publisher}?` : `Connect with ${publisher}?`,
-    lead: isNew ? 'Nothing is connected yet.' : 'You are connected with all of its sites already.',
+    title: also.length > 0 ? CONFIRM.more(publisher) : CONFIRM.title(publisher),
+    lead: isNew ? CONFIRM.lead : CONFIRM.none,
     place: 'connect',
     alert,
-    sites: open.map(({ site, proof }) => ({ site, proof: PROOF[proof] })),
-    also,
-    shows: `${names.join(', ')}, and everything else under ${names.length === 1 ? 'that name' : 'these names'} is refused`,
-    keyServer: new URL(request.keyServer).host,
+    sites: open.map(({ site, proof }) => ({ site, proof: CONFIRM.proof[proof] })),
+    also: also.length > 0 ? CONFIRM.also(also.join(', ')) : undefined,
+    means: CONFIRM.list(names, new URL(request.keyServer).host),
     facts: factsOf(request, fetched.descriptor.sites),
     form: {
       action: `/connect/${name}`,
       token: context.token,
       fields: open.map(({ site }) => fieldOf(site, open.length > 1)),
-      submit: 'Connect',
-      cancel: 'Not now',
+      submit: CONFIRM.submit,
+      cancel: CONFIRM.cancel,
     },
   });
 }
@@ -137,11 +120,11 @@ function factsOf(
   sites: Proposal['fetched']['descriptor']['sites'],
 ): Fact[] {
   return [
-    ['Fingerprint', publisher],
-    ['Its server', keyServer],
+    [FACTS.fingerprint, publisher],
+    [FACTS.server, keyServer],
     ...sites.flatMap(({ site, reading, content }): Fact[] => [
-      [`${site} in the browser`, reading],
-      [`${site} is carried by`, content.join(', ')],
+      [FACTS.inBrowser(site), reading],
+      [FACTS.carriedBy(site), content.join(', ')],
     ]),
   ];
 }

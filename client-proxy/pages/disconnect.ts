@@ -1,37 +1,34 @@
 /** Disconnecting a publisher: after one more question, its sites, keys and publications are removed from this device. */
+import { DISCONNECT } from '../../words/en/reader.ts';
 import { ReaderError } from '../errors.ts';
 import type { StoredBinding } from '../store/types.ts';
 import type { PageAnswer, PageRequest, PagesContext } from './context.ts';
 import { checkOwnLink } from './guard.ts';
+import { shownName } from './look.ts';
 import { renderPage } from './template.ts';
-import { shownName } from './words.ts';
 
 export async function showDisconnect(context: PagesContext, asked: PageRequest): Promise<PageAnswer> {
   checkOwnLink(asked.request);
   const { id, descriptor, sites } = await findBinding(context, asked);
   const names = sites.map(({ site }) => site).join(', ');
   const html = renderPage({
-    title: `Disconnect ${shownName(descriptor.name)}?`,
-    lead: `${names} will no longer be read through the Reader, and the publisher’s keys are removed from this computer. To connect again you need a new invitation.`,
+    title: DISCONNECT.title(shownName(descriptor.name)),
+    lead: DISCONNECT.lead(names),
     place: 'other',
-    note: 'The publisher is not notified. Sites of other publishers still work.',
+    note: DISCONNECT.note,
     form: {
       action: `/publishers/${id}/disconnect`,
       token: context.token,
       fields: [],
-      submit: 'Disconnect',
+      submit: DISCONNECT.submit,
       grave: true,
-      cancel: 'Keep it',
+      cancel: DISCONNECT.cancel,
     },
   });
   return { html };
 }
 
-export async function disconnect(
-  context: PagesContext,
-  _form: URLSearchParams,
-  asked: PageRequest,
-): Promise<PageAnswer> {
+export async function disconnect(context: PagesContext, _: URLSearchParams, asked: PageRequest): Promise<PageAnswer> {
   const { id, sites } = await findBinding(context, asked);
   context.store.identity().forgetBinding(id);
   await Promise.all(sites.map(({ site }) => context.cache.forget(site)));

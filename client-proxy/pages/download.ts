@@ -1,6 +1,7 @@
 /** In front of a file another site led to: a download's window stays its opener's, and would tell what is connected. */
 import type { ServerResponse } from 'node:http';
 import { CONFIRMED_HEADER } from '../../reading/confirmation.ts';
+import { DOWNLOAD } from '../../words/en/reader.ts';
 import { VIA } from '../network/answer-fields.ts';
 import { PAGE_HEADERS, renderPage } from './template.ts';
 
@@ -12,11 +13,8 @@ export interface Download {
 
 /** Not 200: a program that takes it for the document would be wrong. */
 export function sendDownloadPage(response: ServerResponse, { site, target, confirmed }: Download): void {
-  const html = renderPage({
-    title: `A file of ${site}`,
-    lead: 'Another page led here. So that it cannot find out which sites you read, the file is fetched when you click.',
-    action: { text: 'Fetch the file', url: target },
-  });
+  const action = { text: DOWNLOAD.button, url: target };
+  const html = renderPage({ title: DOWNLOAD.title(site), lead: DOWNLOAD.lead, action });
   response.writeHead(403, {
     ...PAGE_HEADERS,
     'content-length': String(Buffer.byteLength(html)),

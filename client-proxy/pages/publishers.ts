@@ -1,27 +1,16 @@
 /** Publishers on the first page: their sites and how fresh they are, what may be read until when, which sites they ask for. */
-import { ago } from '../../words/en/language.ts';
+import { day } from '../../words/en/language.ts';
+import * as words from '../../words/en/reader.ts';
 import type { BoundSite } from '../site/bound-sites.ts';
 import { type PublicationStatus, statusOf } from '../site/publication-status.ts';
 import type { KeyTime } from '../store/key-store.ts';
 import type { HostProof, StoredBinding } from '../store/types.ts';
 import type { PagesContext } from './context.ts';
+import { shownName } from './look.ts';
 import type { Fact, PageForm } from './template.ts';
 import { refusalText } from './texts.ts';
-import { dayOf, momentOf, shownName } from './words.ts';
 
 const KEYS_LISTED = 50;
-const PUBLIC = 'Public pages.';
-/** What a reader should know of how a site was shown to be the publisher's. */
-const DOUBTS = {
-  host: undefined,
-  dns: 'DNS alone said that this site is the publisher’s.',
-  'trusted-by-hand': 'Not proved to be the publisher’s: you chose to trust it.',
-} as const;
-
-function collections(count: number): string {
-  return count === 1 ? 'One collection' : `${count} collections`;
-}
-
 export interface PublisherView {
   readonly name: string;
   readonly sites: readonly SiteView[];
@@ -43,14 +32,14 @@ interface SiteView {
   readonly state: string;
 }
 
-export const PUBLISHER_TEMPLATE = `<% const { publisher, index } = it; %>
+export const PUBLISHER = `<% const { publisher, index } = it; %>
 <section aria-labelledby="publisher-<%= index %>">
 <h2 id="publisher-<%= index %>"><bdi><%= publisher.name %></bdi></h2>
-<% if (publisher.isRevoked) { %><div class="box alarm"><p>The publisher has disconnected this device, and gives it no new keys. Ask the publisher for a new invitation.</p></div><% } %>
+<% if (publisher.isRevoked) { %><div class="box alarm"><p>${words.PUBLISHER.revoked}</p></div><% } %>
 <% for (const ask of publisher.asks) { %>
 <div class="box">
 <h3><%= ask.title %></h3>
-<p>You have not agreed to that, so the Reader does not open anything under that name.</p>
+<p>${words.PUBLISHER.asksLead}</p>
 <div class="inline"><%~ include('@button', { form: ask.look }) %><%~ include('@button', { form: ask.decline }) %></div>
 </div>
 <% } %>
@@ -59,17 +48,17 @@ export const PUBLISHER_TEMPLATE = `<% const { publisher, index } = it; %>
 <li><% if (url) { %><a href="<%= url %>" rel="noreferrer"><strong><%= site %></strong><span><%= state %></span></a><% } else { %><p><strong><%= site %></strong><span><%= state %></span></p><% } %></li>
 <% } %>
 </ul>
-<h3>What you may read</h3>
+<h3>${words.PUBLISHER.readable}</h3>
 <ul>
 <% for (const line of publisher.readable) { %><li><%= line %></li><% } %>
 </ul>
-<% if (publisher.renews) { %><p class="soft">New keys are fetched automatically for as long as you are subscribed.</p><% } %>
+<% if (publisher.renews) { %><p class="soft">${words.PUBLISHER.renews}</p><% } %>
 <details>
-<summary>Details<span class="unseen"> · <bdi><%= publisher.name %></bdi></span></summary>
+<summary>${words.PAGE.details}<span class="unseen"> · <bdi><%= publisher.name %></bdi></span></summary>
 <%~ include('@facts', { facts: publisher.facts }) %>
 <div class="inline">
 <% for (const form of publisher.declined) { %><%~ include('@button', { form }) %><% } %>
-<a class="button quiet" href="<%= publisher.disconnect %>">Disconnect …</a>
+<a class="button quiet" href="<%= publisher.disconnect %>">${words.PUBLISHER.disconnect}</a>
 </div>
 </details>
 </section>
@@ -96,18 +85,18 @@ async function describePublisher(binding: StoredBinding, context: PagesContext):
     readable: describeReadable(
       keys,
       now(),
-      isRevoked ? PUBLIC : `${PUBLIC} Keys for others come when you first open one of them.`,
+      isRevoked ? words.PUBLISHER.public : `${words.PUBLISHER.public} ${words.PUBLISHER.others}`,
     ),
     isRevoked,
     renews: !isRevoked && keys.some(({ notAfter }) => now() <= notAfter),
     asks: asked.map((site) => ({
-      title: `${name} would like to show you ${site} as well`,
-      look: form('/sites/look', site, 'Continue'),
-      decline: form('/sites/decline', site, 'No, thank you'),
+      title: words.PUBLISHER.asks(name, site),
+      look: form('/sites/look', site, words.PUBLISHER.look),
+      decline: form('/sites/decline', site, words.PUBLISHER.decline),
     })),
     disconnect: `/publishers/${binding.id}/disconnect`,
     facts: factsOf(binding, keys, declined),
-    declined: declined.map((site) => form('/sites/look', site, `Connect ${site} after all`)),
+    declined: declined.map((site) => form('/sites/look', site, words.PUBLISHER.after(site))),
   };
 }
 
@@ -129,13 +118,8 @@ async function describeSite(
   proof: HostProof | undefined,
   { urlOf, now }: PagesContext,
 ): Promise<SiteView> {
-  if (description === undefined)
-    return {
-      site,
-      url: undefined,
-      state: 'The publisher no longer publishes this site. Nothing of it is shown.',
-    };
-  const doubt = proof && DOUBTS[proof];
+  if (description === undefined) return { site, url: undefined, state: words.PUBLISHER.withdrawn };
+  const doubt = proof && words.DOUBTS[proof];
   const state = describeState(await statusOf(publication.publication, now()), now());
   return { site, url: urlOf(label), state: doubt === undefined ? state : `${state} ${doubt}` };
 }
@@ -143,13 +127,12 @@ async function describeSite(
 function describeState(status: PublicationStatus, now: number): string {
   switch (status.kind) {
     case 'unread':
-      return 'Not opened yet.';
+      return words.PUBLISHER.unread;
     case 'refused':
-      return `Not shown at the moment: ${refusalText(status.code).title}.`;
+      return words.PUBLISHER.refused(refusalText(status.code).title);
     case 'current':
-      return `Up to date ${ago(status.confirmed, now)}.`;
     case 'stale':
-      return `Up to date ${ago(status.confirmed, now)}; there may be an update you haven’t received.`;
+      return words.PUBLISHER[status.kind](status.confirmed, now);
   }
 }
 
@@ -159,33 +142,29 @@ function describeReadable(keys: readonly KeyTime[], now: number, none: string): 
   const early = keys.filter(({ notBefore }) => now < notBefore);
   const expired = keys.length - valid.length - early.length;
   const lines = [
-    ...countByDay(valid.map(({ notAfter }) => notAfter)).map(
-      ([day, count]) => `${collections(count)}, with keys until ${day}`,
-    ),
-    ...countByDay(early.map(({ notBefore }) => notBefore)).map(
-      ([day, count]) => `${collections(count)}, from ${day} on`,
-    ),
-    ...(expired > 0 ? [`${collections(expired)} with expired keys`] : []),
+    ...countByDay(valid.map(({ notAfter }) => notAfter)).map(([end, count]) => words.PUBLISHER.until(count, end)),
+    ...countByDay(early.map(({ notBefore }) => notBefore)).map(([start, count]) => words.PUBLISHER.from(count, start)),
+    ...(expired > 0 ? [words.PUBLISHER.expired(expired)] : []),
   ];
   return lines.length > 0 ? lines : [none];
 }
 
 function countByDay(times: readonly number[]): [day: string, count: number][] {
   const counts = new Map<string, number>();
-  for (const day of times.map(dayOf)) counts.set(day, (counts.get(day) ?? 0) + 1);
+  for (const one of times.map((time) => day(time))) counts.set(one, (counts.get(one) ?? 0) + 1);
   return [...counts];
 }
 
 function factsOf({ descriptor }: StoredBinding, keys: readonly KeyTime[], declined: readonly string[]): Fact[] {
   return [
-    ['Its server', descriptor.keyServer],
-    ['Fingerprint', descriptor.publisher],
-    ['Description signed', momentOf(descriptor.issued)],
-    ...declined.map((site): Fact => ['Declined', site]),
+    [words.FACTS.server, descriptor.keyServer],
+    [words.FACTS.fingerprint, descriptor.publisher],
+    [words.FACTS.signed, words.moment(descriptor.issued)],
+    ...declined.map((site): Fact => [words.FACTS.declined, site]),
     ...keys.slice(0, KEYS_LISTED).map(factOf),
   ];
 }
 
 function factOf({ id, notBefore, notAfter }: KeyTime): Fact {
-  return [`Collection ${id.slice(0, 8)}`, `${momentOf(notBefore)} – ${momentOf(notAfter)}`];
+  return [words.FACTS.collection(id.slice(0, 8)), `${words.moment(notBefore)} – ${words.moment(notAfter)}`];
 }

@@ -2,12 +2,13 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { CodedError, reasonOf } from '../../core/errors.ts';
+import type { SiteSettings } from '../../core/publication/settings.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { BUILT_IN_ACCENT } from '../../core/site/accent.ts';
-import { ACCOUNT_PAGE, documentPathOf } from '../../core/site/path.ts';
+import { ACCOUNT_PAGE } from '../../core/site/path.ts';
 import { CONFIRMED_HEADER, confirmedAt } from '../../reading/confirmation.ts';
 import { MissingSoFar } from '../../reading/missing-so-far.ts';
-import { isShown } from '../../reading/navigation.ts';
+import { isShown, openerOf } from '../../reading/navigation.ts';
 import {
   buttonOf,
   noticePage,
@@ -17,15 +18,20 @@ import {
   refusalStyle,
 } from '../../reading/refusal-page.ts';
 import { refusalOf } from '../../reading/refusals.ts';
+import { BRAND, PAGE } from '../../words/en/reader.ts';
+import { WAYS } from '../../words/en/reader-refusals.ts';
 import { ReaderError } from '../errors.ts';
 import { VIA } from '../network/answer-fields.ts';
-import { BRAND, CONTROL_HEADERS, PAGE_HEADERS, renderPage } from './template.ts';
-import { type RefusalText, refusalText } from './texts.ts';
+import { CONTROL_HEADERS, PAGE_HEADERS, renderPage } from './template.ts';
+import { refusalText } from './texts.ts';
 
 export interface RefusedAddresses {
   /** What was asked for, as the reader knows it: host and path. */
   readonly address?: string | undefined;
-  readonly readingUrl?: (() => string) | undefined;
+  /** The same document at the reading site, where signatures and freshness of the publication were found good. */
+  readonly readingUrl?: string | undefined;
+  /** Who is led there at once, by the signed settings; left out: nobody, but the button leads there. */
+  readonly redirect?: SiteSettings['redirect'];
   readonly publicLink?: (() => string) | undefined;
   /** Address of the first page of the site, where it was not that page that was asked for. */
   readonly firstPage?: (() => string) | undefined;
@@ -49,18 +55,23 @@ export function refuse(
   error: unknown,
   { request, response, confirmed, own, ...addresses }: RefusedRequest,
 ): CodedError {
-  const known = error instanceof CodedError ? error : unforeseen(error);
+  const known =
+    error instanceof CodedError
+      ? error
+      : new ReaderError('internal', `internal error: ${reasonOf(error)}`, { cause: error });
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return known;
   }
   const page = pageOf(known, { ...addresses, again: againOf(request) });
-  const { status = 502 } = page;
+  const { status = 502, location } = page;
+  const isLedOn = location !== undefined && openerOf(request.headers) === 'window';
   const { headers, html } = own ? ownPage(page) : rendered(page, addresses.look?.());
   const body = isShown(request.headers) ? html : '';
-  response.writeHead(status, {
+  response.writeHead(isLedOn ? 302 : status, {
     ...headers,
     'content-length': String(Buffer.byteLength(body)),
+    ...(isLedOn && { location }),
     'wispr-refusal': known.code,
     via: VIA,
     ...(confirmed !== undefined && { [CONFIRMED_HEADER]: confirmed }),
@@ -78,10 +89,10 @@ interface Rendered {
 }
 
 function ownPage({ title, lead, facts: [code = '', detail = ''] }: RefusalPage): Rendered {
-  const action = { text: 'Back to your sites', url: '/' };
+  const action = { text: PAGE.back, url: '/' };
   const facts = [
-    ['Code', code],
-    ['Detail', detail],
+    [PAGE.code, code],
+    [PAGE.detail, detail],
   ] as const;
   return { headers: CONTROL_HEADERS, html: renderPage({ title, lead, place: 'other', action, facts }) };
 }
@@ -121,53 +132,52 @@ function againOf({ method, url = '' }: IncomingMessage): string | undefined {
   return method === 'GET' && /^\/(?![/\\])/.test(target) ? target : undefined;
 }
 
-/** Codes that the reading site would refuse too: the page has no link to it. */
-const SAME_ON_READING_SITE: ReadonlySet<string> = new Set([
-  'key-missing',
-  'not-entitled',
-  'lapsed',
-  'revoked',
-  'no-such-document',
-  'publication-withdrawn',
-  'reader-locked',
-]);
+/** Codes that say that there is no key here: whoever signs in at the reading site may have one. */
+const NO_KEY = new Set<string>(['key-missing', 'not-entitled', 'lapsed', 'revoked', 'key-server-unreachable']);
+/** Codes that say that nothing came, or nothing newer: the reading site may have it. Of what came and was refused, no page leads there. */
+const NOT_LOADED: ReadonlySet<string> = new Set(['object-missing', 'content-host-answer', 'content-host-unreachable']);
 
-export function pageOf(error: CodedError, addresses: RefusedAddresses): RefusalPage & Pick<RefusalText, 'refresh'> {
-  const { address, again, firstPage, look, ownPage, readingUrl, publicLink } = addresses;
+/** Words of the button to the Reader's own page, where that is the way on. */
+const OWN_PAGE: Record<string, string | undefined> = { 'reader-locked': WAYS.unlock, 'host-unknown': WAYS.home };
+
+interface PageInPlace extends RefusalPage {
+  /** Seconds after which the page looks again by itself: what keeps the document back passes without it. */
+  readonly refresh?: number | undefined;
+  /** Where a window goes on to at once. */
+  readonly location?: string | undefined;
+}
+
+function pageOf(error: CodedError, addresses: RefusedAddresses): PageInPlace {
+  const { address, again, firstPage, look, ownPage, readingUrl, redirect, publicLink } = addresses;
   const isSoFar = error instanceof MissingSoFar;
-  const text: RefusalText = (isSoFar && refusalOf(error)) || refusalText(error.code);
-  const { at, lead, status } = text;
+  const text = (isSoFar && refusalOf(error)) || refusalText(error.code);
+  const own = OWN_PAGE[error.code];
   const urls = {
     again,
     front: firstPage?.(),
     subscribe: look?.().subscribe,
-    account: readingUrl && new URL(ACCOUNT_PAGE, readingUrl()).href,
+    account: readingUrl && new URL(ACCOUNT_PAGE, readingUrl).href,
   };
-  const isReadThere = readingUrl && (isSoFar || !SAME_ON_READING_SITE.has(error.code));
+  const way = own && ownPage ? { text: own, url: ownPage, tab: true } : buttonOf(text.way, urls);
+  const isNoKey = NO_KEY.has(error.code);
+  const mayBeThere = isNoKey || isSoFar || NOT_LOADED.has(error.code);
+  const there = mayBeThere && readingUrl ? { text: WAYS.readAt(new URL(readingUrl).host), url: readingUrl } : undefined;
+  const [button, link] = there && isNoKey && redirect !== 'never' ? [there, way] : [way, there];
   return {
     ...text,
-    lead: ownPage !== undefined && at ? `${lead} ${at(ownPage)}` : lead,
-    button: buttonOf(text.way, urls),
-    links: isReadThere ? [{ text: 'Read it on the reading site', url: readingUrl() }] : [],
-    facts: [error.code, error.message, address, status === 404 ? undefined : publicLink?.()].filter(
+    refresh: error.code === 'reader-locked' ? 3 : undefined,
+    button,
+    links: link ? [link] : [],
+    location: isNoKey && redirect === 'always' ? readingUrl : undefined,
+    facts: [error.code, error.message, address, text.status === 404 ? undefined : publicLink?.()].filter(
       (fact) => fact !== undefined,
     ),
   };
 }
 
-/** The same document on the reading site; a path that no document has leads to its first page. The query goes along. */
-export function readingUrlOf(readingSite: string, target: string): string {
-  return documentPathOf(target) === undefined ? `${readingSite}/` : new URL(target, readingSite).href;
-}
-
 /** Where the document's fallback page is, for everybody: on the site's own host. */
 export function publicLinkOf(site: string, content: readonly string[], target: string): string {
   return `${content.includes(`https://${site}`) ? 'https' : 'http'}://${site}${target}`;
-}
-
-/** A fault of this program: the page does not show more of it than its message. */
-function unforeseen(error: unknown): ReaderError {
-  return new ReaderError('internal', `internal error: ${reasonOf(error)}`, { cause: error });
 }
 
 interface Notice {

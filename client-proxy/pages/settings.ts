@@ -1,4 +1,5 @@
 /** The page of the reader's settings (settings/settings.ts). */
+import * as words from '../../words/en/reader.ts';
 import { DEFAULT_PORT } from '../gateway/label.ts';
 import {
   CACHE_MEGABYTES_MOST,
@@ -14,54 +15,13 @@ import {
 import type { PageAnswer, PageRequest, PagesContext } from './context.ts';
 import { doneText, type FormField, renderPage } from './template.ts';
 
-interface SettingText {
-  readonly label: string;
-  readonly hint: string;
-  readonly complaint?: string;
+function wordsOf(name: SettingName, { port, cache }: PagesContext): words.Setting {
+  if (name === 'port') return words.PORT(PORTS.least, PORTS.most, DEFAULT_PORT, port() ?? DEFAULT_PORT);
+  if (name !== 'cacheBytes') return words.OTHER_SETTINGS[name];
+  const { bytes, limit } = cache.status();
+  if (bytes === undefined) return words.CACHE(undefined);
+  return words.CACHE({ used: Math.ceil(bytes / MEGABYTE), limit: Math.floor(limit / MEGABYTE) });
 }
-
-const RESTART = 'Takes effect after a restart.';
-
-const SETTING_TEXTS: { readonly [name in SettingName]: (context: PagesContext) => SettingText } = {
-  port: ({ port }) => ({
-    label: 'Port',
-    hint: `A number from ${PORTS.least} to ${PORTS.most}; empty: ${DEFAULT_PORT}. Now ${port() ?? DEFAULT_PORT}; a new one takes effect after a restart, and changes all addresses of the Reader.`,
-    complaint: `Not a port: a number from ${PORTS.least} to ${PORTS.most}, or nothing.`,
-  }),
-  parentProxy: () => ({
-    label: 'Another proxy to go through',
-    hint: `For example http://proxy.example:3128; empty: none. ${RESTART}`,
-    complaint:
-      'Not the address of a proxy: http://, a name, and perhaps a port. One with a password is given on the command line, with --parent-proxy-file.',
-  }),
-  allowLocal: () => ({
-    label: 'Local addresses that pages may reach',
-    hint: `On this computer and in your network, one per line: printer.lan:631, 192.168.1.0/24. Empty: none, the safe choice. ${RESTART}`,
-    complaint: 'Something here is neither a name nor an address, or there are more than 32.',
-  }),
-  httpcrypt: () => ({
-    label: 'Fetch keys over plain HTTP, encrypted by HTTPCrypt',
-    hint: `For networks that block HTTPS. Only from publishers who offer it, and from them in no other way. ${RESTART}`,
-  }),
-  cacheBytes: ({ cache }) => {
-    const { bytes, limit } = cache.status();
-    const used =
-      bytes === undefined ? '' : `${Math.ceil(bytes / MEGABYTE)} of ${Math.floor(limit / MEGABYTE)} megabytes in use. `;
-    return {
-      label: 'Megabytes kept of what you read',
-      hint: `For reading without a network; protected pages stay encrypted. 0 keeps nothing. ${used}${RESTART}`,
-      complaint: 'Not a number of megabytes.',
-    };
-  },
-  notices: () => ({
-    label: 'Warn me before I read a site that may be out of date',
-    hint: 'A page in front of it, twice a day at most. “Your sites” says it in any case.',
-  }),
-  activity: () => ({
-    label: 'List what I read recently on the first page',
-    hint: 'In memory only: the list is gone when the Reader stops.',
-  }),
-};
 
 type Texts = ReadonlyMap<SettingName, string>;
 
@@ -96,26 +56,26 @@ function textIn(form: URLSearchParams, name: SettingName): string {
 
 function renderSettings(context: PagesContext, texts: Texts, wrong: readonly SettingName[], status?: string): string {
   return renderPage({
-    title: 'Settings',
+    title: words.SETTINGS.title,
     place: 'settings',
     status,
-    alert: wrong.length > 0 ? { text: 'Something is not valid, so nothing was saved.' } : undefined,
+    alert: wrong.length > 0 ? { text: words.SETTINGS.wrong } : undefined,
     form: {
       action: '/settings',
       token: context.token,
       fields: SETTING_NAMES.map((name) => fieldOf(name, texts.get(name), wrong.includes(name), context)),
-      submit: 'Save',
+      submit: words.SETTINGS.submit,
     },
   });
 }
 
 function fieldOf(name: SettingName, text = '', isWrong: boolean, context: PagesContext): FormField {
   const given = givenText(name, context);
-  const { label, hint, complaint } = SETTING_TEXTS[name](context);
+  const { label, hint, complaint } = wordsOf(name, context);
   const common = {
     name,
     label,
-    hint: given === undefined ? hint : 'Set on the command line this time.',
+    hint: given === undefined ? hint : words.SETTINGS.given,
     wrong: isWrong ? complaint : undefined,
     fixed: given !== undefined,
   };

@@ -1,6 +1,8 @@
 /** The one template of the Reader's pages. Eta escapes every value; nothing but the style sheet and finished parts is put in unescaped. */
 import { Eta } from 'eta';
 import type { WayLink } from '../../reading/refusal-page.ts';
+import { LANGUAGE } from '../../words/en/language.ts';
+import * as words from '../../words/en/reader.ts';
 import { STYLE, STYLE_SOURCE } from './style.ts';
 
 /** Everything a page can show; what is left out is not there. */
@@ -81,32 +83,25 @@ interface HiddenField {
 
 export type FormField = TextField | CheckField | HiddenField;
 
-export const BRAND = 'wispr Reader';
-const PLACES = [
-  ['home', '/', 'Your sites'],
-  ['connect', '/connect', 'Connect'],
-  ['settings', '/settings', 'Settings'],
-] as const;
-
 const LAYOUT = `<% const { title, place, alert, status, lead } = it.page; %><!doctype html>
-<html lang="en">
+<html lang="${LANGUAGE.lang}" dir="${LANGUAGE.dir}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title><%= title %><% if (place) { %> · ${BRAND}<% } %></title>
+<title><%= title %><% if (place) { %> · ${words.BRAND}<% } %></title>
 <style>${STYLE}</style>
 </head>
 <body>
 <% if (place) { %>
-<a class="skip" href="#main">Skip to the content</a>
+<a class="skip" href="#main">${words.PAGE.skip}</a>
 <% } %>
 <header>
-<p class="brand">${BRAND}</p>
+<p class="brand">${words.BRAND}</p>
 <% if (place) { %>
-<nav aria-label="${BRAND}">
+<nav aria-label="${words.BRAND}">
 <ul>
-<% for (const [name, url, text] of it.places) { %>
-<li><a href="<%= url %>"<% if (name === place) { %> aria-current="page"<% } %>><%= text %></a></li>
+<% for (const [name, text] of it.places) { %>
+<li><a href="/<%= name === 'home' ? '' : name %>"<% if (name === place) { %> aria-current="page"<% } %>><%= text %></a></li>
 <% } %>
 </ul>
 </nav>
@@ -119,8 +114,8 @@ const LAYOUT = `<% const { title, place, alert, status, lead } = it.page; %><!do
 <p><strong><%= text %></strong></p>
 <% if (hint) { %><p><%= hint %></p><% } %>
 <% if (way) { %><p class="action"><a class="button" href="<%= way.url %>" rel="noreferrer"><%= way.text %></a></p><% } %>
-<% if (code) { %><p class="soft">Code: <code><%= code %></code></p><% } %>
-<% if (detail) { %><details><summary>Details</summary><p><%= detail %></p></details><% } %>
+<% if (code) { %><p class="soft">${words.PAGE.code}: <code><%= code %></code></p><% } %>
+<% if (detail) { %><details><summary>${words.PAGE.details}</summary><p><%= detail %></p></details><% } %>
 </div>
 <% } else if (status) { %>
 <div class="box" role="status" tabindex="-1" autofocus><p><%= status %></p></div>
@@ -188,24 +183,10 @@ const FACTS = `<dl>
 </dl>
 `;
 
-/** Browsers ignore Clear-Site-Data outside secure contexts, so the reader has to clear what an http:// address left behind. */
-export const KEPT_BEFORE =
-  'The usual http:// address may still show an old, unchecked copy in this browser: clear what it has stored of the site, once, and reload.';
-
-/** What was just done, by the word in the address. */
-const DONE: Readonly<Record<string, string>> = {
-  connected: 'Connected. The link below opens the site.',
-  disconnected: 'Disconnected. Its keys are removed from this computer.',
-  declined: 'You will not be asked for this site again; you can still connect it under “Details” of its publisher.',
-  forgotten: 'The list is cleared.',
-  saved: 'Saved.',
-  unlocked: 'Unlocked.',
-};
-
 /** @param word - from the address: anything @param usesProxy - whether this browser was seen to use the proxy */
 export function doneText(word: string | null, usesProxy = false): string | undefined {
-  const text = word !== null && Object.hasOwn(DONE, word) ? DONE[word] : undefined;
-  return word === 'connected' && usesProxy ? `${text} ${KEPT_BEFORE}` : text;
+  const text = word !== null && Object.hasOwn(words.DONE, word) ? words.DONE[word] : undefined;
+  return word === 'connected' && usesProxy ? `${text} ${words.KEPT_BEFORE}` : text;
 }
 
 const eta = new Eta({ autoEscape: true });
@@ -220,7 +201,7 @@ export function defineTemplate<Data extends PageContent>(
 ): (page: Data) => string {
   for (const [part, partText] of Object.entries(parts)) eta.loadTemplate(`@${part}`, partText);
   eta.loadTemplate(`@${name}`, `<% layout('@layout', it) %>\n${body}`);
-  return (page) => eta.render(`@${name}`, { page, places: PLACES });
+  return (page) => eta.render(`@${name}`, { page, places: Object.entries(words.PLACES) });
 }
 
 export const renderPage = defineTemplate<PageContent>('message', MESSAGE);

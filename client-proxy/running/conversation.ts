@@ -80,22 +80,15 @@ export interface SerializedError {
   readonly message: string;
   readonly fields?: ErrorFields;
   readonly typed?: boolean;
-  readonly address?: string;
-  readonly reason?: string;
+  readonly address?: string | undefined;
+  readonly reason?: string | undefined;
 }
 
 export function describeError(error: unknown): SerializedError {
   if (!(error instanceof CodedError)) return { code: 'internal', message: reasonOf(error) };
   const { code, message, fields, typed } = error;
   const { address, reason } = error as { readonly address?: string; readonly reason?: string };
-  return {
-    code,
-    message,
-    fields,
-    typed,
-    ...(address !== undefined && { address }),
-    ...(reason !== undefined && { reason }),
-  };
+  return { code, message, fields, typed, address, reason };
 }
 
 /** An error of the Reader that runs, of whichever layer. */

@@ -41,9 +41,7 @@ export class ConnectionOwners {
     try {
       await access(join(directory, 'tcp'));
     } catch (cause) {
-      throw new ReaderError('other-user', 'this system does not show which of its users made a connection', {
-        cause,
-      });
+      throw new ReaderError('other-user', 'this system does not show which of its users made a connection', { cause });
     }
     return new ConnectionOwners(directory);
   }

@@ -17,9 +17,7 @@ export async function pastOf({ publication }: PublicationKeeper, now: number, re
 }
 
 function isOver(reason: unknown): boolean {
-  return (
-    reason instanceof PublicationError && (reason.code === 'publication-expired' || reason.code === 'metadata-expired')
-  );
+  return reason instanceof PublicationError && ['publication-expired', 'metadata-expired'].includes(reason.code);
 }
 
 /** Whether a page of the same site leads there, or loads it: the notice in front of it, above all. */

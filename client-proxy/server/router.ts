@@ -17,11 +17,11 @@ import { gatewayUrl, labelOf } from '../gateway/label.ts';
 import { GatewayLinks } from '../gateway/links.ts';
 import { PROXY_FILE_PATH, serveProxyFile } from '../gateway/proxy-file.ts';
 import { isClientGone } from '../network/failures.ts';
-import { type AbsoluteTarget, parseAbsoluteTarget, parseAuthority } from '../network/request-target.ts';
+import { type AbsoluteTarget, type Authority, parseAbsoluteTarget, parseAuthority } from '../network/request-target.ts';
 import type { Upstream } from '../network/upstream.ts';
 import { refusalLookOf } from '../pages/look.ts';
 import type { Pages } from '../pages/pages.ts';
-import { publicLinkOf, type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
+import { publicLinkOf, type RefusedRequest, refuse } from '../pages/refusal.ts';
 import type { BoundSite, BoundSites } from '../site/bound-sites.ts';
 import { askForKey } from '../site/look-ahead.ts';
 import type { SettingsKeeper } from '../store/settings.ts';
@@ -135,7 +135,7 @@ export class Router {
     if (target.port !== 80)
       throw new ReaderError(
         'port-refused',
-        `everything of ${bound.site} comes from its publication, nothing from port ${target.port}`,
+        `all of ${bound.site} comes from its publication, nothing from port ${target.port}`,
       );
     welcome(call, `http://${bound.site}`);
     return this.#serve(call, bound, target.path, 'proxy');
@@ -154,12 +154,7 @@ export class Router {
   }
 
   /** Origin form, or absolute form with a name of our own: the gateway, or the Reader's page. A foreign name is DNS rebinding. */
-  async #own(
-    call: Call,
-    host: { host: string; port: number } | undefined,
-    path: string,
-    throughProxy = false,
-  ): Promise<void> {
+  async #own(call: Call, host: Authority | undefined, path: string, throughProxy = false): Promise<void> {
     if (host === undefined || !this.#isOwn(host))
       throw new ReaderError('host-unknown', 'the address is not one of this program');
     const label = labelOf(host.host) ?? '';
@@ -184,7 +179,6 @@ export class Router {
     if (description === undefined)
       throw new ReaderError('site-withdrawn', `the descriptor does not name ${bound.site} any more`);
     call.address = `${bound.site}${target.split('?', 1)[0]}`; // in either mode: the address that the reader knows
-    call.readingUrl = () => readingUrlOf(description.reading, target);
     const look = () => refusalLookOf(bound.publisherName, bound.publication.publication.settings);
     call.look = look;
     call.publicLink = () => publicLinkOf(bound.site, description.content, target);
@@ -196,16 +190,17 @@ export class Router {
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new ReaderError('method-refused', `${request.method} is not possible here`);
     if (request.headers['service-worker'] !== undefined)
-      throw new ReaderError(
-        'method-refused',
-        'a service worker would answer in place of the checks, and outlive the keys',
-      );
+      throw new ReaderError('method-refused', 'a service worker would answer in place of checks, and outlive keys');
     if (documentPathOf(target) === undefined)
       throw new ReadingError('path-refused', 'the address has a spelling that no document has');
     const { freshness, ...current } = await this.#current(bound, target, asksForNewest(request.headers));
-    call.readingUrl = () => readingUrlOf(current.description.reading, target);
     call.confirmed = confirmedAt(freshness);
-    const { access, now, settings, pages } = this.#options;
+    const { access, now, settings, pages, upstream } = this.#options;
+    if (current.past === undefined) {
+      call.readingUrl = new URL(target, current.description.reading).href;
+      const { redirect } = current.bound.publication.publication.settings;
+      if (!upstream.httpcrypt) call.redirect = redirect; // who has chosen it leaves a censored line for nothing but a click
+    }
     const { notices, activity } = settings.current;
     const verified = activity ? pages.noticed.activity : undefined;
     const links = mode === 'gateway' ? this.#linksOf(current.bound) : undefined;
@@ -248,7 +243,7 @@ export class Router {
     return links;
   }
 
-  #isOwn(host: { host: string; port: number }): boolean {
+  #isOwn(host: Authority): boolean {
     const { pages, ownPort } = this.#options;
     return pages.guard.isOwn(host) || (host.port === ownPort() && labelOf(host.host) !== undefined);
   }

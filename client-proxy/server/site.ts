@@ -32,12 +32,8 @@ export interface SiteRequest extends SiteHttpExchange {
 /** @throws why there is no answer; if `response.headersSent`, the caller must end it visibly incomplete */
 export async function serveSite(access: DeliveryAccess, wanted: SiteRequest): Promise<void> {
   const { bound, freshness, past, request, response, target, now } = wanted;
-  const asked = {
-    method: request.method ?? '',
-    target,
-    opener: openerOf(request.headers),
-    isFromHere: isFromHere(request),
-  };
+  const { method = '', headers } = request;
+  const asked = { method, target, opener: openerOf(headers), isFromHere: isFromHere(request) };
   const { site, publication } = bound;
   const isNoticeDue = () => wanted.notices && bound.isNoticeDue();
   await answer(

@@ -52,18 +52,13 @@ async function connectTo(authority: string, { sites, upstream, tunnels }: Tunnel
   if (wanted.port === 25) throw new ReaderError('port-refused', 'port 25 is for mail between servers');
   const bound = sites.find(wanted.host);
   if (bound && wanted.port === 80)
-    throw new ReaderError(
-      'port-refused',
-      `${bound.site} is connected: its pages are read through the checks, not past them`,
-    );
+    throw new ReaderError('port-refused', `${bound.site} is connected: its pages are not read past the checks`);
   if (bound) tunnels.record(bound.site);
   try {
     return await upstream.connect({ ...wanted, host: unbracket(wanted.host), allowHalfOpen: true });
   } catch (cause) {
     if (cause instanceof ReaderError) throw cause;
-    throw new ReaderError('host-unreachable', `${authority} could not be reached: ${connectionReason(cause)}`, {
-      cause,
-    });
+    throw new ReaderError('host-unreachable', `${authority} is out of reach: ${connectionReason(cause)}`, { cause });
   }
 }
 

@@ -46,10 +46,8 @@ export interface RunningProxy extends Pick<OpenReader, 'cache' | 'health' | 'loc
 export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
   const { otherUsers = false, onRefusal: refused = ignore } = options;
   const { directory, limits } = storeOptions(options);
-  const server = new LoopbackServer(
-    readerServerOptions(limitsOf(options)),
-    await ownConnections({ otherUsers, refused }),
-  );
+  const admit = await ownConnections({ otherUsers, refused });
+  const server = new LoopbackServer(readerServerOptions(limitsOf(options)), admit);
   const open = () => openReader(options, server);
   const reader = await inReader<OpenReader | ReaderStatus>({ directory, limits, name: 'status' }, open);
   if ('process' in reader) throw alreadyRunning(reader);

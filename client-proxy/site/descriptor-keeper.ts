@@ -37,9 +37,7 @@ export class DescriptorKeeper {
       return true;
     } catch (cause) {
       const expired = new Date(expires * 1000).toISOString();
-      throw new KeyError('descriptor-expired', `what the publisher signed about this site expired on ${expired}`, {
-        cause,
-      });
+      throw new KeyError('descriptor-expired', `what is signed about this site expired on ${expired}`, { cause });
     }
   }
 

@@ -1,5 +1,4 @@
 /** One HTTP exchange with a key server or a site's own proof: bounded in size and time, no redirects, HTTPS unless on this machine. */
-
 import { type Dispatcher, request } from 'undici';
 import { readAtMost } from '../../core/encoding/byte-reader.ts';
 import { reasonOf } from '../../core/errors.ts';
@@ -90,11 +89,7 @@ function describe(error: unknown, origin: string): ReaderError {
   const { code = '', name } = error as { code?: string; name?: string };
   const cause = { cause: error };
   if (CERTIFICATE.test(code))
-    return new ReaderError(
-      'key-server-certificate',
-      `the certificate of ${origin} is not valid: ${reasonOf(error)}`,
-      cause,
-    );
+    return new ReaderError('key-server-certificate', `${origin} has no valid certificate: ${reasonOf(error)}`, cause);
   const why = name === 'TimeoutError' ? 'no answer in time' : connectionReason(error);
   return new ReaderError('key-server-unreachable', `${origin} could not be reached: ${why}`, cause);
 }

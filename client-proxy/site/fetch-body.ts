@@ -1,5 +1,4 @@
 /** One GET to a content host. Every failure has one of two codes: no answer, or a malformed one. */
-
 import type { Dispatcher } from 'undici';
 import { reasonOf } from '../../core/errors.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';

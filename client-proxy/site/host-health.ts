@@ -16,11 +16,7 @@ export interface HostReport {
 }
 
 /** Milliseconds until a fault is forgotten. */
-const LASTS: Readonly<Record<HostFault, number>> = {
-  slow: LIMITS.slowFor,
-  dead: LIMITS.deadFor,
-  wrong: LIMITS.wrongFor,
-};
+const LASTS: Record<HostFault, number> = { slow: LIMITS.slowFor, dead: LIMITS.deadFor, wrong: LIMITS.wrongFor };
 
 const ORDER: readonly (HostFault | undefined)[] = [undefined, 'slow', 'dead', 'wrong'];
 

@@ -2,7 +2,6 @@
  * Finds set keys: in memory, in the store, in the envelopes of periods, then from the key server. Ids that are wanted at the same time travel
  * in one request, one id is never asked for twice at once, and a refusal is remembered for a while.
  */
-
 import { LRUCache } from 'lru-cache';
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { acceptBinding, encodeRenewalRequest } from '../../core/keys/binding.ts';

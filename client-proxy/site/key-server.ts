@@ -30,10 +30,7 @@ export async function fetchDescriptor(
   const descriptor = await verifyDescriptor(answer.body, nowInSeconds());
   const isNamed = ofReadingSite && descriptor.sites.some(({ reading }) => reading === origin);
   if (descriptor.keyServer !== origin && !isNamed)
-    throw new ReaderError(
-      'key-server-answer',
-      `${origin} shows the descriptor of another key server: ${descriptor.keyServer}`,
-    );
+    throw new ReaderError('key-server-answer', `${origin} shows the descriptor of ${descriptor.keyServer}`);
   return { descriptor, bytes: answer.body };
 }
 
@@ -75,10 +72,7 @@ export async function sendBindingRequest(
   if (code === 'too-many-devices')
     throw new ReaderError(code, `no further Reader may be connected: remove one at ${account}`);
   if (code === 'code-refused' || answer.status === 403)
-    throw new ReaderError(
-      'code-refused',
-      'the invitation code is not good: mistyped, used on another device, or expired',
-    );
+    throw new ReaderError('code-refused', 'the invitation code is mistyped, used on another device, or expired');
   throw new ReaderError('key-server-answer', `${keyServer} refused to connect this device: ${code ?? answer.status}`);
 }
 

@@ -1,5 +1,4 @@
 /** The period keys of one binding, and the set keys that they open. A wrong envelope is no refusal: the server is asked. */
-
 import { type KeyId, keyIdBytes } from '../../core/crypto/key-id.ts';
 import { readU32 } from '../../core/encoding/bytes.ts';
 import { parseEnvelope } from '../../core/keys/envelope.ts';

@@ -32,10 +32,7 @@ export function unusable(error: unknown, file: string): Error {
 
 /** Another process owns the database. */
 export function inUse(file: string, cause?: unknown): ReaderError {
-  return new ReaderError('store-busy', `another wispr command has the database open: ${file}`, {
-    cause,
-    fields: { file },
-  });
+  return new ReaderError('store-busy', `another wispr command has the database: ${file}`, { cause, fields: { file } });
 }
 
 export function readerLocked(): ReaderError {

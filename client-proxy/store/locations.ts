@@ -78,7 +78,5 @@ export function hasDatabase(directory = defaultDataDirectory()): boolean {
 /** @throws ReaderError `not-connected` */
 export function requireDatabase(directory: string): void {
   if (hasDatabase(directory)) return;
-  throw new ReaderError('not-connected', `there is no reader's database in ${directory}`, {
-    typed: true,
-  });
+  throw new ReaderError('not-connected', `there is no reader's database in ${directory}`, { typed: true });
 }

@@ -2,7 +2,6 @@
  * What a reader may set: which settings there are, what each may be, and what it is where nothing was chosen. Every value has one text, which
  * stands in the form and in the database; a stored one that is no good any more counts as not chosen.
  */
-
 import type { AllowLocal } from '../../node-support/addresses.ts';
 import { LIMITS } from '../limits.ts';
 import { parseAllowLocal } from '../network/local-addresses.ts';

@@ -77,9 +77,7 @@ async function fromKeyring(entry: string, { keyringTimeout }: Limits): Promise<U
 /** The error for a keyring that is needed and cannot be asked. */
 function keyringUnavailable(error: unknown): Error {
   if (!(error instanceof KeyringUnavailable)) return error as Error;
-  return new ReaderError('keyring-unavailable', `the system's keyring cannot be used: ${error.message}`, {
-    cause: error,
-  });
+  return new ReaderError('keyring-unavailable', `the keyring cannot be used: ${error.message}`, { cause: error });
 }
 
 async function protect(database: DatabaseSync, options: StorageKeyOptions): Promise<UnlockedStorage> {

@@ -1,5 +1,4 @@
 /** Rows 28, 31 and 92 of the attack list through the running proxy: what the Reader keeps. Hostile metadata, with all rows: tests/publication. */
-
 import { DatabaseSync } from 'node:sqlite';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';

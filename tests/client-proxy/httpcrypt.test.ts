@@ -6,7 +6,9 @@ import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { SettingsKeeper } from '../../client-proxy/store/settings.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { refusalCode, send } from '../support/http-client.ts';
+import { createSetKey } from '../support/publisher-with-sets.ts';
 import { type ReaderRig, startReaderRig, storageIn } from '../support/reader-rig.ts';
+import { TEST_SETTINGS } from '../support/test-publication.ts';
 
 const SECRET = 'for subscribers only';
 let rig: ReaderRig;
@@ -76,4 +78,15 @@ it('attack 115: where the endpoint is shut, the key is refused, and nothing goes
     expect(answer.text).toContain('HTTPCrypt');
   });
   expect(messages).toEqual([]);
+});
+
+it('attack 115: leads no window to the reading site by HTTPS unasked, whatever the publisher has signed', async () => {
+  const storage = await rig.anotherStorage();
+  await choose(storage);
+  rig.publisher.publication.setSettings({ ...TEST_SETTINGS, redirect: 'always' });
+  await rig.publisher.publish(rig.host.files, '/b.html', { content: SECRET, set: await createSetKey() });
+  const { port } = await rig.another({ ...storage, connectTo: [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)] });
+  const answer = await send(port, rig.url('/b.html'), { headers: { accept: 'text/html' } });
+  expect([answer.status, refusalCode(answer)]).toEqual([403, 'not-entitled']);
+  expect(answer.text).toContain('<a class="b" href="https://read.news.example/b.html">Read at read.news.example</a>');
 });

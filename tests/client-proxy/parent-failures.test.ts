@@ -1,5 +1,4 @@
 /** A parent proxy that wants a password, breaks off or speaks no HTTP: that is said of it, and not of the hosts behind it. */
-
 import { writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';

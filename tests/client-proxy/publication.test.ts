@@ -1,12 +1,8 @@
 /** What the running proxy makes of the publication of a connected site: signed 404, redirects, clean URLs, news, age. */
-
 import { createHash } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { ReaderError } from '../../client-proxy/errors.ts';
 import { fetchDocument, parseConnectTo } from '../../client-proxy/index.ts';
-import { refusalLookOf } from '../../client-proxy/pages/look.ts';
-import { pageOf, type RefusedAddresses } from '../../client-proxy/pages/refusal.ts';
 import { BUILT_IN_ACCENT } from '../../core/site/accent.ts';
 import { forEachTest } from '../support/for-file.ts';
 import { type Received, refusalCode, send } from '../support/http-client.ts';
@@ -120,19 +116,6 @@ describe('a page in place of a document', () => {
     const pale = await get('/missing.html');
     expect(pale.text).toContain(`--accent:${BUILT_IN_ACCENT.light};`);
     expect(pale.text).toContain('<bdi>The Morning Paper</bdi>');
-  });
-
-  it('leads to the subscriptions where there is no key, and never to what refuses it as well', () => {
-    const look = () => refusalLookOf('The Paper', LOOK);
-    const again = '/a.html?b';
-    const linksOf = (code: 'lapsed' | 'key-server-unreachable', given: RefusedAddresses = {}) => {
-      const page = pageOf(new ReaderError(code, 'm'), { again, readingUrl: () => 'https://read/', ...given });
-      return [page.button?.url, page.links?.[0]?.url];
-    };
-    expect(linksOf('lapsed', { look })).toEqual([LOOK.subscribe, undefined]);
-    expect(linksOf('lapsed')).toEqual(['https://read/-/account', undefined]);
-    expect(linksOf('lapsed', { readingUrl: undefined })).toEqual([undefined, undefined]);
-    expect(linksOf('key-server-unreachable', { look })).toEqual([again, 'https://read/']);
   });
 });
 

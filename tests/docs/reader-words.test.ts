@@ -1,10 +1,10 @@
 /** What readers are told: in their words, and in few. */
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { REFUSAL_TEXTS as READER_REFUSALS } from '../../client-proxy/pages/texts.ts';
 import { WORDS } from '../../keyserver/reading-site/pages.ts';
 import { DAMAGED, REFUSALS } from '../../reading/refusals.ts';
 import { wordsFor } from '../../teaser/words.ts';
+import { REFUSED as READER_REFUSALS } from '../../words/en/reader-refusals.ts';
 import { READING_SITE } from '../../words/en/reading-site.ts';
 
 /** Nouns of this project that readers need not know, and phrases that have a better one. */
@@ -40,11 +40,6 @@ function wordsOf(source: string): string[] {
 }
 
 describe('no page of a reader names what is behind it', () => {
-  it.each(globSync('client-proxy/pages/*.ts').filter((file) => !/\/(?:style|guard)\.ts$/.test(file)))('%s', (file) => {
-    const found = wordsOf(readFileSync(file, 'utf8')).flatMap((text) => unwantedIn(text).map((word) => [word, text]));
-    expect(found).toEqual([]);
-  });
-
   it.each(globSync('words/*/*.ts'))('%s', (file) => {
     expect(wordsOf(readFileSync(file, 'utf8')).flatMap(unwantedIn)).toEqual([]);
   });
@@ -55,7 +50,7 @@ describe('no page of a reader names what is behind it', () => {
 describe('sentences stand in words/ alone', () => {
   /** Begins as a sentence does. */
   const SENTENCE = /(?:^['`\s]*|[.>] )[A-Z][a-z’]+,? [a-z]/;
-  const SOURCES = '{keyserver/{mail,reading-site},reading,web-reader}/**/*.{js,ts}';
+  const SOURCES = '{client-proxy/pages,keyserver/{mail,reading-site},reading,web-reader}/**/*.{js,ts}';
 
   it('not in the code of readers', () => {
     const found = globSync(SOURCES).flatMap((file) =>
@@ -92,7 +87,8 @@ describe('sentences stand in words/ alone', () => {
 });
 
 describe('a refusal', () => {
-  const all = [DAMAGED, ...Object.values(REFUSALS), ...READER_REFUSALS, ...Object.values(READING_SITE.refused)];
+  const refused = [REFUSALS, READER_REFUSALS, READING_SITE.refused].flatMap((texts) => Object.values(texts));
+  const all = [DAMAGED, ...refused];
   const texts = all.flatMap((refusal) => (refusal ? [[refusal.title, refusal.lead] as const] : []));
 
   it.each(texts)('is short, and in readers’ words: %s', (title, text) => {

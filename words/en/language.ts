@@ -4,7 +4,7 @@ import { agoIn, bytesIn, dayOf, type Forms, pluralOf } from '../format.ts';
 /** Attributes of a page's root. */
 export const LANGUAGE = { lang: 'en', dir: 'ltr' } as const;
 
-const LOCALE = 'en-GB';
+export const LOCALE = 'en-GB';
 
 export const plural = (count: number, forms: Forms) => pluralOf(LOCALE, count, forms);
 

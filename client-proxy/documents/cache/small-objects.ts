@@ -67,7 +67,7 @@ export class SmallObjects {
   put(objects: readonly SmallObject[]): void {
     this.#with(({ database }) => {
       const name = database.prepare('INSERT OR IGNORE INTO objects (name, length, used) VALUES (?, ?, ?)');
-      const content = database.prepare('INSERT INTO contents VALUES (?, ?)');
+      const content = database.prepare('INSERT OR REPLACE INTO contents VALUES (?, ?)');
       inTransaction(database, () => {
         for (const object of objects) {
           const { changes, lastInsertRowid } = name.run(object.name, object.bytes.length, Date.now());

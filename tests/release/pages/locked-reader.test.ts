@@ -63,11 +63,14 @@ describe('a locked Reader', () => {
     await look('locked');
   });
 
-  it('attack 89: says on the page of a document where it is unlocked, without a link', async () => {
+  it('attack 89: leads from the page of a document to where it is unlocked, in a tab of its own, and nowhere else', async () => {
     await page.goto(`${gateway}fog.html`);
     expect(await heading()).toBe('The Reader is locked');
-    expect(await page.textContent('main')).toContain(`Open ${rig.proxy.page} in another tab`);
-    expect(await page.locator('a').count()).toBe(0);
+    const opened = page.waitForEvent('popup');
+    await page.getByRole('link', { name: 'Unlock the Reader' }).click();
+    expect((await opened).url()).toBe(rig.proxy.page);
+    await (await opened).close();
+    expect(await page.locator('a').count()).toBe(1);
     expect(await page.locator('form').count()).toBe(0);
     // A copy, since the page itself looks again every three seconds.
     const copy = await browser.newPage();
