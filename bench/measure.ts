@@ -1,5 +1,5 @@
 /** Measuring side by side: what is compared runs alternately, several times, and medians are reported, because machines are noisy. */
-import { spawn } from 'node:child_process';
+import { startCommand } from '../tests/support/programs.ts';
 
 /** One line of the table: a figure of ours beside a peer's, from the same run. */
 export interface Row {
@@ -77,15 +77,10 @@ export async function runCommand(
   cwd?: string,
   env?: NodeJS.ProcessEnv,
 ): Promise<string> {
-  const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const output: { out: string; err: string } = { out: '', err: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.out += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.err += text));
-  const { promise, resolve, reject } = Promise.withResolvers<number | null>();
-  child.on('error', reject).on('close', resolve);
-  const code = await promise;
-  if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}: ${output.err.slice(0, 2000)}`);
-  return output.out;
+  const place = { ...(cwd !== undefined && { cwd }), ...(env && { env }) };
+  const { code, stdout, stderr } = await startCommand([command, ...args], place).ended;
+  if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}: ${stderr.slice(0, 2000)}`);
+  return stdout;
 }
 
 /** Milliseconds that work takes. */

@@ -1,8 +1,9 @@
 /** Programs that print a line when they are ready. */
-import { type SpawnOptions, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { type ProgramOptions, startCommand } from '../tests/support/programs.ts';
 
 export const WISPR = fileURLToPath(new URL('../bin/wispr.js', import.meta.url));
 export const NODE = process.execPath;
@@ -15,26 +16,13 @@ export interface Ready {
 
 /** Starts a program, and waits for its first line. @throws Error with what it said if it ends before that */
 export async function runToReady(
-  [command = '', ...args]: readonly string[],
-  directory?: string,
-  options: Pick<SpawnOptions, 'env'> = {},
+  command: readonly string[],
+  cwd?: string,
+  options: Pick<ProgramOptions, 'env'> = {},
 ): Promise<Ready> {
-  const child = spawn(command, args, { ...options, cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] });
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-  });
-  const ended = once(child, 'close');
-  const lines = createInterface(child.stdout);
-  const [line] = (await Promise.race([
-    once(lines, 'line'),
-    ended.then(() => Promise.reject(new Error(`${args.join(' ')} ended before it was ready: ${said}`))),
-  ])) as [string];
-  const stop = async () => {
-    child.kill('SIGTERM');
-    await ended;
-  };
-  return { line, pid: child.pid ?? -1, stop };
+  const program = startCommand(command, { ...options, ...(cwd !== undefined && { cwd }) });
+  const line = await program.line(/^/);
+  return { line, pid: program.pid, stop: async () => void (await program.stop()) };
 }
 
 export interface Started<Said> {

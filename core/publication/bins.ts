@@ -33,7 +33,7 @@ export function isBinName(name: string): boolean {
 }
 
 /** The bin of a target. @param pathHash - SHA-256 of the target path */
-export function binIndex(pathHash: Uint8Array, bits: number): number {
+function binIndex(pathHash: Uint8Array, bits: number): number {
   return Math.floor(readU32(pathHash) / 2 ** (32 - bits));
 }
 

@@ -16,7 +16,7 @@ const CHARACTER = 2;
 const SHARE = 0.5;
 
 /** Bytes that what a target lists may take, in a process with the memory of this one. */
-export function roomForListing(): number {
+function roomForListing(): number {
   return Math.floor(getHeapStatistics().heap_size_limit * SHARE);
 }
 

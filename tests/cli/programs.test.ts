@@ -98,17 +98,6 @@ it('programs that stay, whose terminal goes away, go on or end, and always end b
   await Promise.all(ends);
 });
 
-it('a terminal does not show a passphrase while it is typed', async () => {
-  const answers = [
-    ['a passphrase for the new keys: ', `${PASSPHRASE}\r`],
-    ['the same again: ', 'horse and other words\r'],
-  ] as const;
-  await mkdir(join(root, 'new'));
-  const { code, shown } = await runOnPseudoTerminal(['init', 'news.example'], answers, { cwd: join(root, 'new') });
-  expect([code, shown]).toEqual([2, expect.stringContaining('differ')]);
-  expect(shown).not.toContain('horse');
-});
-
 it('a program that an older Node.js has started ends when that is killed', async () => {
   const script = `WISPR_PARENT=$$ "${process.execPath}" "${ROOT}bin/wispr.js" proxy --json --port 0 --data state --key-file reader.key & echo $!; wait`;
   const parent = startCommand(['bash', '-c', script], { cwd: root });
@@ -134,12 +123,6 @@ it('a passphrase is edited on a terminal by the usual keys, and none of them bec
   const { code, shown } = await runOnPseudoTerminal(['init', 'news.example'], answers, { cwd: join(root, 'edited') });
   expect([code, shown]).toEqual([0, expect.stringContaining('Made for news.example')]);
   expect(shown).not.toMatch(/pasted|abxc|junk/);
-});
-
-it('Ctrl-C gives a question up', async () => {
-  const answers = [['passphrase: ', 'horse\u0003']] as const;
-  const { code, shown } = await runOnPseudoTerminal(['protect'], answers, { cwd: root });
-  expect([code, shown]).toEqual([2, expect.stringContaining('wispr: given up')]);
 });
 
 it('protecting leaves nothing half done when SIGTERM stops it', async () => {

@@ -106,18 +106,6 @@ it('goes on when the source is removed and made anew', async ({ rig: { workspace
   await hasDocuments(4);
 });
 
-it('goes on when the source is away for a while', async ({ rig: { workspace, at, watch, hasSaid, hasDocuments } }) => {
-  await watch();
-  await rename(workspace.source, at('elsewhere'));
-  await hasSaid('[source-refused]');
-  await hasSaid('still watching');
-  await rename(at('elsewhere'), workspace.source);
-  await workspace.write('after.txt', 'a');
-  await hasDocuments(3);
-  await workspace.write('deep/later.txt', 'l');
-  await hasDocuments(4);
-});
-
 it('follows a source that is a link to wherever it leads', async ({ rig: { workspace, at, watch, hasDocuments } }) => {
   await rename(workspace.source, at('release-1'));
   await cp(at('release-1'), at('release-2'), { recursive: true });
@@ -172,20 +160,6 @@ it('watches the source that wispr.json names now', async ({
   await hasDocuments(4);
 });
 
-it('notices every change of the template outside the source', async ({ rig: { at, watch, hasSaid, replace } }) => {
-  const showsWord = (word: string) =>
-    vi.waitFor(async () => expect(await readFile(at('protected/index.html'), 'utf8')).toContain(word), PATIENCE);
-  await watch();
-  await writeFile(at('teaser.eta'), template('second'));
-  await showsWord('second');
-  await replace('teaser.eta', template('third'));
-  await showsWord('third');
-  await rm(at('teaser.eta'));
-  await hasSaid('[configuration-invalid]');
-  await writeFile(at('teaser.eta'), template('fourth'));
-  await showsWord('fourth');
-});
-
 it('outlives a source whose links lead in a circle', async ({
   rig: { workspace, at, watch, hasSaid, hasDocuments },
 }) => {
@@ -198,17 +172,6 @@ it('outlives a source whose links lead in a circle', async ({
   await hasSaid('still watching');
   await rm(workspace.source);
   await symlink('kept/site', workspace.source);
-  await workspace.write('deep/later.txt', 'l');
-  await hasDocuments(3);
-});
-
-it('outlives a link in the source that leads nowhere', async ({
-  rig: { workspace, at, watch, hasSaid, hasDocuments },
-}) => {
-  await watch();
-  await symlink('loop', at('site/loop'));
-  await hasSaid('[source-refused]');
-  await rm(at('site/loop'));
   await workspace.write('deep/later.txt', 'l');
   await hasDocuments(3);
 });

@@ -1,7 +1,6 @@
 /** A Reader that runs while everything is forgotten, or while a command connects: status, pages and commands say the same. */
 import { expect, it } from 'vitest';
 import { forgetEverything, lockReader, protectIdentity, unlockReader } from '../../client-proxy/index.ts';
-import { refusalText } from '../../client-proxy/pages/texts.ts';
 import { forEachTest } from '../support/for-file.ts';
 import { send } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
@@ -61,13 +60,6 @@ it('a database that a passphrase protected is not made anew without one: the pag
   ]);
 });
 
-it('the same where it was locked from its start', async () => {
-  await setPassphrase();
-  await rig.restart({ mayStartLocked: true });
-  await forgetEverything(rig.storage);
-  expect([await show('/'), await keysNow()]).toEqual([expect.stringContaining('New passphrase'), undefined]);
-});
-
 it('wispr bind is carried out by the Reader that runs, and says with what keys are sealed when the first publisher comes', async () => {
   const { host: content, publisher, keyServer } = rig;
   const local = ['--connect-to', `:80:127.0.0.1:${content.port}`, '--allow-local', '127.0.0.1'];
@@ -90,16 +82,6 @@ it('wispr bind is carried out by the Reader that runs, and says with what keys a
   expect((await bind()).stderr).toContain('"wispr proxy" has to run while you read');
 });
 
-it('wispr identity forget speaks of roaming files where there are some, and removes nothing twice', async () => {
-  const { stderr } = await wispr('identity', 'forget', '--everything', '--yes');
-  expect(stderr).toContain('removed: the seed of this device');
-  expect(stderr).toContain('hint: ask the publisher to disconnect this device');
-  expect(stderr).not.toContain('roaming');
-  const again = await wispr('identity', 'forget', '--everything', '--yes');
-  expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('everything was forgotten before')]);
-  expect(again.stderr).not.toMatch(/removed: (the seed|what was read)|hint/);
-});
-
 it('the first page says that the publisher has disconnected this device, and promises no new keys', async () => {
   const [set, other] = [await createSetKey(), await createSetKey()];
   rig.keyServer.grant(set);
@@ -112,8 +94,4 @@ it('the first page says that the publisher has disconnected this device, and pro
   const page = await show('/');
   expect(page).toContain('has disconnected this device');
   expect(page).not.toContain('New keys are fetched automatically');
-});
-
-it('the page of a site that does not answer asks for its address to be checked', () => {
-  expect(refusalText('host-unreachable').lead).toContain('Check the address');
 });

@@ -100,30 +100,3 @@ it('attack 25: a fallback page that is itself protected is not followed', async 
   expectRefused(await read('/b.html'), 'content-host-answer');
   expect(documentRequests()).toHaveLength(1);
 });
-
-describe('attack 88: equivalent spellings of a URL', () => {
-  beforeEach(async () => {
-    await rig.publisher.publish(rig.host.files, '/a/é b.html', { content: SECRET });
-  });
-
-  it.each([
-    'http://news.example/a/%C3%A9%20b.html',
-    'http://news.example/%61/%c3%a9%20b%2Ehtml',
-    'http://NEWS.Example/a/%C3%A9%20b.html',
-    'http://news.example./a/%C3%A9%20b.html',
-    'http://news.example:80/a/%C3%A9%20b.html',
-    'http://news.example:/a/%C3%A9%20b.html',
-    'HTTP://news%2Eexample/a/%C3%A9%20b.html?x=1',
-  ])('%s is the document', async (target) => {
-    const answer = await send(rig.proxy.port, target, { headers: { host: 'unrelated.example' } });
-    expect([answer.status, answer.text]).toEqual([200, SECRET]);
-  });
-
-  it('the URL decides, not Host', async () => {
-    await rig.publisher.publish(rig.host.files, '/a.html', { content: SECRET });
-    rig.host.files.set('/a.html', utf8('unsigned'));
-    const passed = await send(rig.proxy.port, 'http://elsewhere.example/a.html', { headers: { host: 'news.example' } });
-    expect(passed.text).toBe('unsigned');
-    expect(rig.host.requests.at(-1)?.headers.host).toBe('elsewhere.example');
-  });
-});

@@ -78,15 +78,6 @@ describe('a document that was read once', () => {
     expect(documentRequests()).toEqual([]);
   });
 
-  it('needs no look at the disk soon after, where it is small', async () => {
-    await rig.publisher.publish(rig.host.files, '/a.bin', { content: 'x' });
-    await readAndKeep('/a.bin');
-    await get('/a.bin');
-    changeSmall(folder(), 'DELETE FROM objects');
-    loseObjects();
-    expect((await get('/a.bin')).text).toBe('x');
-  });
-
   it('is held in memory within bounds, and for a while only', async () => {
     const cache = new ObjectCache(folder(), 64 * MiB);
     const size = 100_000;

@@ -1,7 +1,5 @@
-/** Documents that are decoded on their way take memory until they are sent: a bounded number at a time, whatever clients do. */
-import { once } from 'node:events';
 import { get as httpGet, type IncomingMessage } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS } from '../../client-proxy/limits.ts';
@@ -45,20 +43,6 @@ function askAndStop(path = '/large.txt'): Promise<IncomingMessage> {
   });
 }
 
-/** The same by HTTP/1.0, where the end of a connection is the proper end of an answer. */
-async function askOldAndStop(path = '/large.txt'): Promise<{ socket: Socket; end: Promise<string> }> {
-  const socket = connect(rig.proxy.port, '127.0.0.1');
-  sockets.push(socket);
-  const { promise: end, resolve } = Promise.withResolvers<string>();
-  socket
-    .on('end', () => resolve('a clean end'))
-    .on('error', ({ code }: NodeJS.ErrnoException) => resolve(String(code)));
-  await once(socket, 'connect');
-  socket.write(`GET ${rig.url(path)} HTTP/1.0\r\n\r\n`);
-  await once(socket, 'readable');
-  return { socket, end };
-}
-
 /** How an answer ended. */
 const endOf = (answer: IncomingMessage) =>
   collect(answer as AsyncIterable<Uint8Array>).then(
@@ -82,23 +66,6 @@ describe('attack 65: documents that are decoded for clients', () => {
     expect(rig.refusals).toEqual([{ code: 'reader-busy', address: 'news.example/large.txt' }]);
   });
 
-  it('are reset for HTTP/1.0, where a normal end would look complete', async () => {
-    const stopped = [await askOldAndStop(), await askOldAndStop()];
-    expect((await get('/small.html')).status).toBe(200);
-    for (const { socket } of stopped) socket.resume();
-    expect((await Promise.all(stopped.map(({ end }) => end))).sort()).toEqual(['ECONNRESET', 'a clean end']);
-  });
-
-  it('are not reset where nothing waits, or the client has just read', async () => {
-    Object.assign(rig.limits, { changedStalled: 60_000 });
-    const stopped = [await askAndStop(), await askAndStop()];
-    expect((await get('/plain.txt')).body.equals(SMALL)).toBe(true); // it needs no decoder
-    const waiting = get('/small.html');
-    expect(await Promise.all(stopped.map(endOf))).toEqual(['whole', 'whole']);
-    expect((await waiting).body.equals(SMALL)).toBe(true);
-    expect(rig.refusals).toEqual([]);
-  });
-
   it('are refused with reader-busy where none finishes in time', async () => {
     Object.assign(rig.limits, { changedStalled: 60_000, changedWait: 100 });
     const stopped = [await askAndStop(), await askAndStop()];
@@ -106,19 +73,5 @@ describe('attack 65: documents that are decoded for clients', () => {
     expect([refused.status, refusalCode(refused)]).toEqual([503, 'reader-busy']);
     stopped[0]?.destroy();
     await expect.poll(async () => (await get('/small.html')).status).toBe(200);
-  });
-
-  it('wait for their turn, without clients that have left', async () => {
-    Object.assign(rig.limits, { changedDeliveries: 1, changedStalled: 60_000 });
-    const stopped = await askAndStop();
-    const asked = () => rig.host.requests.filter(({ url }) => url === rig.publisher.fileOf('/small.html')).length;
-    const leaving = connect(rig.proxy.port, '127.0.0.1');
-    leaving.write(`GET ${rig.url('/small.html')} HTTP/1.1\r\nHost: x\r\n\r\n`);
-    await expect.poll(asked).toBe(1);
-    leaving.destroy();
-    const others = [1, 2, 3].map(() => get('/small.html'));
-    await expect.poll(asked).toBe(4);
-    stopped.destroy();
-    for (const { body } of await Promise.all(others)) expect(body.equals(SMALL)).toBe(true);
   });
 });

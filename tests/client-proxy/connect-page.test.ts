@@ -156,25 +156,6 @@ describe('the button "Connect"', () => {
     const late = await post(path, { site: 'news.example' });
     expect([late.status, late.text]).toEqual([422, expect.stringContaining('has been used')]);
   });
-
-  it('says the same both times, while the first is under way', async () => {
-    const proposals = new Proposals();
-    const name = proposals.add({} as Proposal); // what is in it, only the work looks at
-    const [begun, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    let works = 0;
-    const work = async () => {
-      works++;
-      begun.resolve();
-      await go.promise;
-    };
-    const first = proposals.accept(name, work);
-    await begun.promise;
-    const second = proposals.accept(name, work);
-    go.resolve();
-    expect(await Promise.all([first, second])).toEqual([true, true]);
-    expect(works).toBe(1);
-    expect(await proposals.accept(name, work)).toBe(false);
-  });
 });
 
 describe('what was shown', () => {

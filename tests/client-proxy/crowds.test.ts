@@ -95,13 +95,6 @@ describe('attack 65: the slow', () => {
       expect(await closed.promise).toBe(false);
     }));
 
-  it('host that says nothing is given up, with words', () =>
-    withLimits({ passingSilence: 500 }, async (port) => {
-      rig.host.handlers.set('/silent', () => undefined);
-      const got = await send(port, 'http://elsewhere.example/silent');
-      expect([got.status, got.headers['wispr-refusal']]).toEqual([502, 'host-unreachable']);
-    }));
-
   it('host that stops in the midst of an answer leaves it visibly incomplete', () =>
     withLimits({ passingSilence: 500 }, async (port) => {
       rig.host.handlers.set(

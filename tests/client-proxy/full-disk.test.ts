@@ -1,6 +1,5 @@
 /** attack 67: a Reader whose database cannot be written. What cannot be kept does not count as verified, and nothing is lost. With the system's own answers: full-file-system.test.ts. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { protectIdentity } from '../../client-proxy/index.ts';
 import { forEachTest } from '../support/for-file.ts';
 import { type FullDisk, fillDisk } from '../support/full-disk.ts';
 import { refusalCode, send } from '../support/http-client.ts';
@@ -57,14 +56,6 @@ describe('attack 67: while the disk is full', () => {
     disk?.makeRoom();
     const read = await get('/new.html');
     expect([refusalCode(read), read.text]).toEqual([undefined, 'for subscribers']);
-  });
-
-  it('a command says so, and changes nothing', async () => {
-    expect((await get()).text).toBe('signed');
-    fill();
-    const full = { code: 'disk-full', message: expect.stringMatching(/reader\.db/) };
-    await expect(protectIdentity(rig.storage, { kind: 'key-file' })).rejects.toMatchObject(full);
-    expect((await get()).text).toBe('signed');
   });
 });
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { describeIdentity, forgetEverything, protectIdentity } from '../../client-proxy/index.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../client-proxy/limits.ts';
-import { deleteFromKeyring, readKeyring, writeKeyring } from '../../client-proxy/store/keyring.ts';
+import { readKeyring } from '../../client-proxy/store/keyring.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
@@ -61,15 +61,6 @@ it('a bus that takes connections and says nothing stalls no start: the key of a 
     message: expect.stringContaining('did not answer in time'),
   });
   (await open({ limits })).close();
-});
-
-it('an entry is written, read, and removed', async () => {
-  expect(await readKeyring('reader test')).toBeUndefined();
-  await writeKeyring('reader test', 'a secret');
-  expect(await readKeyring('reader test')).toBe('a secret');
-  await deleteFromKeyring('reader test');
-  expect(await readKeyring('reader test')).toBeUndefined();
-  await deleteFromKeyring('reader test'); // none is left also where there was none
 });
 
 it('forgetting everything takes the entry, too', async () => {

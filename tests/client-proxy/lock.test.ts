@@ -103,17 +103,6 @@ describe('a locked Reader', () => {
     expect((await read()).text).toBe('for subscribers');
   });
 
-  it('takes its passphrase and no other', async () => {
-    await setPassphrase('the right one');
-    expect((await read()).text).toBe('for subscribers');
-    await lockReader(rig.storage);
-    const wrong = unlockReader(rig.storage, async () => 'wrong');
-    await expect(wrong).rejects.toMatchObject({ code: 'passphrase-wrong' });
-    expect((await read()).status).toBe(503);
-    await unlockReader(rig.storage, async () => 'the right one');
-    expect((await read()).text).toBe('for subscribers');
-  });
-
   it('holds nothing that reading takes from that moment on, before anybody asks', async () => {
     await rig.proxy.close();
     const store = cleanUp.use(await ReaderStore.open(storeOptions(rig.storage)));

@@ -7,7 +7,6 @@ import type { HostReport } from '../../client-proxy/index.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { send } from '../support/http-client.ts';
-import { startRawHost } from '../support/raw-http.ts';
 import { CleanUp, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 
 const cleanUp = new CleanUp();
@@ -103,22 +102,6 @@ describe('of several content hosts', () => {
     await expect.poll(() => left).toBeGreaterThan(0); // nothing is left hanging
     expect((await get('/a.bin')).body.equals(content)).toBe(true);
     expect([waiting.length, asked(second, file).length]).toEqual([1, 2]);
-  });
-
-  it('one that is not there costs one attempt, and is asked last for a while', async () => {
-    const gone = await startRawHost((_head, socket) => socket.destroy());
-    await gone.close();
-    await start([`http://127.0.0.1:${gone.port}`]);
-    await rig.publisher.publish(second.files, '/a.bin', { content: 'there' });
-    expect((await get('/a.bin')).text).toBe('there');
-    expect(faults()).toEqual([[`http://127.0.0.1:${gone.port}`, 'dead']]);
-  });
-
-  it.each([404, 403, 500, 503, 302])('one that answers %i is passed over', async (status) => {
-    const file = await publish('/a.bin', Buffer.from('there'));
-    first.handlers.set(file, (_, response) => response.writeHead(status, { location: '/elsewhere' }).end('no'));
-    expect((await get('/a.bin')).text).toBe('there');
-    expect(asked(first, file)).toHaveLength(1);
   });
 
   it('one that gives wrong bytes is passed over, remembered, and the reader is told', async () => {

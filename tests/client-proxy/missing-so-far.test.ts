@@ -6,7 +6,6 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { forEachTest } from '../support/for-file.ts';
 import { type Received, refusalCode, send } from '../support/http-client.ts';
 import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
-import { TEST_SETTINGS } from '../support/test-publication.ts';
 
 const TIMESTAMP = '/.well-known/wispr/timestamp.json';
 const FINAL = 'There is no such page</h1>';
@@ -98,19 +97,6 @@ describe('where the newest was found, and the descriptor that it names cannot be
     return held;
   }
 
-  it('has no request wait for the next attempt', async () => {
-    host.handlers.set(descriptorFile, (_, response) => response.writeHead(503).end());
-    await reload('/a.html');
-    const held = hold();
-    Object.assign(rig.limits, { staleWait: 2 ** 30 });
-    const looking = rig.proxy.check();
-    await expect.poll(() => held.length).toBe(1);
-    expect((await ask('/b.html')).text).toBe('new');
-    for (const answerNow of held) answerNow();
-    await looking;
-    expect(await publisher()).toEqual(['Renamed']);
-  });
-
   it('counts while it is waited for, too', async () => {
     Object.assign(rig.limits, { staleWait: 0 });
     const held = hold();
@@ -120,15 +106,4 @@ describe('where the newest was found, and the descriptor that it names cannot be
     for (const answerNow of held) answerNow();
     await expect.poll(publisher).toEqual(['Renamed']);
   });
-});
-
-it("leaves the publisher's own signed page for it as it is", async () => {
-  await rig.publisher.publishSigned(rig.host.files, '/404.html', { content: 'their own' });
-  rig.publisher.publication.setSettings({ ...TEST_SETTINGS, notFound: '/404.html' });
-  await rig.publisher.sign(rig.host.files);
-  await reload('/a.html');
-  Object.assign(rig.limits, { checkIntervalUrgent: 0 });
-  rig.host.handlers.set(TIMESTAMP, (request) => request.socket.destroy());
-  const answer = await reload('/none');
-  expect([answer.status, answer.text]).toEqual([404, 'their own']);
 });

@@ -1,17 +1,16 @@
 /** A parent proxy that wants a password, breaks off or speaks no HTTP: that is said of it, and not of the hosts behind it. */
 import { writeFile } from 'node:fs/promises';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { bindSite, parseConnectTo, type RunningProxy } from '../../client-proxy/index.ts';
-import { ParentProxy } from '../../client-proxy/network/parent-proxy.ts';
+import type { RunningProxy } from '../../client-proxy/index.ts';
 import type { CodedError } from '../../core/errors.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { forFile } from '../support/for-file.ts';
 import { type Received, refusalCode, send, sendRaw } from '../support/http-client.ts';
 import { type RawAnswer, sendFile } from '../support/passing-rig.ts';
 import { startRawHost } from '../support/raw-http.ts';
-import { proxyCommand, type ReaderRig, startReaderRig, storageIn } from '../support/reader-rig.ts';
+import { proxyCommand, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 import { startInProcess } from '../support/wispr.ts';
 
 const MIRROR = 'http://mirror.example';
@@ -96,20 +95,6 @@ describe('a parent proxy that wants a password', () => {
       },
       { credentials: 'me:secret@' },
     ));
-
-  it('is named where a publication is fetched for the first time', async () => {
-    const storage = storageIn(join(rig.directory, 'fresh'));
-    const connectTo = [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)];
-    await bindSite({ ...storage, connectTo, link: await rig.keyServer.invite(), trustSites: ['news.example'] });
-    await behind(
-      asksForPassword,
-      async ({ proxy, refused }) => {
-        await refused('parent-proxy-unreachable', rig.url('/far'));
-        expect(proxy.health.reports()).toEqual([]);
-      },
-      { storage },
-    );
-  });
 });
 
 it.each<[string, RawAnswer | undefined]>([
@@ -142,25 +127,6 @@ it.each<[string, RawAnswer | undefined, string, string]>([
   const place = `127\\.0\\.0\\.1:${parent.port}`;
   expect(stderr).toMatch(new RegExp(`^wispr: refused elsewhere.example/x: ${code} \\(${place}: ${why}\\)$`, 'm'));
   expect(stderr).not.toMatch(/secret|me:/);
-});
-
-describe('what the connection to a parent proxy met', () => {
-  const explain = async (error: Error) => new ParentProxy('http://192.0.2.1:3128').explain(error);
-
-  it('is said of it whatever the system calls it', async () => {
-    const gone = Object.assign(new Error('read EHOSTUNREACH'), { code: 'EHOSTUNREACH', syscall: 'read' });
-    const explained = await explain(gone);
-    expect(explained).toMatchObject({
-      code: 'parent-proxy-unreachable',
-      message: expect.stringContaining('no route to it'),
-    });
-    expect(String(explained.cause)).toContain('192.0.2.1:3128: read EHOSTUNREACH');
-  });
-
-  it('is not that nothing comes: a proxy waits for its host, too', async () => {
-    const silence = Object.assign(new Error('Headers Timeout Error'), { code: 'UND_ERR_HEADERS_TIMEOUT' });
-    expect(await explain(silence)).toBe(silence);
-  });
 });
 
 describe('behind a parent proxy that works', () => {
@@ -196,24 +162,6 @@ describe('behind a parent proxy that works', () => {
         expect(proxy.health.reports()).not.toEqual([]);
       },
     ));
-
-  it('so is an answer that is reset in its middle', async () => {
-    let connection: Socket | undefined;
-    const answering: RawAnswer = (_head, socket) => {
-      connection = socket;
-      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\nshort');
-    };
-    await behind(answering, async ({ proxy, told }) => {
-      for (const method of ['GET', 'POST']) {
-        const client = connect(proxy.port, '127.0.0.1');
-        const closed = new Promise((resolve) => client.on('error', resolve).on('close', resolve));
-        client.once('data', () => connection?.resetAndDestroy());
-        client.write(`${method} ${ELSEWHERE} HTTP/1.1\r\nHost: elsewhere.example\r\n${NO_BODY}`);
-        await closed;
-      }
-      expect(told.map(({ code }) => code)).toEqual(['host-unreachable', 'host-unreachable']);
-    });
-  });
 
   it.each([
     'HTTP/1.1 200 OK\r\nBad Name: 1\r\nContent-Length: 0\r\n\r\n',

@@ -2,9 +2,6 @@
 import { createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ProxyOptions, startProxy } from '../../client-proxy/index.ts';
-import { LIMITS } from '../../client-proxy/limits.ts';
-import { listen } from '../../client-proxy/server/listen.ts';
-import type { LoopbackServer } from '../../client-proxy/server/loopback-server.ts';
 import { SettingsKeeper } from '../../client-proxy/store/settings.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { startContentHost } from '../support/content-host.ts';
@@ -72,15 +69,6 @@ describe('a port that another program has', () => {
   });
 });
 
-it('a port that may not be listened on is not said to be taken', async () => {
-  const denied = Object.assign(new Error('listen EACCES'), { code: 'EACCES', syscall: 'listen' });
-  const server = { open: async () => denied } as unknown as LoopbackServer;
-  await withStore(async ({ preferences }) => {
-    const listening = listen(server, 80, new SettingsKeeper(preferences));
-    await expect(listening).rejects.toMatchObject({ code: 'listen-failed' });
-  });
-});
-
 it('the same reader’s Reader that runs already is named, with the same port or another', async () => {
   const first = await start({ port: 0 });
   for (const options of [{}, { port: first.port }, { port: 0 }])
@@ -91,29 +79,6 @@ it('the same reader’s Reader that runs already is named, with the same port or
 });
 
 describe('settings', () => {
-  it('that are no good any more count as not chosen', async () => {
-    await withStore((store) => {
-      const bad = {
-        port: '80',
-        cacheBytes: '-1',
-        allowLocal: 'a b://c',
-        parentProxy: 'https://proxy.example',
-        notices: 'perhaps',
-        activity: '',
-      };
-      store.preferences.saveSettings(new Map(Object.entries(bad)));
-      expect(new SettingsKeeper(store.preferences).current).toEqual({
-        port: undefined,
-        parentProxy: undefined,
-        httpcrypt: false,
-        allowLocal: [],
-        cacheBytes: LIMITS.cacheBytes,
-        notices: true,
-        activity: true,
-      });
-    });
-  });
-
   it('that are as usual are not stored, so that a better usual value counts later', async () => {
     await withStore((store) => {
       const settings = new SettingsKeeper(store.preferences);

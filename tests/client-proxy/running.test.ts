@@ -110,12 +110,6 @@ describe('while a Reader runs', () => {
     }
     expect((await wispr('fetch', rig.url('/a.html'))).code).toBe(0);
   });
-
-  it('another one is refused by name', async () => {
-    const command = proxyCommand(rig, rig.host.port);
-    const second = await runWispr(command);
-    expect([second.code, second.stderr]).toEqual([1, expect.stringMatching(/a Reader runs already, on http.*\[reader-running\]/)]); // biome-ignore format: one line
-  });
 });
 
 describe('the socket', () => {

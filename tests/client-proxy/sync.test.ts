@@ -1,27 +1,18 @@
 /** A whole site into the cache: what `wispr sync` does, without its command. */
 import { randomBytes } from 'node:crypto';
-import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ObjectCache } from '../../client-proxy/documents/cache/object-cache.ts';
-import {
-  parseConnectTo,
-  type ReaderError,
-  type SyncOptions,
-  type SyncProgress,
-  startProxy,
-  syncSite,
-} from '../../client-proxy/index.ts';
+import { parseConnectTo, type SyncOptions, type SyncProgress, startProxy, syncSite } from '../../client-proxy/index.ts';
 import { DEFAULT_LIMITS, LIMITS } from '../../client-proxy/limits.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
-import { MEGABYTE, SettingsKeeper } from '../../client-proxy/store/settings.ts';
+import { SettingsKeeper } from '../../client-proxy/store/settings.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { binMetadata, signMetadata } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { forEachTest } from '../support/for-file.ts';
 import { send } from '../support/http-client.ts';
 import { changeSmall, keptObjects, smallObjects } from '../support/kept-objects.ts';
-import { createSetKey } from '../support/publisher-with-sets.ts';
 import { startRawHost } from '../support/raw-http.ts';
 import { startHostileReaderRig } from '../support/reader-rig.ts';
 
@@ -135,26 +126,6 @@ describe('a sync', () => {
     for (const [path, content] of documents) expect((await get(path)).body.equals(content)).toBe(true);
   });
 
-  it('fetches a set, or what is below a path, and nothing else', async () => {
-    await publishSome();
-    expect((await sync({ prefixes: ['/news/1', '/film'] })).here.documents).toBe(3);
-    expect((await sync({ sets: ['public'] })).here.documents).toBe(1);
-    expect((await sync({ sets: [rig.publisher.set.id], prefixes: ['/news/'] })).fetched.documents).toBe(NEWS - 2);
-    expect(objects()).toHaveLength(ALL - 1);
-  });
-
-  it('says which sets the reader may not have, and why; the rest comes', async () => {
-    const foreign = await createSetKey();
-    for (const path of ['/other/1.html', '/other/2.html'])
-      await rig.publisher.publish(rig.host.files, path, { content: 'x', set: foreign });
-    await rig.publisher.publish(rig.host.files, '/mine.html', { content: 'mine' });
-    const { refused, here } = await sync();
-    expect(refused).toEqual([
-      { set: foreign.id, documents: 2, code: 'not-entitled', message: expect.stringMatching(/./) },
-    ]);
-    expect(here.documents).toBe(1);
-  });
-
   it('says which documents could not be had; the rest comes', async () => {
     await publishSome();
     rig.host.files.delete(rig.publisher.fileOf('/news/3.html'));
@@ -185,25 +156,6 @@ describe('a sync', () => {
     await publishUnseen('/new.html');
     await setCacheSize('50');
     expect(await sync()).toMatchObject({ fetched: { documents: 1 }, alreadyThere: { documents: ALL } });
-  });
-
-  it('works in a smaller cache with what an earlier one brought; for more, it says what is taken', async () => {
-    await publishSome();
-    await rig.proxy.close();
-    await sync();
-    const small = { cacheBytes: 2_000_000 };
-    expect((await sync({ ...small, prefixes: ['/news/1'] })).alreadyThere.documents).toBe(2);
-    expect((await sync(small)).alreadyThere.documents).toBe(ALL);
-    await publishUnseen('/new.html');
-    const refused = await sync({ ...small, prefixes: ['/new.html'] }).catch((error: unknown) => error);
-    expect(refused).toMatchObject({
-      code: 'cache-too-small',
-      message: expect.stringMatching(/of which 2\.\d MiB are taken already$/),
-    });
-    const [, enough = ''] = /--cache-size (\d+)M/.exec((refused as ReaderError).remedy ?? '') ?? [];
-    const cacheBytes = Number(enough) * MEGABYTE;
-    expect((await sync({ cacheBytes, prefixes: ['/new.html'] })).fetched.documents).toBe(1);
-    expect(objects()).toHaveLength(ALL + 1);
   });
 
   it('keeps what it brought, whatever else is read, and lets go of what the publication names no more', async () => {
@@ -288,31 +240,5 @@ describe('a sync', () => {
     } finally {
       Object.assign(rig.limits, DEFAULT_LIMITS);
     }
-  });
-
-  it('says where the publication is the newest, and not its descriptor, and tries that again', async () => {
-    await publishSome();
-    const issued = nowInSeconds();
-    rig.publisher.setDescriptor(rig.publisher.descriptor(rig.keyServer.origin, { issued, name: 'Renamed' }));
-    await publishUnseen('/new.html');
-    const { version } = rig.publisher.publication;
-    const descriptor = [...rig.host.files.keys()].filter((path) => path.endsWith('.wispr-provider')).at(-1) ?? '';
-    rig.host.handlers.set(descriptor, (_, response) => response.writeHead(500).end());
-    const summary = await sync();
-    expect(summary).toMatchObject({ version, failedDescriptor: { code: 'content-host-answer' }, failed: [] });
-    expect(summary).not.toHaveProperty('failedLook');
-    rig.host.handlers.clear();
-    expect(await sync()).not.toHaveProperty('failedDescriptor');
-  });
-
-  it('says so where the site is not connected, or nothing can be kept', async () => {
-    await expect(sync({ site: 'other.example' })).rejects.toMatchObject({ code: 'not-connected' });
-    const none = join(rig.directory, 'none');
-    await expect(sync({ dataDirectory: none })).rejects.toMatchObject({ code: 'not-connected' });
-    await expect(readdir(none)).rejects.toMatchObject({ code: 'ENOENT' });
-    await rig.proxy.close();
-    const blocked = join(rig.directory, 'blocked');
-    await writeFile(blocked, 'a file');
-    await expect(sync({ cacheDirectory: blocked })).rejects.toMatchObject({ code: 'output-failed' });
   });
 });

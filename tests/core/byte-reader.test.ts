@@ -75,20 +75,6 @@ describe('ByteReader', () => {
     expect(spent).toEqual([1, 2]);
   });
 
-  it('reads nothing, and looks on, behind a chunk that is gone', async () => {
-    const { reader } = greedy();
-    await reader.readInto(new Uint8Array(5));
-    expect(await reader.read(0)).toEqual(new Uint8Array(0));
-    expect(await reader.readThrough(2, 9)).toEqual(Uint8Array.of(2));
-  });
-
-  it('says it of a chunk that a delimiter was looked for in', async () => {
-    const { spent, reader } = greedy();
-    const first = await reader.readThrough(1, 9);
-    await reader.readInto(new Uint8Array(4));
-    expect([first, spent]).toEqual([Uint8Array.of(1), [1]]);
-  });
-
   it('never says it of a chunk that a large part of was handed out, or the last', async () => {
     const { spent, reader } = greedy();
     const last = await reader.readUpTo(15);

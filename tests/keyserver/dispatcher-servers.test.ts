@@ -7,7 +7,7 @@ import { forDevelopment, type KeyServerConfig, readConfig } from '../../keyserve
 import { configTemplate } from '../../keyserver/config/template.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { forFile } from '../support/for-file.ts';
-import { configIn, logged, rigForFile, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { configIn, logged, rigForFile, temporaryFolder } from '../support/keyserver-rig.ts';
 import { createReader } from '../support/reading-site-visitor.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -84,27 +84,6 @@ it('attack 125: a key server of another database is refused, and works alone', a
   expect(said()).not.toContain('for strangers');
   expect(await metric('wispr_dispatcher_connected', rig.server)).toBe(1);
   await stranger.close();
-});
-
-it('a dispatcher whose port is taken does not start', async () => {
-  await expect(startRig({ config: { dispatcher: { listen: { host: '127.0.0.1', port } } } })).rejects.toMatchObject({
-    code: 'listen-failed',
-    message: expect.stringContaining('the port is in use'),
-  });
-});
-
-it('one that starts before its dispatcher works alone, and finds it when it is there', async () => {
-  const later = await freePort();
-  const config = (name: string) => ({ ...rig.config, publicKey: join(rig.folder, `${name}.pub`), metrics });
-  const early = await startKeyServer({ ...config('early'), dispatcher: { connect: `127.0.0.1:${later}` } }, { log });
-  await expect.poll(said).toContain('"reason":"ECONNREFUSED","msg":"the dispatcher is lost');
-  expect(await metric('wispr_dispatcher_connected', early)).toBe(0);
-  const listen = { host: '127.0.0.1', port: later };
-  const late = await startKeyServer({ ...config('late'), dispatcher: { listen } }, { log });
-  await expect.poll(() => metric('wispr_dispatcher_connected', early)).toBe(1);
-  await late.close();
-  await expect.poll(() => metric('wispr_dispatcher_connected', early)).toBe(0);
-  await early.close();
 });
 
 it('the configuration names one of two ways, and --dev none', () => {

@@ -152,22 +152,6 @@ describe('works of a key server', () => {
     expect(done).toHaveLength(1 + 128);
     expect(member.counts()).toMatchObject({ dispatched: 129, local: 0, refused: 3 });
   });
-
-  it('take turns by address, whichever key server they come from', async () => {
-    const { dispatcher } = await startDispatcher(0);
-    const [one, two] = [await connectedMember(dispatcher, 0), await connectedMember(dispatcher, 0)];
-    const worker = await stoppedWorker(dispatcher);
-    const { done, refused, all, ask } = asking();
-    await ask(one, 'a', 18);
-    await expect.poll(() => refused).toEqual(['a busy']); // so all are there
-    await ask(two, 'b', 2);
-    await ask(two, 'a', 1);
-    await expect.poll(() => refused).toEqual(['a busy', 'a busy']);
-    process.kill(worker.pid, 'SIGCONT');
-    await Promise.all(all);
-    expect(done).toHaveLength(19);
-    expect(done.lastIndexOf('b')).toBeLessThan(8);
-  });
 });
 
 describe('what is lost', () => {
@@ -209,17 +193,6 @@ describe('what is lost', () => {
     expect(member.counts()).toMatchObject({ dispatched: 1, local: 3 });
     const lines = text().match(/the dispatcher is (?:there|lost)/g);
     expect(lines).toEqual(['the dispatcher is there', 'the dispatcher is lost', 'the dispatcher is there']);
-  });
-
-  it('a dispatcher that says nothing more: its works are done here', async () => {
-    const dispatcher = await startProcess('dispatcher', 0, 1);
-    const { member, text } = startMember(await portOf(dispatcher), 0, { timing: IMPATIENT });
-    await isConnected(member, 1);
-    process.kill(dispatcher.pid, 'SIGSTOP');
-    const { hash, ...asked } = await work();
-    expect(await hashed(member, 'a', asked)).toEqual(hash);
-    expect(member.counts()).toMatchObject({ dispatched: 0, local: 1 });
-    expect(text()).toContain('it has gone silent');
   });
 
   it('an answer that does not come: the work is done here, and the connection stays', async () => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import express from 'express';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FailureCounts, pruneFailures } from '../../keyserver/http/failure-counts.ts';
 import { limitFailures } from '../../keyserver/http/limits.ts';
 import { openState } from '../../keyserver/storage/state.ts';
@@ -45,25 +45,6 @@ describe.each(['sqlite', 'postgres'] as const)('failures that key servers count 
     expect(await hits(new FailureCounts(states[0] as never, 'another'), '192.0.2.1')).toBe(1);
   });
 
-  it('count what runs at the same time as if it had failed', async () => {
-    const [here] = pair('at once');
-    const attempts = await Promise.all(Array.from({ length: 5 }, () => here.begin('a')));
-    expect(attempts.map((attempt) => attempt.hits).sort()).toEqual([1, 2, 3, 4, 5]);
-    attempts.forEach(({ end }, index) => void end(index < 2));
-    expect(await hits(here, 'a')).toBe(3);
-  });
-
-  it('start from zero a quarter of an hour after the first', async () => {
-    const [here, there] = pair('window');
-    await fail(here, 'a');
-    now += 899;
-    expect(await fail(there, 'a')).toBe(2);
-    await hits(there, 'a');
-    now += 1;
-    expect(await fail(here, 'a')).toBe(1);
-    expect(await hits(here, 'a')).toBe(2);
-  });
-
   it('count over HTTP at both, and attempts that are broken off', async () => {
     const limit = { kind: 'http', limit: 2, countedBy: 'address' } as const;
     const arrived = Promise.withResolvers<void>();
@@ -87,35 +68,6 @@ describe.each(['sqlite', 'postgres'] as const)('failures that key servers count 
     expect(await status(there)).toBe(429);
     for (const server of servers) server.closeAllConnections();
     await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  });
-
-  it('end an attempt whose client left while its failures were looked up', async () => {
-    const [state] = states as [(typeof states)[0]];
-    const { database } = state;
-    const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const first = database.first.bind(database) as typeof database.first;
-    vi.spyOn(database, 'first').mockImplementation(async (sql, ...values) => {
-      asked.resolve();
-      await left.promise;
-      return first(sql, ...values);
-    });
-    const counts = limitFailures(state, { kind: 'left', limit: 1, countedBy: 'address' }, (_request, response) => {
-      response.status(429).end();
-    });
-    const app = express().use(counts, (_request, response) => void response.status(403).end());
-    const server = app.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-    await asked.promise;
-    socket.destroy();
-    const isGone = () => new Promise((resolve) => server.getConnections((_error, count) => resolve(count === 0)));
-    await expect.poll(isGone).toBe(true);
-    left.resolve();
-    vi.restoreAllMocks();
-    const [here] = pair('left');
-    await expect.poll(() => hits(here, '127.0.0.1')).toBe(2);
-    server.close();
   });
 
   it('attack 107: keep a bounded number of rows, those with most failures', async () => {

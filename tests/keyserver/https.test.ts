@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
-import { watchCertificates } from '../../keyserver/http/renewal.ts';
 import { currentTicketKey, followTicketKey, TICKET_KEY_LIFETIME } from '../../keyserver/http/ticket-keys.ts';
 import { inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
@@ -205,19 +204,6 @@ it('starts with an expired certificate, which clients refuse and the log names, 
     );
     await get(KEYS, keys, { ca });
   });
-});
-
-it('logs one line for a renewed certificate, however many listeners share it', async () => {
-  const tls = files('shared');
-  await makeSelfSigned(join(folder, 'shared'), KEYS);
-  const reload = vi.fn();
-  const shared = { tls, certificateEnd: () => Number.MAX_SAFE_INTEGER, reload };
-  const { log, text } = logged();
-  const stop = watchCertificates([shared, shared, shared], log, 200);
-  await makeSelfSigned(join(folder, 'shared'), KEYS);
-  await vi.waitFor(() => expect(reload).toHaveBeenCalledTimes(3));
-  stop();
-  expect(text().trim().split('\n')).toEqual([expect.stringContaining('certificate read again')]);
 });
 
 it('attack 9: a connection that is cut over TLS does not look like the end of a document', async () => {

@@ -265,19 +265,6 @@ describe('a key request', () => {
     }
   });
 
-  it('attack 74: a request that comes back as an answer, or the answer to another request, is not accepted', async () => {
-    const device = await connect('kora');
-    const [first, second] = [await requestBy(device.deviceKey), await requestBy(device.deviceKey)];
-    const answer = await bytesOf(await post(rig.server.url, KEY_REQUEST_PATH, first));
-    for (const [given, request] of [
-      [first, first],
-      [answer, second],
-    ] as const)
-      await expect(openKeyAnswer(given, request, device.deviceKey.key)).rejects.toMatchObject({
-        code: 'answer-unreadable',
-      });
-  });
-
   it('that is malformed or too large is refused without a look at the database', async () => {
     expect(await observe(Buffer.from('{}'))).toMatchObject({ status: 400, body: '{"error":"request-malformed"}' });
     expect(await observe(new Uint8Array(20_000))).toMatchObject({ status: 413, body: '{"error":"too-large"}' });

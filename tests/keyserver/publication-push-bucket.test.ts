@@ -62,22 +62,6 @@ describe('a bucket that timestamps are pushed to', () => {
     });
   });
 
-  it('is looked at first: a greater pair there is adopted, and anything else replaced', async () => {
-    await start();
-    await the.handOver(await upload(7));
-    the.rig.passTime(HOUR);
-    await put('timestamp.json', await the.timestamp(8, await upload(8)));
-    await the.run();
-    expect((await the.read(await there())).snapshot.version).toBe(8);
-    for (const other of [utf8('<h1>Not found</h1>'), new Uint8Array(100_000)]) {
-      await put('timestamp.json', other);
-      await the.run();
-      expect(await there()).toEqual(await the.served());
-    }
-    await the.handOver(the.snapshot(9, { closed: true }));
-    expect((await the.read(await there())).snapshot.version).toBe(9);
-  });
-
   it('that does not exist is reported, without a word of the credentials, and tried again', async () => {
     await start();
     await the.close();

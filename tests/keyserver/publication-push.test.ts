@@ -6,9 +6,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { randomBytes } from '#primitives';
 import { encodeHandOver } from '../../core/publication/hand-over.ts';
-import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { overview } from '../../keyserver/operations/overview.ts';
-import { confirmAgain } from '../../keyserver/publication/authority.ts';
 import { type KeeperLimits, TimestampKeeper } from '../../keyserver/publication/keeper.ts';
 import { PushTarget } from '../../keyserver/publication/push-target.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
@@ -167,14 +165,6 @@ describe('a greater pair at a push target', () => {
     expect((await the.handOver(the.snapshot(7))).body.error).toBe('publication-older');
   });
 
-  it('also where its timestamp has expired', async () => {
-    const snapshot = the.snapshot(8);
-    the.upload(the.site, 8, snapshot);
-    putFile(the.site, 'timestamp.json', await the.timestamp(8, snapshot, the.now() - 20, the.signer, the.now() - 10));
-    await the.run();
-    expect(await publicationAt(the.site)).toBe(8);
-  });
-
   it('comes to the other targets as well', async () => {
     await the.close();
     const [A, B] = [temporaryFolder(), temporaryFolder()];
@@ -240,15 +230,6 @@ describe('a greater pair at a push target', () => {
     expect(await the.run()).toBe(true);
     expect((await the.read(await the.served())).snapshot.version).toBe(8);
     expect(await the.served('2.root.json')).toEqual(roots[0]);
-  });
-
-  it.each([
-    ['no root', randomBytes(500)],
-    ['more than a root may be', new Uint8Array(PUBLICATION_LIMITS.rootLength + 1)],
-  ])('%s in the place of one changes nothing', async (_, bytes) => {
-    putFile(the.site, '2.root.json', bytes);
-    expect(await the.run()).toBe(true);
-    expect(the.pushed()).toEqual(await the.served());
   });
 
   it('an old database that was put back adopts it before it confirms anything', async () => {
@@ -375,14 +356,4 @@ describe('one target that hangs', () => {
     await keeper.idle();
     expect(await publicationAt(site)).toBe(8);
   });
-});
-
-it('a run and a hand-over at the same moment: the higher publication stays', async () => {
-  the = await PublicationRig.start();
-  await the.publish(7);
-  const { state } = the.rig.server;
-  const confirming = confirmAgain(state, 48 * HOUR);
-  await the.publish(8);
-  await confirming;
-  expect((await the.read(await the.served())).snapshot.version).toBe(8);
 });

@@ -9,7 +9,6 @@ import { XWING_PUBLIC_KEY_LENGTH } from '#primitives';
 import { freePort } from '../../cache-config/child.ts';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { forDevelopment, readConfig } from '../../keyserver/config/config.ts';
-import { configTemplate } from '../../keyserver/config/template.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { createMasterKey, readMasterKeys } from '../../keyserver/storage/master-key.ts';
 import { storeOf } from '../../keyserver/storage/state.ts';
@@ -81,16 +80,6 @@ describe('the first run', () => {
       code: 2,
       stderr: expect.stringContaining('is there already, without that place for b.example'),
     });
-  });
-
-  it('writes configurations that can be read', () => {
-    for (const dev of [true, false]) {
-      writeFileSync(file('template.json'), configTemplate({ dev }));
-      expect(readConfig(file('template.json'))).toMatchObject({
-        data: file('keyserver.db'),
-        masterKey: file('master.key'),
-      });
-    }
   });
 
   it('takes paths from the folder of the configuration, and nothing else for one', () => {
@@ -447,14 +436,6 @@ it('a plan that the configuration names and that there is not is said once for e
 });
 
 describe('on the command line, a refusal', () => {
-  it('is one line and a hint on standard error, with exit code 1', async () => {
-    await setUp();
-    rmSync(file('master.key'));
-    const outcome = await runWispr(['keyserver', '--dev'], { cwd: folder });
-    expect(outcome).toMatchObject({ code: 1, stdout: '' });
-    expect(outcome.stderr).toMatch(/^wispr: the master key is not at .*\nwispr: hint: .*\n$/);
-  });
-
   it('attack 67: of a configuration that cannot be written leaves nothing behind', async () => {
     writeFileSync(file('a-file'), '');
     const { code, stderr } = await runWispr(['keyserver', '-c', file('a-file/keyserver.json')], { cwd: folder });

@@ -141,28 +141,6 @@ describe('client certificates', () => {
   });
 });
 
-describe('records', () => {
-  it.each([512, 700, 1400])(
-    'come out as they were at %i bytes, where Certificate goes on over several',
-    async (fragment) => {
-      const pair = stores();
-      await visit(pair, ends({ fragment }));
-      const outcome = await visit(pair, ends({ fragment }));
-      expectUnchanged(outcome);
-      expect(savedDown(outcome)).toBeGreaterThan(1000);
-    },
-  );
-
-  it('come out as they were where they arrive byte by byte', async () => {
-    const pair = stores();
-    const cut = (bytes: Buffer) => Array.from(bytes, (byte) => Buffer.of(byte));
-    await visit(pair, ends({ cut }));
-    const outcome = await visit(pair, ends({ cut, fragment: 600 }));
-    expectUnchanged(outcome);
-    expect(savedDown(outcome)).toBeGreaterThan(1000);
-  });
-});
-
 describe('the relays', () => {
   it('a resumed session passes unchanged', async () => {
     const pair = stores();

@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { readlinkSync } from 'node:fs';
 import {
   type FileHandle,
-  link,
   mkdir,
   mkdtemp,
   open,
@@ -77,20 +76,6 @@ describe('a directory as a target', () => {
     expect(await codeOf(target.matches({ path: '/file', length: 1, digest: undefined }, utf8('x')))).toBe(
       'target-changed',
     );
-  });
-
-  it('ends where no directory can be made', async () => {
-    const nowhere = await openTarget('/proc/wispr-nowhere/deeper');
-    await expect(nowhere.upload('/a/b', utf8('x'), OPTIONS)).rejects.toMatchObject({
-      code: 'target-failed',
-    });
-  });
-
-  it('replaces a file, and leaves another name of the old one as it was', async () => {
-    await target.upload('/a', utf8('old'), OPTIONS);
-    await link(join(place, 'a'), join(directory, `other-${number}`));
-    await target.upload('/a', utf8('new'), OPTIONS);
-    expect(await readFile(join(directory, `other-${number}`), 'utf8')).toBe('old');
   });
 
   it('takes names as long as the system does', async () => {

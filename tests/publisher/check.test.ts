@@ -1,6 +1,6 @@
 /** `wispr check`, on sites with one thing wrong each. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
@@ -249,13 +249,6 @@ describe('a finding', () => {
     expect(groups).toMatchObject([{ kind: 'refused', total: 1, findings }]);
   });
 
-  it('of a large file says how large it is', async () => {
-    const directory = await siteOf({ 'index.html': 'x', 'film.mp4': '' });
-    await truncate(join(directory, 'site/film.mp4'), 20 * 1024 * 1024 + 1);
-    const report = await checkSite({ configurationFile: join(directory, 'wispr.json') });
-    expect(report.groups).toMatchObject([{ kind: 'large', findings: [{ subject: '/film.mp4', message: '20 MiB' }] }]);
-  });
-
   it('takes no quadratic time, in scripts and style sheets', async () => {
     const script = `x=[${'"http://news.example/a",'.repeat(40_000)}]`;
     const files = {
@@ -392,11 +385,6 @@ describe('addresses of a style', () => {
     ['a{b:url("a\\"b.png")}', ['a"b.png']],
   ])('%s', (css, expected) => {
     expect(referencesOfStyle(css).map(({ url }) => url)).toEqual(expected);
-  });
-
-  it('are found with their places', () => {
-    expect(referencesOfStyle('a{b:url(x.png)}', 10)).toEqual([{ url: 'x.png', use: 'load', offset: 14 }]);
-    expect(referencesOfStyle('a{b:url( "x.png")}', 10)).toEqual([{ url: 'x.png', use: 'load', offset: 19 }]);
   });
 });
 

@@ -60,15 +60,6 @@ describe.each([
   });
 });
 
-it('gives a large bundle the time that its length takes', async () => {
-  server.answer = (request, response) => {
-    request.resume();
-    setTimeout(() => response.end(), 300);
-  };
-  await handOverKeys(access({ request: 50, sending: 0.001 }), utf8('0123456789'));
-  expect(server.asked).toHaveLength(1);
-});
-
 it.each(['constructor', 'toString', '__proto__'])(
   'attack 81: takes no hint from what every object has: %s',
   async (code) => {

@@ -1,38 +1,13 @@
 /** What a run says of its output: how much it holds, what waits there to be removed, and why documents changed whose sources did not. */
-import { rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';
+import { createWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
 let workspace: TestWorkspace;
 afterEach(() => workspace.remove());
 
 const NOW = Math.floor(Date.now() / 1000);
 const page = (title: string) => `<title>${title}</title><p>Rest`;
-
-/** Bytes of the files of the output whose path fits. */
-async function bytesOf(pattern: RegExp): Promise<number> {
-  const paths = [...(await snapshot(workspace.out)).keys()].filter((path) => pattern.test(path));
-  const sizes = await Promise.all(paths.map(async (path) => (await stat(join(workspace.out, path))).size));
-  return sizes.reduce((sum, size) => sum + size, 0);
-}
-
-describe('the bytes of an output', () => {
-  const PAGES = /^\/?[a-z/]+\.html$/;
-
-  it('are those of objects, of the fallback pages beside them, and of metadata', async () => {
-    workspace = await createWorkspace({ 'a.html': page('a'), 'd/b.html': page('b'), 'c.txt': 'c' });
-    const { bytesOut, pageBytes, publication } = await workspace.protect({ now: NOW });
-    expect(bytesOut).toBe(await bytesOf(/\.protected$/));
-    expect(pageBytes).toBe(await bytesOf(PAGES));
-    expect(publication.bytes).toBe(await bytesOf(/\.well-known\/wispr\/[^/]+\.json$/));
-    await workspace.write('a.html', page('a much longer title, which stands in the fallback page'));
-    await rm(join(workspace.source, 'd/b.html'));
-    const second = await workspace.protect({ now: NOW + 1 });
-    expect(second.pageBytes).toBe(await bytesOf(PAGES));
-    expect((await workspace.protect({ now: NOW + 2 })).pageBytes).toBe(second.pageBytes);
-  });
-});
 
 describe('why documents changed whose sources did not', () => {
   it('is said by a run, and by a dry run before it', async () => {

@@ -172,18 +172,6 @@ describe('old files', () => {
       expect(await workspace.protect({ now: NOW + index * 60 * DAY })).toMatchObject({ pruned: 0 });
     }
   });
-
-  it('come back when their content does', async () => {
-    workspace = await createWorkspace({ 'a.css': 'one' }, { public: ['*.css'] });
-    for (const [index, text] of ['one', 'two', 'one'].entries()) {
-      await workspace.write('a.css', text);
-      await utimes(join(workspace.source, 'a.css'), NOW, NOW);
-      await workspace.protect({ now: NOW + index });
-    }
-    await workspace.protect({ now: later });
-    expect((await workspace.published({ now: later })).paths).toEqual(['/a.css']);
-    await expect((await workspace.published({ now: later })).open('/a.css')).resolves.toBeDefined();
-  });
 });
 
 describe('a new key for a set', () => {
@@ -223,22 +211,6 @@ describe('a new key for a set', () => {
     expect((await workspace.plan(now + 31 * DAY)).changes.rekeyed).toBe(1);
     expect((await workspace.protect({ now: now + 31 * DAY })).changes.rekeyed).toBe(1);
   });
-
-  it.each(['/a.txt', '/b.txt'])(
-    'a dry run goes by the newest of two keys of a set, where %s is under the old',
-    async (path) => {
-      workspace = await createWorkspace(
-        { 'a.txt': 'a', 'b.txt': 'b' },
-        { sets: [{ name: 'daily', path: '**', rekeyDays: 30 }] },
-      );
-      await workspace.protect({ now: NOW });
-      using index = new DatabaseSync(join(workspace.directory, 'publisher.db'));
-      index.prepare('UPDATE document SET setId = ? WHERE path = ?').run('old', path);
-      index.prepare('INSERT INTO set_key VALUES (?, ?)').run('old', NOW - 31 * DAY);
-      expect((await workspace.plan(NOW + 1)).changes.rekeyed).toBe(0);
-      expect((await workspace.plan(NOW + 31 * DAY)).changes.rekeyed).toBe(2);
-    },
-  );
 });
 
 describe('the index', () => {
@@ -299,17 +271,6 @@ describe('the index', () => {
     await lose();
     await writeFile(join(workspace.out, 'a.html'), '<title>A page</title>Another program made this');
     await expect(workspace.protect({ now: NOW + 2 })).rejects.toMatchObject({ code: 'output-foreign' });
-  });
-
-  it('that was lost leaves a dry run to judge by what lies there: nothing but an output of some publisher passes', async () => {
-    workspace = await createWorkspace({ 'a.txt': 'a' });
-    await workspace.protect({ now: NOW });
-    await lose();
-    const proof = join(workspace.out, '.well-known/wispr-site');
-    await writeFile(proof, 'wispr/1 root=nobody\n');
-    await expect(workspace.plan(NOW)).rejects.toMatchObject({ code: 'output-foreign' });
-    await rm(proof);
-    await expect(workspace.plan(NOW)).rejects.toMatchObject({ code: 'output-foreign' });
   });
 
   it('does not know files that a killed run had just begun: they are ours, and no others with such names', async () => {

@@ -144,25 +144,6 @@ describe('protecting a site', () => {
     expect(await coding('/rows.csv')).toBeUndefined();
   });
 
-  it('names UTF-8 only where a text is', async () => {
-    workspace = await createWorkspace({
-      'a.html': '<p>\u00e9',
-      'b.html': Buffer.from('<meta charset="iso-8859-1"><p>\u00e9', 'latin1'),
-      'c.json': '{}',
-      'd.txt': Buffer.from('\u00e9', 'latin1'),
-      'e.jpg': '',
-      f: 'text',
-    });
-    await workspace.protect();
-    const type = async (path: string) => (await workspace.open(path)).metadata.mediaType;
-    expect(await type('/a.html')).toBe('text/html; charset=utf-8');
-    expect(await type('/b.html')).toBe('text/html');
-    expect(await type('/c.json')).toBe('application/json; charset=utf-8');
-    expect(await type('/d.txt')).toBe('text/plain');
-    expect(await type('/e.jpg')).toBe('image/jpeg');
-    expect(await type('/f')).toBe('application/octet-stream');
-  });
-
   it('gives each set its key, by paths, dates and the page’s own word', async () => {
     workspace = await createWorkspace(
       {
@@ -309,13 +290,6 @@ describe('protecting a site', () => {
     await symlink('drafts', join(workspace.source, 'all'));
     const { documents, ignored, hidden } = await workspace.protect();
     expect([documents, ignored, hidden]).toEqual([3, 10, ['.well-known']]);
-  });
-
-  it('takes another output directory', async () => {
-    workspace = await createWorkspace({ 'a.txt': 'a' });
-    const { out } = await workspace.protect({ out: 'somewhere/else' });
-    expect(out).toBe(join(workspace.directory, 'somewhere/else'));
-    expect(await names(out)).toContain('HASH.a.txt.protected');
   });
 
   it('replaces an output that is linked to, in its place', async () => {

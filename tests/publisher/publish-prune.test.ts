@@ -186,25 +186,6 @@ it('stops where more old metadata are listed than can be kept, and has removed n
   expect(await readdir(join(place, METADATA_PATH))).toEqual(before);
 });
 
-it('looks once at a publication of before, however often the target lists it', async () => {
-  await publish();
-  await removeDocuments();
-  await publish();
-  const inner = await openTarget(place);
-  const read: string[] = [];
-  const target = alteredTarget(inner, {
-    list: async function* (prefix) {
-      for await (const file of inner.list(prefix)) for (let times = 0; times < 5; times++) yield file;
-    },
-    get: (path, maximum) => {
-      read.push(path);
-      return inner.get(path, maximum);
-    },
-  });
-  await prune(target);
-  expect(read.filter((path) => path.endsWith('.snapshot.json'))).toEqual([`${METADATA_PATH}1.snapshot.json`]);
-});
-
 describe('a run that is told to stop', () => {
   let inner: Target;
   let controller: AbortController;

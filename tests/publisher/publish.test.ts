@@ -12,7 +12,6 @@ import { TIMESTAMP_PATH } from '../../publisher/publication/files.ts';
 import { rollBack } from '../../publisher/publish/rollback.ts';
 import { locateTargets } from '../../publisher/publish/targets.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
-import { withLock, workspaceOf } from '../../publisher/workspace/workspace.ts';
 import { alteredTarget, interrupted } from '../support/altered-target.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { asOrdinaryUser } from '../support/ordinary-user.ts';
@@ -268,26 +267,11 @@ describe('publishing to a directory', () => {
     expect(await snapshot(place)).toEqual(before);
   });
 
-  it('lets one run at a time work on a site', async () => {
-    await withLock(workspaceOf(made.configurationFile), async () => {
-      await expect(the.publish()).rejects.toMatchObject({ code: 'store-busy' });
-    });
-  });
-
   it('refuses an output that lacks something, before anything is sent', async () => {
     await made.protect();
     await rm(join(made.out, await fileIn(made.out, 'large.bin.protected')));
     await expect(the.publish({ protect: undefined })).rejects.toMatchObject({ code: 'publication-missing' });
     expect(await snapshot(place).catch(() => new Map())).toEqual(new Map());
-  });
-
-  it('stops when it is told to, and goes on with the next run', async () => {
-    const controller = new AbortController();
-    const onProgress = () => controller.abort();
-    await expect(the.publish({ signal: controller.signal, onProgress })).rejects.toMatchObject({ code: 'stopped' });
-    expect(await publicationAt(place)).toBe(0);
-    await the.publish();
-    expect(await found()).toEqual([]);
   });
 
   it('attack 39: never leaves the target by a link in it', async () => {

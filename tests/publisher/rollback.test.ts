@@ -101,17 +101,6 @@ it('is finished by the same command with the number, where a target was left beh
   expect(await wrong(B)).toEqual([]);
 });
 
-it('that is interrupted leaves nothing to the next publication', async () => {
-  the.changes = { target: unwritable() };
-  await expect(rollback()).rejects.toMatchObject({ code: 'target-unreachable' });
-  the.changes = {};
-  await made.protect();
-  expect((await the.publish({ protect: undefined })).summary).toMatchObject({ behind: [] });
-  expect(await wrong()).toEqual([]);
-  expect(await readFile(join(A, 'style.css'), 'utf8')).toBe('p { color: blue }');
-  expect(await readFile(join(A, 'new.html'), 'utf8')).not.toBe('');
-});
-
 it('gives no set a new key, nor does the publication after it or after a withdrawal', async () => {
   const keys = async () => (await made.keyStore()).contents.sets;
   const before = await keys();

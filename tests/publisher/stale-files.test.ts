@@ -10,7 +10,6 @@ import { verifyOwnSnapshot } from '../../core/publication/verify-roles.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { rotateRole } from '../../publisher/keys/change-roots.ts';
 import { READER_OPTIONS, verifyChain } from '../../publisher/keys/roots.ts';
-import type { Progress } from '../../publisher/protect/phases.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import { publishedIn } from '../../publisher/protect/published.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
@@ -75,23 +74,6 @@ describe('an output of another copy of the workspace', () => {
     await expectWhole();
     expect(await workspace.protect()).toMatchObject({ publication: { isNew: false }, recovered: [] });
   });
-
-  it('is signed above by the next run if one was killed on the way', async () => {
-    await workspace.protect();
-    await copyAll();
-    await writeFile(there('site/c.css'), 'theirs');
-    await protectCopy();
-    await restore('protected');
-    await workspace.published({ store });
-    const kill = () => {
-      throw new Error('killed');
-    };
-    await expect(workspace.protect({ onProgress: kill })).rejects.toMatchObject({ code: 'workspace-behind' });
-    const killed = { restored: true, onProgress: ({ stage }: Progress) => stage === 'writing' && kill() };
-    await expect(workspace.protect(killed)).rejects.toThrow('killed');
-    await workspace.protect({ restored: true });
-    await expectWhole();
-  });
 });
 
 describe('files of an earlier time', () => {
@@ -135,15 +117,6 @@ describe('files of an earlier time', () => {
     const summary = await workspace.protect({ above: closed });
     expect(summary).toMatchObject({ publication: { version: 3, isNew: true }, recovered: [] });
     expect(summary.changes).toMatchObject({ rekeyed: 0, unchanged: 4 });
-  });
-});
-
-describe('a signed file', () => {
-  it('that was copied is the same, and nothing is signed', async () => {
-    await workspace.protect();
-    await copyAll();
-    await restore('protected');
-    expect((await workspace.protect()).publication.isNew).toBe(false);
   });
 });
 

@@ -168,18 +168,6 @@ describe('a protected tree', () => {
     await changed.remove();
   });
 
-  it('names what only looks as if earlier publications had left it', async () => {
-    const fake = `${'0'.repeat(64)}.index.html`;
-    await writeFile(place(fake), 'evil');
-    await writeFile(place(`${fake}.protected`), 'evil');
-    await writeFile(place(metadata('99999999.targets.json')), '{}');
-    expect((await verifyTree(workspace.out)).findings).toMatchObject([
-      { kind: 'extra', path: `/${metadata('99999999.targets.json')}` },
-      { kind: 'extra', path: `/${fake}` },
-      { kind: 'extra', path: `/${fake}.protected` },
-    ]);
-  });
-
   it('does not with files that nothing signs', async () => {
     await writeFile(place('evil.js'), 'alert(1)');
     await writeFile(place('evil.html'), PAGE);
@@ -202,13 +190,6 @@ describe('a protected tree', () => {
     await change('index.html', (b) => b.toString().replaceAll('read.news.example', 'read.evil.example'));
     await change('a/b c.html', (b) => b.toString().replace('<main>', '<main onload="x">'));
     expect(findings(await verifyTree(workspace.out))).toEqual(['/a/b c.html file-altered', '/index.html file-altered']);
-  });
-
-  it('does not with a fallback page that offers to open another site in a Reader', async () => {
-    await change('index.html', (b) => b.toString().replace('connect?site=news.example', 'connect?site=evil.example'));
-    const { findings: found } = await verifyTree(workspace.out);
-    expect(found).toMatchObject([{ path: '/index.html', code: 'file-altered' }]);
-    expect(found[0]?.message).toContain('in a Reader to evil.example');
   });
 
   it('does not with anything missing', async () => {

@@ -172,10 +172,4 @@ describe('a published site', () => {
     await expect(place.read('/slow', 65_536)).rejects.toThrow('the host is too slow');
     host.handlers.delete('/slow');
   });
-
-  it('is an error if its host does not answer', async () => {
-    const gone = await startContentHost();
-    await gone.close();
-    await expect(verifyUrl(new URL(gone.origin))).rejects.toMatchObject({ code: 'unreadable' });
-  });
 });

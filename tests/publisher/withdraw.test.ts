@@ -2,9 +2,6 @@
 import { rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Target } from '../../node-support/storage/target.ts';
-import type { SignedSnapshot } from '../../publisher/publication/signed.ts';
-import type { Site } from '../../publisher/publish/site.ts';
-import { withdrawSite } from '../../publisher/publish/withdraw.ts';
 import { alteredTarget, unreachable } from '../support/altered-target.ts';
 import { Publishing, pairAt, publicationAt, targetsOf } from '../support/publishing.ts';
 import { TargetPlaces } from '../support/target-places.ts';
@@ -92,24 +89,6 @@ describe('wispr withdraw', () => {
     expect(await shown()).toEqual([4, 4]);
   });
 
-  it('signs no second closing publication of the same version where a run was killed before the confirmation', async () => {
-    await the.publish();
-    const versions: number[] = [];
-    const killed = (site: Site) => {
-      const confirm = async ({ file }: SignedSnapshot) => {
-        versions.push(file.version);
-        throw new Error('killed');
-      };
-      const { authority } = site;
-      const current = () => authority.current();
-      return withdrawSite({ ...site, authority: { current, confirm, learn: (found) => authority.learn(found) } });
-    };
-    await expect(the.on(killed)).rejects.toThrow('killed');
-    await expect(the.on(killed)).rejects.toThrow('killed');
-    expect(versions).toEqual([2, 3]);
-    expect(await the.withdraw()).toMatchObject({ outcome: 'withdrawn', publication: 4 });
-  });
-
   it('is not left withdrawn in silence where nothing has changed since', async () => {
     await the.publish();
     await the.withdraw();
@@ -152,17 +131,6 @@ describe('wispr withdraw', () => {
     the.changes = {};
     expect(await the.confirm()).toMatchObject({ publication: 2, closed: true, targets: [A, B] });
     expect(await shown()).toEqual([2, 2]);
-  });
-
-  it('goes above a target that another copy of the workspace has published to', async () => {
-    await the.publish();
-    const stale = await the.copy();
-    await made.write('a.html', '<p>2');
-    await the.publish();
-    await made.write('a.html', '<p>3');
-    await the.publish();
-    expect(await stale.withdraw()).toMatchObject({ publication: 2, behind: [{ target: A }, { target: B }] });
-    expect(await stale.withdraw()).toMatchObject({ publication: 4, behind: [] });
   });
 });
 

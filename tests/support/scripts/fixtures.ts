@@ -1,17 +1,21 @@
 /** What scripts may have around them. */
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DeleteObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { expect } from 'vitest';
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../../core/encoding/base64url.ts';
 import { hostProofLine } from '../../../core/keys/descriptor.ts';
+import type { RoleSigner } from '../../../core/publication/keys.ts';
+import { METADATA_PATH, metadataFile } from '../../../core/publication/names.ts';
+import { ROLE_VALIDITY } from '../../../core/publication/writer.ts';
+import { nowInSeconds } from '../../../node-support/clock.ts';
 import { openKeyStore } from '../../../publisher/keys/key-store.ts';
 import { type ContentHost, startContentHost } from '../content-host.ts';
 import { startDnsServer } from '../dns-server.ts';
 import { publicationAt } from '../publishing.ts';
 import { type S3Server, startS3Server } from '../s3-server.ts';
-import { writeSmallPublication } from '../small-publication.ts';
+import { TestPublication } from '../test-publication.ts';
 import { PASSPHRASE, snapshot } from '../workspace.ts';
 import { IDENTITY } from './identity.ts';
 import { KEY_SERVER } from './keyserver.ts';
@@ -28,12 +32,20 @@ export const FIXTURES: Readonly<Record<string, Verb>> = {
     writeFile(resolve(folder, file), toBase64url(xwingKeyPair(randomBytes(32)).publicKey)),
   /** `publication VERSION [snapshot-days=N]`: a signed publication without documents, in `protected`. */
   publication: async ({ folder }, [version, wish = '']) => {
-    const keys = await openKeyStore(await readFile(join(folder, 'publisher.keys')), PASSPHRASE);
+    const { roots, signers } = await openKeyStore(await readFile(join(folder, 'publisher.keys')), PASSPHRASE);
     const [, days] = /^snapshot-days=(\d+)$/.exec(wish) ?? [];
-    await writeSmallPublication(join(folder, 'protected/.well-known/wispr'), keys, {
-      version: Number(version),
-      ...(days !== undefined && { days: { snapshot: Number(days) } }),
-    });
+    const now = nowInSeconds();
+    const ring = (signer: RoleSigner) => ({ signers: [signer], threshold: 1 });
+    const { targets, snapshot, timestamp } = signers;
+    const roles = { targets: ring(targets), snapshot: ring(snapshot), timestamp: ring(timestamp) };
+    const made = await TestPublication.create(now, roles);
+    for (const [index, bytes] of roots.entries())
+      made.files.set(METADATA_PATH + metadataFile('root', index + 1), bytes);
+    made.version = Number(version) - 1;
+    await made.publish(days === undefined ? now : now + Number(days) * 86_400 - ROLE_VALIDITY.snapshot);
+    await made.publishTimestamp(now);
+    await mkdir(join(folder, 'protected', METADATA_PATH), { recursive: true });
+    for (const [path, bytes] of made.files) await writeFile(join(folder, 'protected', path), bytes);
   },
   /** `publication-of DIRECTORY VERSION`: what is published there. */
   'publication-of': async ({ folder }, [directory = '', version]) =>
