@@ -13,7 +13,7 @@ import { readSecretFile } from '../config/secret-file.ts';
 import { KeyServerError, misconfigured } from '../errors.ts';
 import { NEEDS_UTF8, requireMailAddress } from './address.ts';
 
-const KINDS = ['invitation', 'sign-in', 'sign-up', 'move', 'moved', 'added'] as const;
+const KINDS = ['invitation', 'sign-in', 'sign-up', 'move', 'moved', 'added', 'bought', 'payment-failed'] as const;
 export type MailKind = (typeof KINDS)[number];
 
 export interface MailFields {

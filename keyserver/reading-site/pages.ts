@@ -1,5 +1,6 @@
 /** The reading site's own pages: eta templates, which escape whatever is put into them. */
 import { Eta } from 'eta';
+import type { OfferedPlan } from '../../core/publication/offers.ts';
 import type { SetTitle } from '../../core/publication/set-titles.ts';
 import type { Accent } from '../../core/site/accent.ts';
 import { openInReaderUrl, READER_INVITATION_URL, READER_PORT } from '../../core/site/open-in-reader.ts';
@@ -10,7 +11,8 @@ import type { KeyServerErrorCode } from '../errors.ts';
 import type { CodedRefusal } from './refusals.ts';
 
 const eta = new Eta({ autoEscape: true });
-const TEMPLATES = 'account delete hand-over join keys layout mail-code sign-in sign-up start unsubscribe';
+const TEMPLATES =
+  'account bought delete hand-over join keys layout mail-code sign-in sign-up start subscribe unsubscribe';
 for (const name of TEMPLATES.split(' '))
   eta.loadTemplate(`@${name}`, readProgramFile(`pages/${name}.eta`, import.meta.url).toString());
 
@@ -67,6 +69,8 @@ export interface Masthead {
   readonly logo?: string | undefined;
   readonly subscribe?: string | undefined;
   readonly titles: readonly SetTitle[];
+  /** What strangers are offered. */
+  readonly plans: readonly OfferedPlan[];
   /** Content host that is asked first. */
   readonly content?: string | undefined;
 }
