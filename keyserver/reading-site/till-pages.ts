@@ -106,5 +106,6 @@ async function sendWaiting(pages: TillPages, request: Request, response: Respons
 }
 
 function sendElsewhere(pages: TillPages, response: Response): Promise<void> {
-  return sendPage(pages, response, 'bought', pages.mail ? BOUGHT.mail : BOUGHT.none);
+  const said = pages.mail ? BOUGHT.mail : BOUGHT.none;
+  return sendPage(pages, response, 'bought', { ...said, account: BOUGHT.account });
 }

@@ -2,8 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deleteSubscriber, exportSubscriber } from '../../keyserver/sign-in/own-account.ts';
+import { workEachMinute } from '../../keyserver/storage/each-minute.ts';
 import { definePlan, listPlans } from '../../keyserver/subscriptions/plans.ts';
 import { findSubscriber, type Named, revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { rigForFile, temporaryFolder } from '../support/keyserver-rig.ts';
@@ -344,5 +346,19 @@ describe('what Stripe tells', () => {
     for (const table of ['sources', 'tellings', 'subscriptions'])
       expect(await database.all(`SELECT source FROM ${table} WHERE source = ?`, source)).toEqual([]);
     expect((await comeBack(visitor, bought.session)).text).toContain('Check your mail');
+  });
+
+  it('of a subscription that nobody claims is forgotten after 30 days, and a checkout that nobody pays after two', async () => {
+    const { state } = rig.server;
+    await send(subscriptionEvent('created', now(), { id: names().subscription, start: now() - 60 }));
+    await choose(browser());
+    const kept = () =>
+      state.database.all(
+        'SELECT source FROM unclaimed_tellings UNION ALL SELECT plan FROM checkouts WHERE buyer IS NULL',
+      );
+    expect((await kept()).length).toBeGreaterThan(1);
+    rig.passTime(30 * DAY + 1);
+    await workEachMinute(state, pino({ level: 'silent' }), false)();
+    expect(await kept()).toEqual([]);
   });
 });

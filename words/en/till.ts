@@ -15,10 +15,13 @@ export const SUBSCRIBE = {
     `We mail a link to ${name ?? 'the address that you type there'}, and this browser opens your page when you come back.`,
   held: 'You have this plan.',
   member: 'Are you a subscriber already?',
+  signIn: 'Sign in',
+  account: 'Your account',
 };
 
 /** What stands on the page to which the shop leads back. */
 export const BOUGHT = {
+  account: 'Your account',
   wait: { title: 'One moment', text: 'Your payment arrives. Your page opens by itself.' },
   mail: {
     title: 'Check your mail',
