@@ -3,13 +3,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { deleteSubscriber, exportSubscriber } from '../../keyserver/sign-in/own-account.ts';
 import { workEachMinute } from '../../keyserver/storage/each-minute.ts';
 import { definePlan, listPlans } from '../../keyserver/subscriptions/plans.ts';
 import { findSubscriber, type Named, revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
+import { forFile } from '../support/for-file.ts';
 import { rigForFile, temporaryFolder } from '../support/keyserver-rig.ts';
-import { type MailServer, mailSettings, startMailServer } from '../support/mail-server.ts';
+import { mailSettings, startMailServer } from '../support/mail-server.ts';
 import { offerPlans } from '../support/offers.ts';
 import { createVisitor, handedOver, type Visitor } from '../support/reading-site-visitor.ts';
 import { checkoutEvent, refundEvent, stripeSignature, subscriptionEvent } from '../support/stripe-events.ts';
@@ -30,9 +31,8 @@ const PLANS = [
   },
 ];
 
-let smtp: MailServer;
-const rig = rigForFile(async () => {
-  smtp = await startMailServer({ disabledCommands: ['STARTTLS'] });
+const smtp = forFile(() => startMailServer({ disabledCommands: ['STARTTLS'] }));
+const rig = rigForFile(() => {
   const secretFile = join(temporaryFolder(), 'stripe.secret');
   writeFileSync(secretFile, SECRET, { mode: 0o600 });
   const plans = { price_daily: 'daily', price_monday: 'monday' };
@@ -40,7 +40,6 @@ const rig = rigForFile(async () => {
   return { config: { mail, stripe: { secretFile, plans, portal: PORTAL } } };
 });
 beforeAll(() => offerPlans(rig, PLANS));
-afterAll(() => smtp?.close());
 
 const now = () => rig.server.state.now();
 const browser = () => createVisitor(rig.server.readingUrl);
