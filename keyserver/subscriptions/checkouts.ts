@@ -9,8 +9,8 @@ import type { KeyServerState } from '../storage/state.ts';
 
 type State = Pick<KeyServerState, 'database' | 'now'>;
 
-/** Seconds in which a checkout can be paid, and in which the browser can come back afterwards. */
-export const CHECKOUT_LIFETIME = 2 * 86_400;
+/** Seconds in which a checkout can be paid and told of, which Stripe does for a day and three more; and in which the browser can come back afterwards. */
+export const CHECKOUT_LIFETIME = 5 * 86_400;
 const RETURN_LIFETIME = 3600;
 /** Checkouts that are kept; the oldest make room. Whoever paid by one that is gone opens the link of the mail. */
 const MOST_CHECKOUTS = 100_000;

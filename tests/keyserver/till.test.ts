@@ -347,9 +347,12 @@ describe('what Stripe tells', () => {
     expect((await comeBack(visitor, bought.session)).text).toContain('Check your mail');
   });
 
-  it('of a subscription that nobody claims is forgotten after 30 days, and a checkout that nobody pays after two', async () => {
+  it('of a subscription that nobody claims is said after ten minutes, and forgotten after 30 days, as is a checkout that nobody pays', async () => {
     const { state } = rig.server;
-    await send(subscriptionEvent('created', now(), { id: names().subscription, start: now() - 60 }));
+    const [{ subscription: id }, lines] = [names(), [] as string[]];
+    const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
+    const stop = workEachMinute(state, log, false);
+    await send(subscriptionEvent('created', now(), { id, start: now() - 60 }));
     await choose(browser());
     const kept = () =>
       state.database.all(
@@ -357,7 +360,9 @@ describe('what Stripe tells', () => {
       );
     expect((await kept()).length).toBeGreaterThan(1);
     rig.passTime(30 * DAY + 1);
-    await workEachMinute(state, pino({ level: 'silent' }), false)();
+    await stop();
+    expect(lines.map((line) => JSON.parse(line).source)).toContain(`stripe ${id}`);
+    expect(state.counts.totals().get('stripe-unused')).toBeGreaterThan(0);
     expect(await kept()).toEqual([]);
   });
 });
