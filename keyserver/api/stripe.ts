@@ -7,8 +7,8 @@ import { isMailAddress } from '../mail/address.ts';
 import { mailBought, mailPaymentFailed } from '../mail/purchases.ts';
 import { createSubscriber } from '../readers/invitations.ts';
 import { as, audit } from '../storage/audit.ts';
-import type { Database } from '../storage/database.ts';
-import { completeCheckout, findCheckout, type OpenCheckout } from '../subscriptions/checkouts.ts';
+import type { KeyServerState } from '../storage/state.ts';
+import { completeCheckout, findCheckout } from '../subscriptions/checkouts.ts';
 import { claimSource, ownerOf, recordTelling } from '../subscriptions/kept-elsewhere.ts';
 import {
   type CheckoutEvent,
@@ -75,35 +75,39 @@ async function acceptSubscription(
   event: string | undefined,
 ): Promise<boolean> {
   const { state, log } = options;
-  const { database, now } = state;
-  const { kind: _, id, subscriber: named, prices, ...telling } = told;
-  const source = sourceOf(id);
-  const name = named === undefined ? undefined : parseSubscriberName(named);
+  const { prices } = told;
   const unknown = prices.filter((price) => !Object.hasOwn(stripe.plans, price));
   const plans = [...new Set(prices.flatMap((price) => (unknown.includes(price) ? [] : (stripe.plans[price] ?? []))))];
   const missing = unknown.map((price) => `stripe.plans.${price}`).join(' ');
-  const { isNews, failsNow, owner } = await database.transaction(async () => {
-    const before = name === undefined ? undefined : await findSubscriber(database, name);
-    const isClaimed = name !== undefined && (before !== undefined || plans.length > 0);
-    if (before) demandStanding(before);
-    if (isClaimed) {
-      const subscriber = before?.id ?? (await createSubscriber(database, name, now()));
-      await claimSource(database, source, { subscriber, said: telling.at, isNamed: true });
-    }
-    const owner = await ownerOf(database, source);
-    if (owner) demandStanding(owner);
-    const recorded = await recordTelling(database, source, { ...telling, plans }, now());
-    const { from, until } = telling;
-    if (recorded.isNews && owner)
-      await audit(as(state, 'stripe'), 'subscription', owner.name, { plans, from, until, source: id });
-    return { ...recorded, owner };
-  });
+  const { isNews, failsNow, owner } = await state.database.transaction(() => record(state, told, plans));
   if (!isNews && plans.length === 0)
     throw new KeyServerError('no-such-plan', 'no price is a plan of "stripe.plans"', { fields: { missing } });
   if (unknown.length > 0) log.warn({ event, missing }, 'a price of an event of Stripe is no plan: it gives nothing');
   if (!owner) log.info({ event }, 'an event of Stripe waits for the checkout that says whose subscription it is');
   else if (failsNow) await mailPaymentFailed(options, owner.name);
   return isNews;
+}
+
+/** Within the caller's transaction: takes what is told. Nobody is made for a subscription that gives nothing. */
+async function record(state: KeyServerState, told: SubscriptionEvent, plans: readonly string[]) {
+  const { database, now } = state;
+  const { kind: _, id, subscriber: named, prices: __, ...telling } = told;
+  const source = sourceOf(id);
+  const name = named === undefined ? undefined : parseSubscriberName(named);
+  const before = name === undefined ? undefined : await findSubscriber(database, name);
+  if (before) demandStanding(before);
+  let isMoved = false;
+  if (name !== undefined && (before || plans.length > 0)) {
+    const subscriber = before?.id ?? (await createSubscriber(database, name, now()));
+    isMoved = await claimSource(database, source, { subscriber, said: telling.at, isNamed: true });
+  }
+  const owner = await ownerOf(database, source);
+  if (owner) demandStanding(owner);
+  const recorded = await recordTelling(database, source, { ...telling, plans }, now());
+  const isNews = isMoved || recorded.isNews;
+  const details = { plans: [...plans], from: telling.from, until: telling.until, source: id };
+  if (isNews && owner) await audit(as(state, 'stripe'), 'subscription', owner.name, details);
+  return { isNews, failsNow: recorded.failsNow, owner };
 }
 
 /** Begins what a checkout says: whose the subscription is. Whoever was signed in without a mail address stays who they are; otherwise the address counts. */
@@ -116,9 +120,10 @@ async function acceptCheckout(options: ApiOptions, told: CheckoutEvent): Promise
     // One that the subscription names itself, or told before.
     if (await ownerOf(database, source)) return undefined;
     const checkout = reference === undefined ? undefined : await findCheckout(state, reference);
-    const before = await buyerOf(database, checkout, address);
+    const typed = checkout?.name && !isMailAddress(checkout.name) ? checkout.name : addressName(address);
+    const before = await findSubscriber(database, typed);
     if (before) demandStanding(before);
-    const name = before?.name ?? addressName(address);
+    const name = before?.name ?? typed;
     const buyer = before?.id ?? (await createSubscriber(database, name, now()));
     await claimSource(database, source, { subscriber: buyer, said, isNamed: false });
     if (reference !== undefined)
@@ -130,21 +135,12 @@ async function acceptCheckout(options: ApiOptions, told: CheckoutEvent): Promise
   return bought !== undefined;
 }
 
-async function buyerOf(
-  database: Database,
-  checkout: OpenCheckout | undefined,
-  address: string,
-): Promise<Subscriber | undefined> {
-  const { name } = checkout ?? {};
-  return findSubscriber(database, name && !isMailAddress(name) ? name : address);
-}
-
 /** @throws KeyServerError `name-refused` */
 function addressName(address: string): string {
   const name = parseSubscriberName(address);
   if (isMailAddress(name)) return name;
   const problem = 'it is no mail address';
-  throw new KeyServerError('name-refused', `an event has no address to which mail can go`, { fields: { problem } });
+  throw new KeyServerError('name-refused', 'the event has no address to which mail can go', { fields: { problem } });
 }
 
 /** @throws KeyServerError `revoked` */

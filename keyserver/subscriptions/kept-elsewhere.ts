@@ -95,28 +95,27 @@ interface KnownClaim {
   readonly subscriber: number;
   readonly word: number;
   readonly said: number;
-  readonly name_key: string;
+  /** Whether its name is above that of the other one: of two words of one second, that is the same in any order. */
+  readonly above: number;
 }
 
 /**
  * Says whose a subscription is, within the caller's transaction: whatever was told of it, and waits, counts from then on.
  *
  * @param source - names the subscription there, and the system
- * @returns whether it is somebody else's than before
+ * @returns whether it changed a right
  */
 export async function claimSource(
   database: Database,
   source: string,
   { subscriber, said, isNamed }: Claim,
 ): Promise<boolean> {
-  const sql = `SELECT subscriber, word, said, name_key FROM sources JOIN subscribers ON subscribers.id = subscriber
-    WHERE source = ?`;
-  const known = await database.first<KnownClaim>(sql, source);
+  const sql = `SELECT subscriber, word, said,
+      CASE WHEN name_key > (SELECT name_key FROM subscribers WHERE id = ?) THEN 1 ELSE 0 END AS above
+    FROM sources JOIN subscribers ON subscribers.id = subscriber WHERE source = ?`;
+  const known = await database.first<KnownClaim>(sql, subscriber, source);
   const word = Number(isNamed);
-  const key = 'SELECT name_key FROM subscribers WHERE id = ?';
-  const own = (await database.first<{ name_key: string }>(key, subscriber))?.name_key ?? '';
-  const later = known && (word - known.word || said - known.said || (own > known.name_key ? 1 : -1));
-  if (later !== undefined && later < 0) return false;
+  if (known && (word - known.word || said - known.said || -known.above) < 0) return false;
   const upsert = `INSERT INTO sources (source, subscriber, word, said) VALUES (?, ?, ?, ?)
     ON CONFLICT (source) DO UPDATE SET subscriber = excluded.subscriber, word = excluded.word, said = excluded.said`;
   await database.run(upsert, source, subscriber, word, said);
@@ -126,8 +125,7 @@ export async function claimSource(
   for (const { told } of await database.all<{ told: string }>(waiting, source))
     await database.run(INSERT, source, subscriber, told);
   await database.run('DELETE FROM unclaimed_tellings WHERE source = ?', source);
-  await settle(database, source, subscriber);
-  return true;
+  return settle(database, source, subscriber);
 }
 
 /** The subscriber whose a subscription of another system is, if that is known. */
