@@ -62,12 +62,19 @@ async function run(name: string | undefined, options: Options): Promise<void> {
   });
 }
 
-const PERIOD_KEYS = {
-  given: '; period keys',
-  different: '; NO PERIOD KEYS: the sets or the time zone of this plan are others in wispr.json',
-} as const;
+const PERIOD_KEYS = { given: 'period keys', different: 'NO PERIOD KEYS' } as const;
 
-export function describePlan({ name, title, patterns, zone, subscriptions, periodKeys }: PlanOverview): string {
-  const dated = zone === null ? 'while subscribed' : `dated, ${zone}`;
-  return `  ${name} "${title}": sets ${patterns.join(', ')}; ${dated}; ${count(subscriptions, 'subscription')}${periodKeys ? PERIOD_KEYS[periodKeys] : ''}`;
+export function describePlan(plan: PlanOverview): string {
+  const { name, title, patterns, zone, subscriptions, periodKeys, offer, differs } = plan;
+  const parts = [
+    `sets ${patterns.join(', ')}`,
+    zone === null ? 'while subscribed' : `dated, ${zone}`,
+    count(subscriptions, 'subscription'),
+    ...(periodKeys ? [PERIOD_KEYS[periodKeys]] : []),
+    ...(offer?.price ? [offer.price] : []),
+    ...(offer?.trial ? [`${count(offer.trial, 'day')} free`] : []),
+    ...(offer?.buy ? [offer.buy] : []),
+    ...(differs.length > 0 ? [`OTHERWISE IN wispr.json: ${differs.join(', ')}`] : []),
+  ];
+  return `  ${name} "${title}": ${parts.join('; ')}`;
 }

@@ -21,6 +21,7 @@ import { keyRequestsFirst } from './key-requests.ts';
 import type { ApiOptions } from './options.ts';
 import { addPublicationRoutes } from './publication.ts';
 import { outcomeOf } from './refusals.ts';
+import { addStripeRoute } from './stripe.ts';
 import { addSubscriptionRoutes } from './subscriptions.ts';
 
 type Work = (options: ApiOptions, content: Uint8Array) => Promise<Uint8Array>;
@@ -54,6 +55,7 @@ function createApiApp(options: ApiOptions, keyRequests: CountStore): Express {
   addHealthRoutes(app, state, options.interval);
   addPublicationRoutes(app, options);
   addSubscriptionRoutes(app, options);
+  addStripeRoute(app, options);
   // The link of an earlier invitation, opened in a browser: it keeps what stands behind "#".
   app.get('/', noStore, (_request, response) => response.redirect(303, origins.reading + JOIN_PAGE));
   app.use((_request, response) => sendError(response, 404, 'not-found'));

@@ -7,27 +7,17 @@ import { z } from 'zod';
 import { parseJson } from '../../node-support/parse-json.ts';
 import { KeyServerError, unfit } from '../errors.ts';
 import { noStore } from '../http/app.ts';
-import { limitRequests, verifyFirst } from '../http/limits.ts';
+import { limitRequests } from '../http/limits.ts';
 import { mailInvitation } from '../mail/invitation.ts';
 import { readProviderRow } from '../publication/provider.ts';
-import { createSubscriber, invitationLink, inviteAgain, MAXIMUM_VALID_DAYS } from '../readers/invitations.ts';
+import { invitationLink, inviteAgain, MAXIMUM_VALID_DAYS } from '../readers/invitations.ts';
 import { beginSubscription, endSubscription } from '../readers/subscribing.ts';
-import { as, audit } from '../storage/audit.ts';
-import { recordTelling } from '../subscriptions/kept-elsewhere.ts';
 import { listPlans } from '../subscriptions/plans.ts';
 import { MAXIMUM_SEATS, seatsOf } from '../subscriptions/seats.ts';
-import { checkSignature, eventId, MAXIMUM_EVENT_LENGTH, readStripeEvent } from '../subscriptions/stripe.ts';
-import {
-  findSubscriber,
-  knownSubscriber,
-  MAXIMUM_NAME_LENGTH,
-  parseSubscriberName,
-  revokeSubscriber,
-} from '../subscriptions/subscribers.ts';
+import { knownSubscriber, MAXIMUM_NAME_LENGTH, revokeSubscriber } from '../subscriptions/subscribers.ts';
 import { plansOf } from '../subscriptions/subscriptions.ts';
 import { actingState, body, bytesOf, demandToken, refuseTooMany } from './answers.ts';
-import type { ApiOptions, StripeConfig } from './options.ts';
-import { refusalOf } from './refusals.ts';
+import type { ApiOptions } from './options.ts';
 
 /** Bytes of a request. */
 const MAXIMUM_LENGTH = 8192;
@@ -142,36 +132,12 @@ export const OPERATIONS: readonly Operation[] = [
   },
 ];
 
-const STRIPE_PATH = '/v1/stripe';
-
 export function addSubscriptionRoutes(app: Express, options: ApiOptions): void {
-  const { state, limits, log, stripe } = options;
-  const { publishingRefusals: limit } = limits;
+  const { state, limits } = options;
   const counted = limitRequests(limits.subscriptionsPerAddress, refuseTooMany);
-  const token = demandToken(state, 'subscriptions', limit);
+  const token = demandToken(state, 'subscriptions', limits.publishingRefusals);
   for (const operation of OPERATIONS)
     app.post(operation.path, noStore, token, counted, body(MAXIMUM_LENGTH), answerWith(options, operation));
-  if (stripe === undefined) return;
-  const verify = async (request: Request) =>
-    checkSignature(bytesOf(request.body), request.get('stripe-signature') ?? '', stripe.secret, state.now());
-  const signed = verifyFirst(state, { kind: 'stripe', limit }, verify, refuseTooMany);
-  app.post(STRIPE_PATH, noStore, body(MAXIMUM_EVENT_LENGTH), signed, counted, async (request, response) => {
-    try {
-      const taken = await acceptStripe(options, stripe, bytesOf(request.body));
-      log.info({ taken }, 'an event of Stripe came');
-      response.status(204).end();
-    } catch (error) {
-      const refusal = refusalOf(error);
-      if (!refusal || refusal.status >= 500) throw error;
-      // Stripe would repeat it for days otherwise, and then send no more.
-      const { code } = refusal;
-      const { missing, problem } = error instanceof KeyServerError ? error.fields : {};
-      const about = { code, event: eventId(bytesOf(request.body)), missing, problem };
-      log.warn(about, 'an event of Stripe cannot be used: nothing was changed');
-      if (code !== 'revoked') state.counts.add(`stripe-unused ${code}`);
-      response.status(202).json({ unused: code });
-    }
-  });
 }
 
 function answerWith(options: ApiOptions, { request: form, run }: Operation): RequestHandler {
@@ -199,41 +165,4 @@ async function invite({ state, origins, mailer }: ApiOptions, request: z.infer<t
   const invitation = await inviteAgain(state, typed, days);
   const root = (await readProviderRow(state.database))?.root;
   return { link: invitationLink(invitation, origins.reading, root), expires: invitation.expires };
-}
-
-/**
- * Takes what an event says. Prices that are no plan here are passed over, unless there is no other.
- *
- * @returns whether it changed anything
- * @throws KeyServerError for an event that cannot be used; `revoked` for a subscriber who was revoked: a payment does not undo that
- */
-async function acceptStripe({ state, log }: ApiOptions, stripe: StripeConfig, bytes: Uint8Array): Promise<boolean> {
-  const { database, now } = state;
-  const told = readStripeEvent(bytes);
-  if (!told) return false;
-  const { id, subscriber: named, prices, ...telling } = told;
-  const event = eventId(bytes);
-  if (named === undefined) {
-    log.warn({ event, missing: 'metadata.subscriber' }, 'an event of Stripe names no subscriber: nothing was changed');
-    return false;
-  }
-  const name = parseSubscriberName(named);
-  const unknown = prices.filter((price) => !Object.hasOwn(stripe.plans, price));
-  const plans = prices.flatMap((price) => (Object.hasOwn(stripe.plans, price) ? (stripe.plans[price] ?? []) : []));
-  const missing = unknown.map((price) => `stripe.plans.${price}`).join(' ');
-  const isNews = await database.transaction(async () => {
-    const before = await findSubscriber(database, name);
-    if (before && before.revoked !== null) throw new KeyServerError('revoked', 'the subscriber was revoked');
-    if (!before && plans.length === 0) return false;
-    const subscriber = before?.id ?? (await createSubscriber(database, name, now()));
-    const { from, until } = telling;
-    const isNews = await recordTelling(database, subscriber, `stripe ${id}`, { ...telling, plans });
-    const details = { plans, from, until, source: id };
-    if (isNews) await audit(as(state, 'stripe'), 'subscription', before?.name ?? name, details);
-    return isNews;
-  });
-  if (!isNews && plans.length === 0)
-    throw new KeyServerError('no-such-plan', 'no price is a plan of "stripe.plans"', { fields: { missing } });
-  if (unknown.length > 0) log.warn({ event, missing }, 'a price of an event of Stripe is no plan: it gives nothing');
-  return isNews;
 }

@@ -30,15 +30,7 @@ export const mailConfig = z
   )
   .meta({ description: 'Sends invitations and codes by mail; off if left out.' });
 
-export const signUpConfig = z
-  .strictObject({
-    plan: z.string().min(1).max(40).meta({ description: 'The plan that people begin with.' }),
-    days: z.int().min(1).max(365).meta({ description: 'For how many days.' }),
-  })
-  .meta({ description: 'People sign up by themselves, by mail, once with each address; off if left out.' });
-
 export type MailConfig = z.infer<typeof mailConfig>;
-export type SignUpConfig = z.infer<typeof signUpConfig>;
 
 function isSmtpUrl(text: string): boolean {
   if (!/^smtps?:\/\//.test(text) || !URL.canParse(text)) return false;

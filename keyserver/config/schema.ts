@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isHttpcryptUrl } from '../../core/httpcrypt/endpoint.ts';
 import { isLoopback, isOrigin, isSite } from '../../core/site/site.ts';
 import { limits, network } from './limits.ts';
-import { mailConfig, signUpConfig } from './mail.ts';
+import { mailConfig } from './mail.ts';
 import { file } from './paths.ts';
 import { entitlementConfig, openidConfig, stripeConfig } from './subscribers.ts';
 
@@ -195,7 +195,6 @@ export const configuration = z
     stripe: stripeConfig.optional(),
     openid: openidConfig.optional(),
     mail: mailConfig.optional(),
-    signUp: signUpConfig.optional(),
   })
   .superRefine(({ origin, reading, admin: operators }, context) => {
     const own = hostOf(reading.documents.origin);
@@ -207,10 +206,6 @@ export const configuration = z
   .refine(({ data, database }) => (data === undefined) !== (database === undefined), {
     path: ['data'],
     message: 'is needed, or "database"; not both',
-  })
-  .refine(({ mail, signUp }) => signUp === undefined || mail !== undefined, {
-    path: ['signUp'],
-    message: 'needs "mail"',
   });
 
 /** Ports do not keep cookies apart, so they do not count. */

@@ -9,6 +9,14 @@ export const stripeConfig = z
     plans: z
       .record(z.string().min(1), z.string().min(1))
       .meta({ description: 'Which plan each price is: `{ "price_1Mow…": "daily" }`.' }),
+    portal: z
+      .string()
+      .refine((text) => isHttpsUrl(text), 'must be an https address, like https://billing.stripe.com/p/login/…')
+      .optional()
+      .meta({
+        format: 'uri',
+        description: "The link of Stripe's customer portal, to which the account leads whoever pays there.",
+      }),
   })
   .meta({ description: "Takes Stripe's events about subscriptions at `/v1/stripe`." });
 

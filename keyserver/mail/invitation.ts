@@ -18,17 +18,22 @@ export interface Sender {
 
 export type FieldsOf = (name: string, invitation: NewCode) => MailFields;
 
-/** @returns what the template of an invitation is given */
-export async function invitationFields({ state, origins }: Omit<Sender, 'mailer'>): Promise<FieldsOf> {
+/** What mails call the publisher and the site that is read here, and the publisher's root. */
+export async function siteNames({ state, origins }: Omit<Sender, 'mailer'>) {
   const known = await new ProviderReader(state.database).read();
   const site = (known && siteReadAt(known.descriptor, origins.reading)?.site) ?? new URL(origins.reading).host;
+  const accent = accentOf(known?.settings?.accent).light;
+  return { publisher: known?.descriptor.name ?? site, site, accent, root: known?.publisher };
+}
+
+/** @returns what the template of an invitation is given */
+export async function invitationFields(sender: Omit<Sender, 'mailer'>): Promise<FieldsOf> {
+  const { root, ...names } = await siteNames(sender);
   return (name, { code, expires }) => ({
-    publisher: known?.descriptor.name ?? site,
-    site,
+    ...names,
     name,
-    link: invitationLink({ code }, origins.reading, known?.publisher, { mail: '1' }),
+    link: invitationLink({ code }, sender.origins.reading, root, { mail: '1' }),
     until: day(expires, 'UTC'),
-    accent: accentOf(known?.settings?.accent).light,
   });
 }
 

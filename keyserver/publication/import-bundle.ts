@@ -13,6 +13,7 @@ import { type KeyServerState, readFormerRecipients, readRecipient } from '../sto
 import { type SealedTimestampKey, sealTimestampKey } from './key.ts';
 import { type SealedPeriod, sealPeriods, storePeriods } from './period-keys.ts';
 import { type ProviderRow, readProviderRow } from './provider.ts';
+import { makeSignedPlans } from './signed-plans.ts';
 
 /** The origins under which this key server is reached; a bundle whose descriptor names others would lead readers astray. */
 export interface Origins {
@@ -79,6 +80,7 @@ export async function importBundle(
     if (outcome !== 'unchanged') {
       const { publisher: key, serial } = bundle;
       await audit(state, 'bundle', descriptor.root, { outcome, key, serial, sets: sealed.sets.length, newSets });
+      await makeSignedPlans(state, bundle);
     }
     if (descriptor.sites.every(isServerless)) await state.database.run('DELETE FROM sets'); // of a time when it gave keys out
     return {

@@ -5,6 +5,7 @@ import { KEYS_PAGE } from '../../core/site/path.ts';
 import { documentTarget, localTarget } from '../../reading/local-target.ts';
 import { ACCOUNT } from '../../words/en/account.ts';
 import { ADDITIONS } from '../../words/en/mails.ts';
+import { PLAN } from '../../words/en/till.ts';
 import { noStore } from '../http/app.ts';
 import { field, nameField, queryOf } from '../http/forms.ts';
 import { addressOf } from '../http/limits.ts';
@@ -17,8 +18,9 @@ import { isProven } from '../sign-in/own-account.ts';
 import { MAXIMUM_PASSKEYS, passkeysOf } from '../sign-in/passkeys.ts';
 import { MINIMUM_PASSWORD_LENGTH } from '../sign-in/passwords.ts';
 import { asReader } from '../storage/audit.ts';
+import { renewalsOf } from '../subscriptions/kept-elsewhere.ts';
 import { grantsOf, nameKey, type Subscriber } from '../subscriptions/subscribers.ts';
-import { plansOf } from '../subscriptions/subscriptions.ts';
+import { type HeldPlan, plansOf } from '../subscriptions/subscriptions.ts';
 import {
   type AccountPages,
   beginSession,
@@ -29,12 +31,13 @@ import {
   mailHead,
   ownForm,
   subscriberOf,
+  trialOf,
   wantedBy,
 } from './account-session.ts';
 import { documentLimit, openedOnly, refuseTooMany, sendPage } from './own-pages.ts';
 import { REFUSED_SIGN_INS, type RefusedSignIn } from './pages.ts';
 import { limitSignIns } from './sign-in-limits.ts';
-import { stateOf, useOf, wordsOf, wordsOfGift } from './words.ts';
+import { planCard, stateOf, useOf, wordsOf, wordsOfGift } from './words.ts';
 
 /** Adds the routes below `/-/` to the reading site. */
 export function addAccountPages(app: Express, pages: AccountPages): void {
@@ -93,8 +96,9 @@ export interface SignInPage {
 /** Lets a person sign in, and go on to `page.to`. */
 export async function sendSignIn(pages: AccountPages, response: Response, page: SignInPage): Promise<void> {
   const { mail, openid } = pages;
+  const signsUp = (await trialOf(pages)) !== undefined;
   const refused = page.refused && REFUSED_SIGN_INS[page.refused];
-  const ways = { openid: openid?.title, byMail: mail !== undefined, signsUp: mail?.signUp !== undefined };
+  const ways = { openid: openid?.title, byMail: mail !== undefined, signsUp };
   const wanted = wantedBy(page.to, pages);
   // On the way to keys, what is wanted stands behind "#".
   const onward = page.to === KEYS_PAGE ? page.to : wanted;
@@ -145,17 +149,30 @@ async function showAccount(pages: AccountPages, request: Request, response: Resp
   const token = pages.cookie.read(request) ?? '';
   await state.renewRights?.(id);
   const now = state.now();
-  const { titles } = await pages.masthead();
+  const { titles, plans: offers } = await pages.masthead();
   const titleOf = (pattern: string) => (pattern === '*' ? ACCOUNT.everything : titleOfSet(titles, pattern));
   const plans = await plansOf(state.database, id);
+  const standing = plans.filter(({ from, until }) => from <= now && (until === null || until >= now));
+  const renewals = await renewalsOf(state.database, id, now);
+  const cardOf = (plan: HeldPlan) => {
+    const renewal = renewals.find((each) => each.plan === plan.plan);
+    const offer = offers.find((each) => each.name === plan.plan);
+    return { ...planCard(plan, renewal, offer, now), portal: renewal && pages.portal };
+  };
   const sets = (await grantsOf(state.database, id)).map((grant) => ({ ...grant, zone: null }));
   const [devices, thisDevice] = [await devicesOf(state.database, id), await deviceOfSession(state, token)];
   const passkeys = await passkeysOf(state.database, 'reader_passkeys', id);
   await sendPage(pages, response, 'account', {
     name,
     revoked: revoked !== null,
+    plans: standing.map(cardOf),
+    isPaid: renewals.length > 0,
+    hasLapsed: plans.length > 0 && standing.length === 0,
+    words: PLAN,
     grants: [
-      ...plans.map((plan) => ({ title: plan.title, state: stateOf(plan, now) })),
+      ...plans
+        .filter((plan) => !standing.includes(plan))
+        .map((plan) => ({ title: plan.title, state: stateOf(plan, now) })),
       ...sets.map((set) => ({ ...set, title: titleOf(set.pattern), state: stateOf(set, now) })),
     ],
     gifts: (await giftsOf(state, subscriber)).map(wordsOfGift),

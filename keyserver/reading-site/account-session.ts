@@ -3,7 +3,6 @@ import type { Request, RequestHandler, Response } from 'express';
 import { LEAVE_PAGE } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
 import type { MailFields } from '../../words/en/mails.ts';
-import type { SignUpConfig } from '../config/mail.ts';
 import { noStore } from '../http/app.ts';
 import type { FailureCounts } from '../http/failure-counts.ts';
 import { formOf } from '../http/forms.ts';
@@ -12,6 +11,7 @@ import type { Mailer } from '../mail/mailer.ts';
 import { endSession, findSession, type NewSession } from '../sign-in/accounts.ts';
 import { createEntryCode } from '../sign-in/document-sessions.ts';
 import type { OpenIdSignIn } from '../sign-in/openid-configuration.ts';
+import type { Trial } from '../sign-in/own-account.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { type OwnPages, sendPage } from './own-pages.ts';
 import type { ProgramVersion } from './program.ts';
@@ -41,7 +41,6 @@ export interface ReadingMail {
   readonly mailer: Mailer;
   /** Holds the secrets of the browser that asked for codes. */
   readonly cookie: FlowCookie;
-  readonly signUp: SignUpConfig | undefined;
 }
 
 /** What the pages of accounts work with. */
@@ -53,6 +52,8 @@ export interface AccountPages extends OwnPages, SignInLimits {
   /** `undefined`: no mail is sent. */
   readonly mail: ReadingMail | undefined;
   readonly openid: Pick<OpenIdSignIn, 'title'> | undefined;
+  /** Page of Stripe at which whoever pays there changes that. */
+  readonly portal: string | undefined;
   /** Counts the mails that tell a subscriber of additions. */
   readonly told: FailureCounts;
   /** What opens documents in browsers; `undefined` where they are decrypted here, or while the publication is not known. */
@@ -61,6 +62,12 @@ export interface AccountPages extends OwnPages, SignInLimits {
   readonly opensHere: () => Promise<boolean>;
   /** Answers with the teaser of a document, for whoever may not read it. @param to - path and query @returns whether it did */
   readonly tease: (request: Request, response: Response, to: string) => Promise<boolean>;
+}
+
+/** The trial that signing up by mail begins: that of the first plan that has one. */
+export async function trialOf({ mail, masthead }: Pick<AccountPages, 'mail' | 'masthead'>): Promise<Trial | undefined> {
+  const { name: plan, trial: days } = (mail && (await masthead()).plans.find(({ trial }) => trial !== undefined)) ?? {};
+  return plan !== undefined && days !== undefined ? { plan, days } : undefined;
 }
 
 export const form = formOf(MAXIMUM_FORM_LENGTH, 10);

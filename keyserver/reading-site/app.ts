@@ -8,7 +8,6 @@ import { READING_SITE_PAGES } from '../../core/site/path.ts';
 import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
 import type { WebReaderFiles } from '../../node-support/web-reader-files.ts';
 import { sendDescriptor } from '../api/answers.ts';
-import type { SignUpConfig } from '../config/mail.ts';
 import type { FirstPage } from '../config/schema.ts';
 import type { AppOptions } from '../http/app.ts';
 import { FailureCounts } from '../http/failure-counts.ts';
@@ -41,10 +40,11 @@ import { addPasskeyPages } from './passkey-pages.ts';
 import { programVersion } from './program.ts';
 import type { ReadPublications } from './publications.ts';
 import { refusalFor } from './refusals.ts';
-import { knownBrowserCookie, mailCookie, openIdCookie, sessionCookie } from './session-cookie.ts';
+import { checkoutCookie, knownBrowserCookie, mailCookie, openIdCookie, sessionCookie } from './session-cookie.ts';
 import { DAY } from './sign-in-limits.ts';
 import { type AccountTeasers, headlineAt, teaseAtAccount } from './teaser-page.ts';
 import type { Teasers } from './teasers.ts';
+import { addTillPages } from './till-pages.ts';
 import { addUnsubscribePage } from './unsubscribe-page.ts';
 import { addVault, endFrame } from './vault.ts';
 
@@ -54,8 +54,10 @@ export interface ReadingSiteOptions extends AppOptions {
   readonly publications: ReadPublications;
   readonly teasers: Teasers;
   readonly documents: string;
-  /** Sends mail, and lets people sign up; `undefined`: neither. */
-  readonly mail: { readonly mailer: Mailer; readonly signUp: SignUpConfig | undefined } | undefined;
+  /** Sends mail; `undefined`: nothing does, and nobody signs up. */
+  readonly mailer: Mailer | undefined;
+  /** Where whoever pays by Stripe changes that. */
+  readonly portal: string | undefined;
   readonly openid: OpenIdSignIn | undefined;
   /** The in-browser reader; `undefined`: documents are decrypted by the server. */
   readonly webReader: WebReaderFiles | undefined;
@@ -70,7 +72,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
     ...options,
     account: origin,
     cookie: sessionCookie(origin),
-    mail: options.mail && { ...options.mail, cookie: mailCookie(origin) },
+    mail: options.mailer && { mailer: options.mailer, cookie: mailCookie(origin) },
     knownBrowser: knownBrowserCookie(origin),
     told: new FailureCounts(options.state, 'told of additions', DAY),
     masthead: async () => {
@@ -104,6 +106,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   addPasskeyPages(app, pages);
   if (openid) addOpenIdPages(app, { ...pages, log, openid, way: openIdCookie(origin) });
   addMailPages(app, pages);
+  addTillPages(app, { ...pages, checkout: checkoutCookie(origin) });
   addOwnAccountPages(app, pages);
   addUnsubscribePage(app, pages);
   app.get(DESCRIPTOR_PATH, sendDescriptor(provider));

@@ -1,7 +1,6 @@
 /** Signing in and signing up by mail: a name or an address is typed, then the code of the mail. Whether the name is known changes no answer. */
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { documentTarget, localTarget } from '../../reading/local-target.ts';
-import type { SignUpConfig } from '../config/mail.ts';
 import { noStore } from '../http/app.ts';
 import { field, nameField, queryOf } from '../http/forms.ts';
 import { limitFailures } from '../http/limits.ts';
@@ -18,7 +17,7 @@ import {
   type OpenMailCode,
   useMailCode,
 } from '../sign-in/mail-codes.ts';
-import { moveSubscriber, signUp } from '../sign-in/own-account.ts';
+import { moveSubscriber, signUp, type Trial } from '../sign-in/own-account.ts';
 import { findSubscriber, type Subscriber } from '../subscriptions/subscribers.ts';
 import { provenOnly } from './account-pages.ts';
 import {
@@ -29,6 +28,7 @@ import {
   ownForm,
   type ReadingMail,
   subscriberOf,
+  trialOf,
   wantedBy,
 } from './account-session.ts';
 import { refuseTooMany, sendPage } from './own-pages.ts';
@@ -59,22 +59,22 @@ export function addMailPages(app: Express, pages: AccountPages): void {
     acceptCode(pages, mail, request, response),
   );
   app.post('/-/move', ...own, provenOnly(pages), ...mailLimits, askFor('move'));
-  if (mail.signUp) addSignUp(app, pages, mail.signUp, [...own, ...mailLimits], askFor('sign-up'));
+  addSignUp(app, pages, [...own, ...mailLimits], askFor('sign-up'));
 }
 
-function addSignUp(
-  app: Express,
-  pages: AccountPages,
-  { days }: SignUpConfig,
-  guards: readonly RequestHandler[],
-  ask: RequestHandler,
-): void {
+/** Signing up begins the trial of a plan; where no plan has one, there is no such page. */
+function addSignUp(app: Express, pages: AccountPages, guards: readonly RequestHandler[], ask: RequestHandler): void {
+  const offered: RequestHandler = async (_request, response, next) => {
+    response.locals.trial = await trialOf(pages);
+    next(response.locals.trial ? undefined : 'route');
+  };
   const send = async (response: Response, wanted: string, refused?: string) => {
     const to = localTarget(wanted, pages.origin);
+    const { days } = response.locals.trial;
     await sendPage(pages, response, 'sign-up', { to, days, refused, headline: await headlineFor(pages, to) });
   };
-  app.get('/-/sign-up', noStore, (request, response) => send(response, queryOf(request, 'to')));
-  app.post('/-/sign-up', ...guards, (request, response, next) => {
+  app.get('/-/sign-up', noStore, offered, (request, response) => send(response, queryOf(request, 'to')));
+  app.post('/-/sign-up', offered, ...guards, (request, response, next) => {
     if (isMailAddress(nameField(request))) return ask(request, response, next);
     return send(response.status(400), field(request, 'to'), field(request, 'name'));
   });
@@ -172,8 +172,9 @@ async function sendCodePage(
 async function acceptCode(pages: AccountPages, mail: ReadingMail, request: Request, response: Response): Promise<void> {
   const present = await subscriberOf(pages, request);
   const secrets = mail.cookie.read(request);
+  const trial = await trialOf(pages);
   const taken = await useMailCode(pages.state, secrets, field(request, 'code'), async (found, secret) => {
-    const used = await useCode(pages, mail, found, present);
+    const used = await useCode(pages, trial, found, present);
     return used === 'over' ? used : { ...used, secret };
   });
   if (taken === 'wrong' || taken === 'over') {
@@ -195,7 +196,7 @@ interface Taken {
 
 async function useCode(
   { state }: AccountPages,
-  { signUp: offer }: ReadingMail,
+  trial: Trial | undefined,
   { purpose, subscriber, name, target }: OpenMailCode,
   present: Subscriber | undefined,
 ): Promise<Taken | 'over'> {
@@ -204,6 +205,6 @@ async function useCode(
     if (!(await moveSubscriber(state, present, name))) return 'over';
     return { target, ...(isMailAddress(present.name) && { moved: present.name }) };
   }
-  const id = purpose === 'sign-up' && offer ? await signUp(state, name, offer) : subscriber;
+  const id = purpose === 'sign-up' && trial ? await signUp(state, name, trial) : subscriber;
   return id === null ? 'over' : { target, session: await createSession(state, id) };
 }

@@ -69,15 +69,17 @@ export interface MastheadSource {
 export async function mastheadOf({ provider, publications, account }: MastheadSource): Promise<Masthead> {
   const known = await provider.read();
   const site = known && siteReadAt(known.descriptor, account);
-  const { accent, logo, subscribe, titles = [] } = site ? publications.settingsOf(known, site) : {};
+  const { accent, logo, plans = [], subscribe, titles = [] } = site ? publications.settingsOf(known, site) : {};
+  const isSold = plans.some(({ buy, trial }) => buy !== undefined || trial !== undefined);
   return {
     publisher: known?.descriptor.name ?? READING_SITE.unnamed,
     site: site?.site ?? new URL(account).host,
     signed: site !== undefined,
     accent: accentOf(accent),
     logo: logo === undefined ? undefined : urlPathOf(logo),
-    subscribe,
+    subscribe: isSold ? `${account}/-/subscribe` : subscribe,
     titles,
+    plans,
     content: site?.content[0],
   };
 }

@@ -1,5 +1,6 @@
 /** The reading site's own pages: eta templates, which escape whatever is put into them. */
 import { Eta } from 'eta';
+import type { OfferedPlan } from '../../core/publication/offers.ts';
 import type { SetTitle } from '../../core/publication/set-titles.ts';
 import type { Accent } from '../../core/site/accent.ts';
 import { openInReaderUrl, READER_INVITATION_URL, READER_PORT } from '../../core/site/open-in-reader.ts';
@@ -14,6 +15,7 @@ import { LANGUAGE } from '../../words/en/language.ts';
 import { READING_SITE } from '../../words/en/reading-site.ts';
 import { BUTTONS } from '../../words/en/refusals.ts';
 import { SIGN_IN } from '../../words/en/sign-in.ts';
+import { BOUGHT, SUBSCRIBE } from '../../words/en/till.ts';
 import { escapeHtml } from '../../words/html.ts';
 import type { KeyServerErrorCode } from '../errors.ts';
 import type { CodedRefusal } from './refusals.ts';
@@ -22,6 +24,7 @@ const eta = new Eta({ autoEscape: true });
 /** Templates, with the words that each takes as `t`. */
 export const WORDS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   account: ACCOUNT,
+  bought: BOUGHT,
   delete: ACCOUNT,
   gift: GIFTS,
   give: GIFTS,
@@ -33,6 +36,7 @@ export const WORDS: Readonly<Record<string, Readonly<Record<string, unknown>>>> 
   'sign-in': SIGN_IN,
   'sign-up': SIGN_IN,
   start: READING_SITE,
+  subscribe: SUBSCRIBE,
   unsubscribe: READING_SITE,
 };
 for (const name of Object.keys(WORDS))
@@ -109,6 +113,8 @@ export interface Masthead {
   readonly logo?: string | undefined;
   readonly subscribe?: string | undefined;
   readonly titles: readonly SetTitle[];
+  /** What strangers are offered. */
+  readonly plans: readonly OfferedPlan[];
   /** Content host that is asked first. */
   readonly content?: string | undefined;
 }

@@ -6,6 +6,7 @@ import { VISIT_LIFETIME } from '../readers/gifts.ts';
 import { SESSION_LIFETIME } from '../readers/session-tokens.ts';
 import { KNOWN_BROWSER_LIFETIME } from '../sign-in/known-browsers.ts';
 import { MAIL_CODE_LIFETIME } from '../sign-in/mail-codes.ts';
+import { CHECKOUT_LIFETIME } from '../subscriptions/checkouts.ts';
 
 /** Seconds that a person may take at the OpenID provider. */
 const OPENID_LIFETIME = 900;
@@ -32,6 +33,10 @@ export const plainCookie = (origin: string) => cookieOf(origin, '-plain');
 
 /** Holds the secrets of a browser that asked for codes by mail. */
 export const mailCookie = (origin: string) => flowsIn(cookieOf(origin, '-mail', { maxAge: MAIL_CODE_LIFETIME * 1000 }));
+
+/** Holds the secrets of a browser that went to a shop. */
+export const checkoutCookie = (origin: string) =>
+  flowsIn(cookieOf(origin, '-checkout', { maxAge: CHECKOUT_LIFETIME * 1000 }));
 
 /** Holds the mark of a known browser. */
 export const knownBrowserCookie = (origin: string) =>

@@ -1,8 +1,12 @@
-/** Rows of the account page, in words. */
+/** Rows and cards of the account page, in words. */
+import type { OfferedPlan } from '../../core/publication/offers.ts';
 import { ACCOUNT as words } from '../../words/en/account.ts';
+import { day } from '../../words/en/language.ts';
+import { PLAN } from '../../words/en/till.ts';
 import type { ListedDevice } from '../readers/devices.ts';
 import type { OpenGift } from '../readers/gifts.ts';
 import type { ListedPasskey } from '../sign-in/passkeys.ts';
+import type { Renewal } from '../subscriptions/kept-elsewhere.ts';
 import type { HeldPlan } from '../subscriptions/subscriptions.ts';
 
 /** What a device is and when it was last used, in words. */
@@ -23,6 +27,16 @@ export function useOf({ created, lastUsed }: ListedPasskey): string {
 /** A gift as the account page shows it. */
 export function wordsOfGift({ id, target, openings, expires }: OpenGift) {
   return { id, target, page: decodeURI(target), state: words.gift(openings, expires) };
+}
+
+/** A plan that stands, for its card: when it is paid again, or ends. */
+export function planCard(plan: HeldPlan, renewal: Renewal | undefined, offer: OfferedPlan | undefined, now: number) {
+  const { title, zone, until } = plan;
+  const paid = renewal?.paid ?? until ?? now;
+  const last = day(paid, zone ?? 'UTC');
+  const end = renewal?.ends ? PLAN.ends(last) : PLAN.renews(last);
+  const when = renewal ? end : stateOf(plan, now);
+  return { title, price: renewal && offer?.price, when, failed: renewal?.failed === true };
 }
 
 /** When a grant begins or ends, in words. */

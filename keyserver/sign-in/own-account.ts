@@ -1,5 +1,4 @@
 /** What subscribers do with their own accounts. */
-import type { SignUpConfig } from '../config/mail.ts';
 import { devicesOf, removeDevice } from '../readers/devices.ts';
 import { createSubscriber } from '../readers/invitations.ts';
 import { sessionHashOf } from '../readers/session-tokens.ts';
@@ -66,6 +65,7 @@ export async function exportSubscriber(state: KeyServerState, subscriber: number
   const invitations =
     'SELECT expires, CASE WHEN used_by IS NULL THEN 0 ELSE 1 END AS used FROM invitations WHERE subscriber = ? ORDER BY expires';
   const gifts = 'SELECT target, made, expires, openings FROM gifts WHERE subscriber = ? ORDER BY made';
+  const checkouts = 'SELECT plan, target, expires FROM checkouts WHERE subscriber = ? OR buyer = ? ORDER BY expires';
   return {
     ...(await database.first<object>('SELECT name, created FROM subscribers WHERE id = ?', subscriber)),
     hasPassword: (await findAccount(database, subscriber)) !== undefined,
@@ -76,6 +76,8 @@ export async function exportSubscriber(state: KeyServerState, subscriber: number
     seats: (await seatsOf(state, subscriber)) ?? null,
     passkeys: (await passkeysOf(database, 'reader_passkeys', subscriber)).map(({ id: _, ...passkey }) => passkey),
     identities: await database.all(identities, subscriber),
+    paidElsewhere: await database.all('SELECT source FROM sources WHERE subscriber = ? ORDER BY source', subscriber),
+    checkouts: await database.all(checkouts, subscriber, subscriber),
     sessions: await database.all('SELECT expires FROM sessions WHERE subscriber = ? ORDER BY expires', subscriber),
     invitations: await database.all(invitations, subscriber),
     gifts: await database.all(gifts, subscriber),
@@ -105,8 +107,14 @@ export async function moveSubscriber(state: KeyServerState, subscriber: Named, a
   return true;
 }
 
+/** Plan that people can begin with, and for how many days. */
+export interface Trial {
+  readonly plan: string;
+  readonly days: number;
+}
+
 /** Within the caller's transaction: the subscriber of an address that was proven. The trial is given once. */
-export async function signUp(state: KeyServerState, typed: string, { plan, days }: SignUpConfig): Promise<number> {
+export async function signUp(state: KeyServerState, typed: string, { plan, days }: Trial): Promise<number> {
   const { database, now } = state;
   const name = parseSubscriberName(typed);
   const known = await findSubscriber(database, name);

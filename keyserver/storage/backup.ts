@@ -165,7 +165,9 @@ async function describe(database: Database, isMove: boolean): Promise<Restored> 
         sessions: await countRows(database, 'sessions WHERE expires >= ?', now),
         operators: await names('SELECT name FROM operators ORDER BY name'),
       };
-  if (!isMove) for (const what of [`invitations WHERE ${open}`, 'sessions', 'operators']) await remove(database, what);
+  if (!isMove)
+    for (const what of [`invitations WHERE ${open}`, 'sessions', 'operators', 'checkouts'])
+      await remove(database, what);
   // People who got a link in the last day need another one.
   if (!isMove) await database.run('UPDATE mailings SET tried = NULL');
   for (const what of ['operator_secrets', 'mail_codes', 'entries', 'passkey_challenges']) await remove(database, what);

@@ -35,7 +35,50 @@ CREATE TABLE gift_visits (
 )${keyed};
 CREATE INDEX gift_visits_gift ON gift_visits (gift);
 CREATE INDEX gift_visits_expires ON gift_visits (expires);`,
+  tillTables,
 ];
+
+/** Ways to pay that were begun here, whose the subscriptions of other systems are, and what was told of those that are nobody's yet. */
+function tillTables({ integer, identity, blob, strict, keyed }: SqlTypes): string {
+  return `
+-- By the digests of what the shop is given and of a secret in the browser's cookie; then what was bought. Whoever has bought was made by it, or not.
+CREATE TABLE checkouts (
+  reference_hash ${blob} PRIMARY KEY,
+  browser_hash ${blob} NOT NULL UNIQUE,
+  plan TEXT NOT NULL,
+  target TEXT NOT NULL,
+  subscriber ${integer} REFERENCES subscribers ON DELETE CASCADE,
+  session_hash ${blob},
+  source TEXT,
+  buyer ${integer} REFERENCES subscribers ON DELETE CASCADE,
+  is_new ${integer},
+  expires ${integer} NOT NULL
+)${keyed};
+CREATE INDEX checkouts_subscriber ON checkouts (subscriber);
+CREATE INDEX checkouts_buyer ON checkouts (buyer);
+CREATE INDEX checkouts_expires ON checkouts (expires);
+
+-- Whose a subscription is, since when, and by which word: subscriptions/kept-elsewhere.ts.
+CREATE TABLE sources (
+  source TEXT PRIMARY KEY,
+  subscriber ${integer} NOT NULL REFERENCES subscribers ON DELETE CASCADE,
+  word ${integer} NOT NULL,
+  said ${integer} NOT NULL
+)${keyed};
+CREATE INDEX sources_subscriber ON sources (subscriber);
+INSERT INTO sources (source, subscriber, word, said)
+  SELECT source, subscriber, 1, 0 FROM tellings
+  WHERE id IN (SELECT max(id) FROM tellings GROUP BY source);
+
+CREATE TABLE unclaimed_tellings (
+  id ${identity},
+  source TEXT NOT NULL,
+  told TEXT NOT NULL,
+  came ${integer} NOT NULL
+)${strict};
+CREATE INDEX unclaimed_tellings_source ON unclaimed_tellings (source);
+CREATE INDEX unclaimed_tellings_came ON unclaimed_tellings (came)`;
+}
 
 /** The newest version of the schema. */
 export const SCHEMA_VERSION = FIRST_VERSION + MIGRATIONS.length;

@@ -1,9 +1,10 @@
 /**
- * Subscriptions that another system keeps, such as a payment service. All that it tells is kept, and the rights follow from all of it: so they are
- * the same in whichever order it comes.
+ * Subscriptions that another system keeps, such as a payment service. All that it tells is kept, and the rights follow from all of it, and from the
+ * best word on whose the subscription is: so they are the same in whichever order it comes.
  */
 import type { Database } from '../storage/database.ts';
 import { findPlan, noPlan } from './plans.ts';
+import type { Subscriber } from './subscribers.ts';
 
 /** Progress of a subscription: of two tellings of one second, the one that is further on is the later one. */
 export const STEPS = ['created', 'updated', 'ended here', 'deleted'] as const;
@@ -19,6 +20,12 @@ export interface Telling {
   /** Time from which it stands again, where it had ended. */
   readonly periodFrom: number;
   readonly until: number;
+  /** Time until which it is paid for; left out where the system does not say. */
+  readonly paid?: number | undefined;
+  /** Whether it is not renewed then. */
+  readonly ends?: true | undefined;
+  /** Whether the last payment has failed. */
+  readonly failed?: true | undefined;
 }
 
 /** Time for which a plan may be read. */
@@ -74,33 +81,102 @@ function inOrder(one: Telling, other: Telling): number {
 }
 
 const INSERT = 'INSERT INTO tellings (source, subscriber, told) VALUES (?, ?, ?)';
+/** Tellings of subscriptions that are nobody's yet; the oldest make room. They are forgotten after some weeks (storage/each-minute.ts). */
+const MOST_UNCLAIMED = 10_000;
 
-interface Kept {
+/** Word on whose a subscription is. One that names the subscriber counts before one of a checkout, and then the later one. */
+export interface Claim {
   readonly subscriber: number;
-  readonly told: string;
+  readonly said: number;
+  readonly isNamed: boolean;
+}
+
+interface KnownClaim {
+  readonly subscriber: number;
+  readonly word: number;
+  readonly said: number;
+  /** Whether its name is above that of the other one: of two words of one second, that is the same in any order. */
+  readonly above: number;
 }
 
 /**
- * Records what another system tells, within the caller's transaction.
+ * Says whose a subscription is, within the caller's transaction: whatever was told of it, and waits, counts from then on.
  *
  * @param source - names the subscription there, and the system
  * @returns whether it changed a right
+ */
+export async function claimSource(
+  database: Database,
+  source: string,
+  { subscriber, said, isNamed }: Claim,
+): Promise<boolean> {
+  const sql = `SELECT subscriber, word, said,
+      CASE WHEN name_key > (SELECT name_key FROM subscribers WHERE id = ?) THEN 1 ELSE 0 END AS above
+    FROM sources JOIN subscribers ON subscribers.id = subscriber WHERE source = ?`;
+  const known = await database.first<KnownClaim>(sql, subscriber, source);
+  const word = Number(isNamed);
+  if (known && (word - known.word || said - known.said || -known.above) < 0) return false;
+  const upsert = `INSERT INTO sources (source, subscriber, word, said) VALUES (?, ?, ?, ?)
+    ON CONFLICT (source) DO UPDATE SET subscriber = excluded.subscriber, word = excluded.word, said = excluded.said`;
+  await database.run(upsert, source, subscriber, word, said);
+  if (known?.subscriber === subscriber) return false;
+  await database.run('UPDATE tellings SET subscriber = ? WHERE source = ?', subscriber, source);
+  const waiting = 'SELECT told FROM unclaimed_tellings WHERE source = ? ORDER BY id';
+  for (const { told } of await database.all<{ told: string }>(waiting, source))
+    await database.run(INSERT, source, subscriber, told);
+  await database.run('DELETE FROM unclaimed_tellings WHERE source = ?', source);
+  return settle(database, source, subscriber);
+}
+
+/** The subscriber whose a subscription of another system is, if that is known. */
+export async function ownerOf(database: Database, source: string): Promise<Subscriber | undefined> {
+  const sql = `SELECT subscribers.id AS id, name, revoked FROM sources JOIN subscribers ON subscribers.id = subscriber
+    WHERE source = ?`;
+  return database.first<Subscriber>(sql, source);
+}
+
+/**
+ * Records what another system tells, within the caller's transaction. While nobody knows whose the subscription is, it waits.
+ *
+ * @param source - names the subscription there, and the system
+ * @returns whether it changed a right, and whether a payment has failed now that had not before
  * @throws KeyServerError `no-such-plan`
  */
 export async function recordTelling(
   database: Database,
-  subscriber: number,
   source: string,
   telling: Telling,
-): Promise<boolean> {
+  now: number,
+): Promise<{ readonly isNews: boolean; readonly failsNow: boolean }> {
   for (const plan of telling.plans) if (!(await findPlan(database, plan))) throw noPlan(plan);
-  const news: Kept = { subscriber, told: JSON.stringify(telling) };
-  const before = await database.all<Kept>('SELECT subscriber, told FROM tellings WHERE source = ?', source);
-  const kept = before.filter(({ told }) => told !== news.told);
-  if (kept.length === before.length) await database.run(INSERT, source, subscriber, news.told);
-  const tellings = [...kept, news].map(({ subscriber, told }) => ({ ...(JSON.parse(told) as Telling), subscriber }));
-  const owner = tellings.sort(inOrder).at(-1)?.subscriber ?? subscriber;
-  const spans = spansOf(tellings).map(({ plan, begins, ends }) => [owner, plan, begins, ends]);
+  const owner = await ownerOf(database, source);
+  const told = JSON.stringify(telling);
+  const table = owner ? 'tellings' : 'unclaimed_tellings';
+  const sql = `SELECT told FROM ${table} WHERE source = ?`;
+  const before = (await database.all<{ told: string }>(sql, source)).map((row) => row.told);
+  const isKnown = before.includes(told);
+  if (!owner) {
+    if (!isKnown) await keepUnclaimed(database, source, told, now);
+    return { isNews: false, failsNow: false };
+  }
+  if (!isKnown) await database.run(INSERT, source, owner.id, told);
+  const had = lastOf(before)?.failed;
+  const has = lastOf([...before, told])?.failed;
+  return { isNews: await settle(database, source, owner.id), failsNow: has === true && had !== true };
+}
+
+async function keepUnclaimed(database: Database, source: string, told: string, now: number): Promise<void> {
+  await database.run('INSERT INTO unclaimed_tellings (source, told, came) VALUES (?, ?, ?)', source, told, now);
+  const tooMany = `SELECT id FROM unclaimed_tellings ORDER BY id DESC LIMIT 1 OFFSET ${MOST_UNCLAIMED}`;
+  await database.run(`DELETE FROM unclaimed_tellings WHERE id <= (${tooMany})`);
+}
+
+/** Gives the owner of a subscription the rights that follow from all that was told. @returns whether they had others */
+async function settle(database: Database, source: string, owner: number): Promise<boolean> {
+  const all = await database.all<{ told: string }>('SELECT told FROM tellings WHERE source = ?', source);
+  const spans = spansOf(all.map(({ told }) => JSON.parse(told) as Telling)).map(({ plan, begins, ends }) => [
+    ...[owner, plan, begins, ends],
+  ]);
   const sql = 'SELECT subscriber, plan, begins, ends FROM subscriptions WHERE source = ? ORDER BY id';
   const rows = (await database.all<object>(sql, source)).map((row) => Object.values(row));
   if (JSON.stringify(rows) === JSON.stringify(spans)) return false;
@@ -108,6 +184,30 @@ export async function recordTelling(
   const insert = 'INSERT INTO subscriptions (subscriber, plan, begins, ends, source) VALUES (?, ?, ?, ?, ?)';
   for (const span of spans) await database.run(insert, ...span, source);
   return true;
+}
+
+/** The newest of what another system has told. */
+function lastOf(told: readonly string[]): Telling | undefined {
+  const tellings = told.map((each) => JSON.parse(each) as Telling).filter(({ step }) => step !== 'ended here');
+  return tellings.sort(inOrder).at(-1);
+}
+
+/** Subscription of another system that stands. */
+export interface Renewal extends Pick<Telling, 'ends' | 'failed' | 'paid'> {
+  readonly plan: string;
+  readonly source: string;
+}
+
+/** What another system said last of the subscriptions of a subscriber that stand. */
+export async function renewalsOf(database: Database, subscriber: number, now: number): Promise<Renewal[]> {
+  const sql = `SELECT plan, subscriptions.source AS source, told FROM subscriptions
+    JOIN tellings ON tellings.source = subscriptions.source WHERE subscriptions.subscriber = ? AND ends >= ?`;
+  const rows = await database.all<{ plan: string; source: string; told: string }>(sql, subscriber, now);
+  return Array.from(Map.groupBy(rows, ({ plan, source }) => `${plan} ${source}`).values(), (group) => {
+    const { plan = '', source = '' } = group[0] ?? {};
+    const { ends, failed, paid } = lastOf(group.map(({ told }) => told)) ?? {};
+    return { plan, source, ends, failed, paid };
+  });
 }
 
 /**

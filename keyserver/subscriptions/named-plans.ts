@@ -6,11 +6,10 @@ import { findPlan } from './plans.ts';
 
 /**
  * Says which of them there are not. It is no refusal to start: plans are made by a command, perhaps after the first start, and those who read
- * already must not be kept out by a name that only new subscribers need. Until then no subscription to such a plan begins, and without it no
- * sign-up.
+ * already must not be kept out by a name that only new subscribers need. Until then no subscription to such a plan begins.
  */
 export async function warnOfUnknownPlans(
-  config: Pick<KeyServerConfig, 'openid' | 'signUp' | 'stripe'>,
+  config: Pick<KeyServerConfig, 'openid' | 'stripe'>,
   { database }: KeyServerState,
   log: Pick<Logger, 'warn'>,
 ): Promise<void> {
@@ -22,11 +21,10 @@ export async function warnOfUnknownPlans(
 }
 
 /** Members of the configuration, and the plan that each names. */
-function namedPlans({ openid, signUp, stripe }: Pick<KeyServerConfig, 'openid' | 'signUp' | 'stripe'>) {
+function namedPlans({ openid, stripe }: Pick<KeyServerConfig, 'openid' | 'stripe'>) {
   const prices = Object.entries(stripe?.plans ?? {});
   const named: [member: string, plan: string | undefined][] = [
     ['openid.plan', openid?.plan],
-    ['signUp.plan', signUp?.plan],
     ...prices.map(([price, plan]): [string, string] => [`stripe.plans.${price}`, plan]),
   ];
   return named.filter((each): each is [string, string] => each[1] !== undefined);

@@ -30,10 +30,15 @@ export function isGivenAt(period: Pick<Period, 'starts' | 'ends'>, now: number):
 
 /** Whether the publisher means the same by a plan as this key server: only then does a right to the plan cover what is in its envelopes. */
 export function isSamePlan(
-  { plan, sets, zone }: Pick<Period, 'plan' | 'sets' | 'zone'>,
+  period: Pick<Period, 'plan' | 'sets' | 'zone'>,
   here: Pick<Plan, 'name' | 'patterns' | 'zone'>,
 ): boolean {
-  return plan === here.name && zone === here.zone && sets === JSON.stringify([...new Set(here.patterns)].sort());
+  return period.plan === here.name && period.zone === here.zone && hasSameSets(period, here);
+}
+
+/** Whether the publisher has the same sets in a plan. */
+export function hasSameSets({ sets }: Pick<Period, 'sets'>, { patterns }: Pick<Plan, 'patterns'>): boolean {
+  return sets === JSON.stringify([...new Set(patterns)].sort());
 }
 
 /**

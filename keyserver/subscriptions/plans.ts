@@ -2,12 +2,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { PLAN_NAME } from '../../core/keys/set-pattern.ts';
 import { isTimeZone } from '../../core/keys/set-time.ts';
+import type { OfferedPlan } from '../../core/publication/offers.ts';
 import { KeyServerError, mistyped } from '../errors.ts';
-import { type Period, periodsFrom } from '../publication/period-keys.ts';
+import { periodsFrom } from '../publication/period-keys.ts';
+import { readOffers } from '../publication/signed-plans.ts';
 import { audit } from '../storage/audit.ts';
 import { countRows, type Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { isSamePlan, type Plan } from './periods.ts';
+import { hasSameSets, isSamePlan, type Plan } from './periods.ts';
 import { parseSetPattern, quoted } from './subscribers.ts';
 
 const TITLE = /^[^\p{C}]{1,100}$/u;
@@ -24,6 +26,10 @@ export interface PlanOverview extends Plan {
    * publisher has none for it.
    */
   readonly periodKeys: 'given' | 'different' | null;
+  /** What strangers are offered; `null`: the publisher does not offer it. */
+  readonly offer: OfferedPlan | null;
+  /** What the publisher has otherwise than this key server. */
+  readonly differs: readonly ('sets' | 'title' | 'zone')[];
 }
 
 /** What is given is changed; what is left out stays. */
@@ -115,16 +121,22 @@ export async function listPlans({ database, now }: KeyServerState): Promise<Plan
     FROM plans ORDER BY name`;
   const rows = await database.all<PlanRow & { subscriptions: number }>(sql, now(), now());
   const periods = await periodsFrom(database, now());
-  return rows.map((row) => ({
-    ...{ ...planOf(row), subscriptions: row.subscriptions },
-    periodKeys: periodKeysOf(planOf(row), periods),
-  }));
-}
-
-function periodKeysOf(plan: Plan, periods: readonly Period[]): PlanOverview['periodKeys'] {
-  const own = periods.filter((period) => period.plan === plan.name);
-  if (own.length === 0) return null;
-  return own.every((period) => isSamePlan(period, plan)) ? 'given' : 'different';
+  const offers = await readOffers(database);
+  return rows.map((row) => {
+    const plan = planOf(row);
+    const own = periods.filter((period) => period.plan === plan.name);
+    const offer = offers.find(({ name }) => name === plan.name) ?? null;
+    const differs = [
+      ...(offer && offer.title !== plan.title ? (['title'] as const) : []),
+      ...(own.every((period) => hasSameSets(period, plan)) ? [] : (['sets'] as const)),
+      ...(own.every(({ zone }) => zone === plan.zone) ? [] : (['zone'] as const)),
+    ];
+    const periodKeys = own.every((period) => isSamePlan(period, plan)) ? 'given' : 'different';
+    return {
+      ...{ ...plan, subscriptions: row.subscriptions },
+      ...{ periodKeys: own.length === 0 ? null : periodKeys, offer, differs },
+    };
+  });
 }
 
 export function noPlan(name: string): KeyServerError {

@@ -1,11 +1,11 @@
 /** Every way in from a protected article leads back to it, with query and place. */
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
-import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { forFile } from '../support/for-file.ts';
 import { startRig } from '../support/keyserver-rig.ts';
 import { codeInMail, mailSettings, startMailServer } from '../support/mail-server.ts';
+import { offerPlans } from '../support/offers.ts';
 import { publish } from '../support/publisher-with-sets.ts';
 import { createVisitor } from '../support/reading-site-visitor.ts';
 
@@ -16,10 +16,10 @@ const browser = forFile(launchChromium);
 const smtp = forFile(() => startMailServer({ disabledCommands: ['STARTTLS'] }));
 const rig = forFile(() => {
   const mail = mailSettings(`smtp://127.0.0.1:${smtp.port}`);
-  return startRig({ config: { mail, signUp: { plan: 'daily', days: 7 } } });
+  return startRig({ config: { mail } });
 });
 beforeAll(async () => {
-  await definePlan(rig.server.state, { name: 'daily', title: 'Daily', sets: ['day-*'], zone: 'UTC' });
+  await offerPlans(rig, [{ name: 'daily', title: 'Daily', trial: 7 }]);
   await publish(rig.publisher, rig.host, {
     path: '/20/tide.html',
     content: ARTICLE,

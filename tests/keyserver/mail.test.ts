@@ -5,10 +5,10 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { isMailAddress } from '../../keyserver/mail/address.ts';
 import { createMailer } from '../../keyserver/mail/mailer.ts';
 import { listSubscribers } from '../../keyserver/subscriptions/directory.ts';
-import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { nameKey, parseSubscriberName, renameSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { rigForFile, rigForTest, temporaryFolder } from '../support/keyserver-rig.ts';
 import { codeInMail as codeIn, type MailServer, mailSettings, startMailServer } from '../support/mail-server.ts';
+import { offerPlans } from '../support/offers.ts';
 import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
 import { runWispr } from '../support/wispr.ts';
 
@@ -34,10 +34,10 @@ const rig = rigForFile(async () => {
     },
   });
   url = `smtp://127.0.0.1:${mailServer.port}`;
-  return { config: { mail: mailSettings(url), signUp: { plan: 'daily', days: 7 } } };
+  return { config: { mail: mailSettings(url) } };
 });
 beforeAll(async () => {
-  await definePlan(rig.server.state, { name: 'daily', title: 'Daily', sets: ['day-*'], zone: 'UTC' });
+  await offerPlans(rig, [{ name: 'daily', title: 'Daily', trial: 7 }]);
   await rig.invite({ name: 'ada@example.org' });
 });
 afterAll(() => mailServer?.close());

@@ -9,7 +9,7 @@ import { overview } from '../../keyserver/operations/overview.ts';
 import { whyCanRead } from '../../keyserver/operations/why.ts';
 import { importSubscribers, ListRefused } from '../../keyserver/readers/import-subscribers.ts';
 import { grant } from '../../keyserver/readers/invitations.ts';
-import { recordTelling, spansOf, type Telling } from '../../keyserver/subscriptions/kept-elsewhere.ts';
+import { claimSource, recordTelling, spansOf, type Telling } from '../../keyserver/subscriptions/kept-elsewhere.ts';
 import { recordAnswer } from '../../keyserver/subscriptions/paywall-note.ts';
 import { definePlan, listPlans, removePlan } from '../../keyserver/subscriptions/plans.ts';
 import { exportSubscribers } from '../../keyserver/subscriptions/subscriber-export.ts';
@@ -117,8 +117,10 @@ describe('a subscriber', () => {
     await rig.invite({ name: 'emil', sets: ['none'] });
     const id = await rig.idOf('emil');
     const told = { step: 'updated', plans: ['pictures'], from: now - 10, periodFrom: now - 10 } as const;
-    const tell = (source: string, telling: Pick<Telling, 'at' | 'until'> & Partial<Telling>) =>
-      recordTelling(database, id, source, { ...told, ...telling });
+    const tell = async (source: string, telling: Pick<Telling, 'at' | 'until'> & Partial<Telling>) => {
+      await claimSource(database, source, { subscriber: id, said: 0, isNamed: true });
+      return (await recordTelling(database, source, { ...told, ...telling }, now)).isNews;
+    };
     expect(await tell('stripe sub_1', { at: now - 5, until: now + DAY })).toBe(true);
     expect(await readableBy('emil')).toEqual(['photos']);
     expect(await tell('stripe sub_1', { at: now - 1, until: now - 1 })).toBe(true);
@@ -135,11 +137,13 @@ describe('a subscriber', () => {
     await rig.invite({ name: 'gina', sets: ['none'] });
     const id = await rig.idOf('gina');
     const told = { step: 'updated', plans: ['daily'], from: now - DAY, periodFrom: now - DAY } as const;
-    await recordTelling(database, id, 'stripe sub_3', { ...told, at: now - DAY, until: now + 9 * DAY });
+    const tell = (at: number) => recordTelling(database, 'stripe sub_3', { ...told, at, until: now + 9 * DAY }, now);
+    await claimSource(database, 'stripe sub_3', { subscriber: id, said: 0, isNamed: true });
+    await tell(now - DAY);
     expect(await endSubscriptions(database, id, now - 60)).toBe(1);
-    await recordTelling(database, id, 'stripe sub_3', { ...told, at: now - 99, until: now + 9 * DAY });
+    await tell(now - 99);
     expect(await plansOf(database, id)).toMatchObject([{ from: now - DAY, until: now - 60 }]);
-    await recordTelling(database, id, 'stripe sub_3', { ...told, at: now - 30, until: now + 9 * DAY });
+    await tell(now - 30);
     expect(await plansOf(database, id)).toMatchObject([
       { from: now - DAY, until: now - 60 },
       { from: now - 30, until: now + 9 * DAY },

@@ -15,9 +15,9 @@ import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { DEFAULT_LIMITS } from '../../keyserver/config/limits.ts';
 import { createToken } from '../../keyserver/publication/tokens.ts';
 import type { RunningKeyServer } from '../../keyserver/server.ts';
-import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { bind, post } from '../support/device.ts';
 import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { offerPlans } from '../support/offers.ts';
 import { publish } from '../support/publisher-with-sets.ts';
 import { createVisitor } from '../support/reading-site-visitor.ts';
 import { fieldNames, type Route, routesOf } from '../support/routes.ts';
@@ -54,7 +54,7 @@ beforeAll(async () => {
   const reading = { listen, documents: { listen, inBrowser: true } };
   rig = await startRig({ limits, config: { reading, stripe: { secretFile, plans: { price_1: 'daily' } } } });
   const { state, apps } = rig.server;
-  await definePlan(state, { name: 'daily', sets: ['day-*'], zone: 'UTC' });
+  await offerPlans(rig, [{ name: 'daily', title: 'Daily', trial: 7, buy: 'https://buy.stripe.com/test' }]);
   await publish(rig.publisher, rig.host, { path: '/index.html', content: '<h1>Front</h1>', mediaType: 'text/html' });
   token = (await createToken(state, 'shop', 30, 'subscriptions')).token;
   const { code } = await rig.invite({ name: KNOWN, plan: 'daily' });
@@ -156,7 +156,24 @@ const stripeEvent = fc
     }),
   })
   .map((event) => JSON.stringify(event));
+const checkout = fc
+  .record({
+    created: numbers,
+    type: fc.constantFrom('checkout.session.completed', 'checkout.session.async_payment_succeeded'),
+    data: fc.record({
+      object: fc.record({
+        id: hostile,
+        client_reference_id: fc.oneof(fc.constant(null), hostile),
+        customer_details: fc.record({ email: fc.oneof(hostile, fc.constant(KNOWN), fc.emailAddress()) }),
+        mode: fc.constant('subscription'),
+        payment_status: fc.constantFrom('paid', 'unpaid'),
+        subscription: fc.oneof(fc.constant('sub_1'), hostile),
+      }),
+    }),
+  })
+  .map((event) => JSON.stringify(event));
 const body = fc.oneof(
+  checkout.map((text) => Buffer.from(text)),
   stripeEvent.map((text) => Buffer.from(text)),
   form.map((text) => Buffer.from(text)),
   json.map((text) => Buffer.from(text)),

@@ -70,7 +70,6 @@ function configure(): void {
       from: 'News <news@example.org>',
       passwordFile: secretFile('mail.secret', MAIL_PASSWORD),
     },
-    signUp: { plan: 'daily', days: 7 },
     stripe: { secretFile: secretFile('stripe.secret', STRIPE), plans: { price_daily: 'daily' } },
     entitlement: { url: paywall.url, secretFile: secretFile('paywall.secret', PAYWALL) },
     openid: {

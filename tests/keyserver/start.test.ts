@@ -417,7 +417,6 @@ it('a plan that the configuration names and that there is not is said once for e
   writeFileSync(file('stripe.secret'), 'whsec_a-secret-of-this-test', { mode: 0o600 });
   writeConfiguration({
     mail: { smtp: 'smtp://127.0.0.1:9', from: 'News <news@example.org>' },
-    signUp: { plan: 'trial', days: 7 },
     stripe: { secretFile: 'stripe.secret', plans: { price_1: 'daily', price_2: 'library' } },
   });
   const warnings = async () => {
@@ -428,10 +427,11 @@ it('a plan that the configuration names and that there is not is said once for e
     return lines.map((line) => JSON.parse(line)).filter(({ plan }) => plan !== undefined);
   };
   const first = await warnings();
-  expect(first.map(({ member }) => member)).toEqual(['signUp.plan', 'stripe.plans.price_1', 'stripe.plans.price_2']);
-  expect(first[0].msg).toContain('make it with "wispr admin plan trial --sets PATTERNS", or correct signUp.plan');
-  for (const plan of ['trial', 'daily'])
-    expect(await runWispr(['admin', 'plan', plan, '--sets', '*'], { cwd: folder })).toMatchObject({ code: 0 });
+  expect(first.map(({ member }) => member)).toEqual(['stripe.plans.price_1', 'stripe.plans.price_2']);
+  expect(first[0].msg).toContain(
+    'make it with "wispr admin plan daily --sets PATTERNS", or correct stripe.plans.price_1',
+  );
+  expect(await runWispr(['admin', 'plan', 'daily', '--sets', '*'], { cwd: folder })).toMatchObject({ code: 0 });
   expect((await warnings()).map(({ plan }) => plan)).toEqual(['library']);
 });
 

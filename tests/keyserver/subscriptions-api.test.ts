@@ -1,7 +1,9 @@
 /** The API with which other systems begin and end subscriptions, over HTTP. */
+import { execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { request } from 'undici';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../keyserver/api/subscriptions.ts';
@@ -138,6 +140,19 @@ describe('another system', () => {
     expect(rig.log()).not.toMatch(/ada|bert|carl/i);
     expect(rig.log()).not.toContain(token);
   });
+
+  it('is told at a payment as docs/shops.md has it', async () => {
+    const [, example = ''] = /```js\n(.*?)```/s.exec(readFileSync('docs/shops.md', 'utf8')) ?? [];
+    const text = example.replace('https://keys.news.example', rig.server.url).replaceAll('ada@', 'shopper@');
+    const run = () =>
+      promisify(execFile)(process.execPath, ['--input-type=module', '--eval', text], {
+        env: { ...process.env, WISPR_TOKEN: token },
+      });
+    expect((await run()).stdout).toContain(`${rig.server.readingUrl}/-/join#`);
+    expect((await run()).stdout).toBe('');
+    const { subscriptions } = await ask('show', { subscriber: 'shopper@example.org' });
+    expect(subscriptions).toMatchObject([{ plan: 'daily', until: Date.parse('2099-10-31T23:00:00Z') / 1000 - 1 }]);
+  });
 });
 
 it('logs an error by its kind and place, without its message (attack 141)', async () => {
@@ -188,7 +203,9 @@ describe('Stripe', () => {
     expect(await send({})).toEqual(unused('revoked'));
     expect(await ask('show', { subscriber: 'emil@example.org' })).toMatchObject({ revoked: true });
     const items = { data: [{ price: { id: 'price_other' }, current_period_end: 1 }] };
-    expect(await send({ metadata: { subscriber: 'zoe@example.org' }, items })).toEqual(unused('no-such-plan'));
+    expect(await send({ id: 'sub_zoe', metadata: { subscriber: 'zoe@example.org' }, items })).toEqual(
+      unused('no-such-plan'),
+    );
     expect(await ask('show', { subscriber: 'zoe@example.org' })).toMatchObject({ status: 404 });
   });
 
@@ -234,7 +251,11 @@ describe('Stripe', () => {
   });
 
   it('passes over what is not ours, and answers what cannot be used so that Stripe goes on (attack 130)', async () => {
-    const others = [eventOf({ metadata: {} }), eventOf({ id: 'in_1' }, now(), 'invoice.paid'), 'null'];
+    const others = [
+      eventOf({ id: 'sub_of_nobody', metadata: {} }),
+      eventOf({ id: 'in_1' }, now(), 'invoice.paid'),
+      'null',
+    ];
     for (const text of others) expect(await sendText(text)).toEqual({ status: 204 });
     const pricedAs = (id: string) => ({ id: `sub ${id}`, items: { data: [{ price: { id } }] } });
     for (const name of ['price_other', 'constructor', '__proto__', 'toString'])
@@ -292,18 +313,16 @@ describe('Stripe', () => {
 
   it('logs what an event lacks, with its id', async () => {
     const items = { data: [{ price: { id: 'price_of_test_mode' }, current_period_end: now() + 9 }] };
-    await send({ metadata: {} });
-    await send({ metadata: { subscriber: 'lacking@example.org' }, items });
+    await send({ id: 'sub_lacking', metadata: { subscriber: 'lacking@example.org' }, items });
     await send({ metadata: { subscriber: 'a`b@example.org' } });
     await send({ items: { data: [{ price: {} }] } });
     const lines = rig
       .log()
       .trim()
       .split('\n')
-      .slice(-12)
+      .slice(-9)
       .map((line) => JSON.parse(line));
     expect(lines.filter(({ level }) => level === 40)).toMatchObject([
-      { event: 'evt_1', missing: 'metadata.subscriber' },
       { event: 'evt_1', code: 'no-such-plan', missing: 'stripe.plans.price_of_test_mode' },
       { event: 'evt_1', code: 'name-refused', problem: 'it has the character `' },
       { event: 'evt_1', code: 'argument-invalid', problem: 'data.object.items.data.0.price.id' },

@@ -14,6 +14,30 @@ export interface Mutation {
 
 export const MUTATIONS: readonly Mutation[] = [
   {
+    attacks: [149],
+    file: 'keyserver/reading-site/till-pages.ts',
+    find: '(present ? present.id === found.buyer : found.isNew)',
+    replace: 'true',
+  },
+  {
+    attacks: [149],
+    file: 'keyserver/subscriptions/checkouts.ts',
+    find: '(row.session_hash && !equalSecrets(row.session_hash, sessionHash(session)))',
+    replace: 'false',
+  },
+  {
+    attacks: [149],
+    file: 'keyserver/reading-site/till-pages.ts',
+    find: '!isTheirs || !(await useReturn(state, found))',
+    replace: '!isTheirs',
+  },
+  {
+    attacks: [149],
+    file: 'keyserver/reading-site/till-pages.ts',
+    find: 'createSession(state, found.buyer, false)',
+    replace: 'createSession(state, found.buyer)',
+  },
+  {
     attacks: [27],
     file: 'core/publication/keys.ts',
     find: 'if (await verify(key, signature, message)) signed.add(key.public);',

@@ -14,7 +14,7 @@ import { refusalPage } from '../../reading/refusal-page.ts';
 import { refusalFor as answerOfWorker } from '../../web-reader/worker/pages.ts';
 
 const LOOK = { name: 'The <Paper>', accent: BUILT_IN_ACCENT, logo: '/logo.svg' };
-const MASTHEAD = { ...LOOK, publisher: LOOK.name, site: 'news.example', signed: true, titles: [] };
+const MASTHEAD = { ...LOOK, publisher: LOOK.name, site: 'news.example', signed: true, plans: [], titles: [] };
 const LINKS = { account: 'https://read.example', signedIn: false, again: '/a.html' };
 
 const errorsOf = <Code extends string>(codes: object, make: new (code: Code, message: string) => CodedError) =>

@@ -69,6 +69,21 @@ export const MAILS = {
       `${what} in your account at ${publisher}. If that was not you, open your account there, tick that passkeys, password and devices are removed, and sign out everywhere. Then tell ${publisher}.`,
     ],
   }),
+  bought: ({ publisher, name, link }) => ({
+    subject: `Thank you: you can read ${publisher}`,
+    paragraphs: [
+      `Thank you for subscribing to ${publisher}. This link opens it, in any browser:`,
+      link,
+      `It works once, for 7 days, and signs in as ${name}: do not pass it on. Later, sign in with your mail address; your subscription and its invoices are in your account there.`,
+    ],
+  }),
+  'payment-failed': ({ publisher, link }) => ({
+    subject: `The last payment for ${publisher} failed`,
+    paragraphs: [
+      `The last payment of your subscription to ${publisher} failed. You can read on for now. To keep it, update your card in your account:`,
+      link,
+    ],
+  }),
 } as const satisfies Readonly<Record<string, (fields: MailFields) => MailWords>>;
 
 /** Changes that the mail `added` tells of. */

@@ -10,7 +10,7 @@ const browser = forFile(launchChromium);
 const smtp = forFile(() => startMailServer({ disabledCommands: ['STARTTLS'] }));
 const rig = forFile(() => {
   const mail = mailSettings(`smtp://127.0.0.1:${smtp.port}`);
-  return startRig({ config: { mail, signUp: { plan: 'daily', days: 7 } } });
+  return startRig({ config: { mail } });
 });
 beforeAll(async () => {
   await rig.invite({ name: 'ada@example.org' });

@@ -21,6 +21,7 @@ const FILES = [
   'publication-hand-over',
   'reading-entrance',
   'rotation',
+  'till',
 ];
 
 keepStateIn('postgres');

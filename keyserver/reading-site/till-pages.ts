@@ -1,0 +1,110 @@
+/** Subscribing: the plans on offer, the way to the shop, and the way back. */
+import type { Express, Request, Response } from 'express';
+import { isBuyUrl, type OfferedPlan } from '../../core/publication/offers.ts';
+import { documentTarget } from '../../reading/local-target.ts';
+import { BOUGHT } from '../../words/en/till.ts';
+import { noStore } from '../http/app.ts';
+import { field, queryOf } from '../http/forms.ts';
+import { isMailAddress } from '../mail/address.ts';
+import { createSession } from '../sign-in/accounts.ts';
+import { createCheckout, findReturn, useReturn } from '../subscriptions/checkouts.ts';
+import { plansOf } from '../subscriptions/subscriptions.ts';
+import { type AccountPages, beginSession, leadTo, ownForm, subscriberOf, trialOf } from './account-session.ts';
+import { openedOnly, sendPage, unrecorded } from './own-pages.ts';
+import type { FlowCookie } from './session-cookie.ts';
+
+/** Questions of a browser for a purchase that the shop has not told of yet, and the seconds between two of them. */
+const QUESTIONS = 10;
+const INTERVAL = 2;
+
+interface TillPages extends AccountPages {
+  /** Holds the secrets of a browser that went to a shop. */
+  readonly checkout: FlowCookie;
+}
+
+/** Adds the routes. */
+export function addTillPages(app: Express, pages: TillPages): void {
+  app.get('/-/subscribe', noStore, (request, response) => showPlans(pages, request, response));
+  app.post('/-/subscribe', ...ownForm(pages), (request, response) => goToShop(pages, request, response));
+  app.get('/-/bought', unrecorded, openedOnly, (request, response) => comeBack(pages, request, response));
+}
+
+/** Plans that can be begun: at a shop, or as the trial of this site. */
+async function plansToBegin(pages: TillPages): Promise<readonly OfferedPlan[]> {
+  const trial = await trialOf(pages);
+  return (await pages.masthead()).plans.filter(({ name, buy }) => buy !== undefined || name === trial?.plan);
+}
+
+async function showPlans(pages: TillPages, request: Request, response: Response): Promise<void> {
+  const [plans, trial] = [await plansToBegin(pages), await trialOf(pages)];
+  const { subscribe } = await pages.masthead();
+  // The publisher's own page, where nothing can be begun here.
+  if (plans.length === 0 && subscribe !== undefined && new URL(subscribe).origin !== pages.origin)
+    return response.redirect(303, subscribe);
+  const subscriber = await subscriberOf(pages, request);
+  const now = pages.state.now();
+  const held = subscriber ? await plansOf(pages.state.database, subscriber.id) : [];
+  const standing = held.filter(({ from, until }) => from <= now && (until === null || until >= now));
+  const shops = plans.flatMap(({ buy }) => (buy === undefined ? [] : new URL(buy)));
+  // A form leads to the shop, which browsers have to be told.
+  const policy = String(response.get('Content-Security-Policy'));
+  const origins = [...new Set(shops.map(({ origin }) => origin))].join(' ');
+  response.set('Content-Security-Policy', policy.replace('form-action ', `form-action ${origins} `));
+  await sendPage(pages, response, 'subscribe', {
+    to: documentTarget(queryOf(request, 'to'), pages.documents),
+    plans: plans.map((plan) => ({ ...plan, isHeld: standing.some(({ plan: name }) => name === plan.name) })),
+    shops: [...new Set(shops.map(({ host }) => host))],
+    trial: subscriber ? undefined : trial?.days,
+    name: subscriber && isMailAddress(subscriber.name) ? subscriber.name : undefined,
+    isSignedIn: subscriber !== undefined,
+  });
+}
+
+async function goToShop(pages: TillPages, request: Request, response: Response): Promise<void> {
+  const target = documentTarget(field(request, 'to'), pages.documents);
+  const again = new URLSearchParams({ to: target });
+  const plan = (await plansToBegin(pages)).find(({ name }) => name === field(request, 'plan'));
+  if (!plan) return response.redirect(303, `/-/subscribe?${again}`);
+  if (!isBuyUrl(plan.buy)) return response.redirect(303, `/-/sign-up?${again}`);
+  const subscriber = await subscriberOf(pages, request);
+  const wish = { plan: plan.name, target, subscriber: subscriber?.id };
+  const { reference, secret } = await createCheckout(pages.state, wish);
+  pages.checkout.add(request, response, secret);
+  const shop = new URL(plan.buy);
+  shop.searchParams.set('client_reference_id', reference);
+  if (subscriber && isMailAddress(subscriber.name)) shop.searchParams.set('locked_prefilled_email', subscriber.name);
+  response.redirect(303, shop.href);
+}
+
+/**
+ * Signs a browser in that comes back from the shop with the checkout that it has begun: as a subscriber whom the purchase has made, and no other one.
+ * Whoever is that subscriber already goes on. Everybody else has the mail.
+ */
+async function comeBack(pages: TillPages, request: Request, response: Response): Promise<void> {
+  const { state, checkout } = pages;
+  const present = await subscriberOf(pages, request);
+  const session = queryOf(request, 'session_id');
+  const found = await findReturn(state, checkout.read(request), session);
+  if (found === 'waits') return sendWaiting(pages, request, response, session);
+  const isTheirs = found && (present ? present.id === found.buyer : found.isNew);
+  if (!isTheirs || !(await useReturn(state, found))) return sendElsewhere(pages, response);
+  checkout.remove(request, response, found.secret);
+  if (present) return leadTo(pages, response, pages.cookie.read(request), found.target);
+  // The address was typed by whoever paid, and proven by nobody: this session adds no credentials.
+  const begun = await createSession(state, found.buyer, false);
+  await beginSession(pages, request, response, begun);
+  await leadTo(pages, response, begun.token, found.target);
+}
+
+/** Has the browser ask again by itself, for a while. */
+async function sendWaiting(pages: TillPages, request: Request, response: Response, session: string): Promise<void> {
+  const asked = Number(queryOf(request, 'again')) || 0;
+  if (asked >= QUESTIONS) return sendElsewhere(pages, response);
+  const next = new URLSearchParams({ session_id: session, again: String(asked + 1) });
+  await sendPage(pages, response, 'bought', { ...BOUGHT.wait, refresh: `${INTERVAL}; url=/-/bought?${next}` });
+}
+
+function sendElsewhere(pages: TillPages, response: Response): Promise<void> {
+  const said = pages.mail ? BOUGHT.mail : BOUGHT.none;
+  return sendPage(pages, response, 'bought', said);
+}

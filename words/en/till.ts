@@ -1,0 +1,51 @@
+/** Subscribing, and what is paid for: the plans, the way to the shop and back, the plan in the account. */
+
+/** What stands on the page of plans. */
+export const SUBSCRIBE = {
+  title: 'Subscribe',
+  comesBack: 'You come back to your page afterwards.',
+  choose: 'Choose a plan',
+  pay: 'Continue to payment',
+  next: 'Continue',
+  trialFirst: (days: number) => `Read free for ${daysOf(days)} first`,
+  free: (days: number) => `free for ${daysOf(days)}`,
+  nothing: 'There is nothing to subscribe to here at the moment. Ask the publisher.',
+  paidAt: (shops: readonly string[]) => `Paid at ${shops.join(' or ')}.`,
+  mailed: (name: string | undefined) =>
+    `We mail a link to ${name ?? 'the address that you type there'}, and this browser opens your page when you come back.`,
+  held: 'You have this plan.',
+  member: 'Are you a subscriber already?',
+  signIn: 'Sign in',
+  account: 'Your account',
+};
+
+/** What stands on the page to which the shop leads back. */
+export const BOUGHT = {
+  account: 'Your account',
+  wait: { title: 'One moment', text: 'Your payment arrives. Your page opens by itself.' },
+  mail: {
+    title: 'Check your mail',
+    text: 'Thank you. The link to read is on its way to the address that you typed at the payment. It may take a minute; look into the spam folder too.',
+  },
+  none: {
+    title: 'Thank you',
+    text: 'Your payment was made elsewhere, and cannot be matched to this browser. Sign in to read, or ask the publisher for a link.',
+  },
+};
+
+/** What stands on the card of a plan in the account. */
+export const PLAN = {
+  active: 'active',
+  renews: (day: string) => `renews on ${day}`,
+  ends: (day: string) => `ends on ${day}`,
+  portal: 'Change, card, invoices',
+  failed: 'The last payment failed.',
+  card: 'Update your card',
+  askPublisher: 'Ask the publisher how to update your card.',
+  renew: 'Renew',
+  see: 'See subscriptions',
+};
+
+function daysOf(days: number): string {
+  return days === 1 ? '1 day' : `${days} days`;
+}
