@@ -52,6 +52,7 @@ export const PARTS: readonly Part[] = [
     sources: ['client-proxy/', 'keyserver/'],
     tests: ['tests/release/load/', 'client-proxy/opening'],
   },
+  { name: 'day', minutes: 3, sources: [...PROGRAMS, 'cli/'] },
   {
     name: 'service',
     minutes: 1,

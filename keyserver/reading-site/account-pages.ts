@@ -5,7 +5,6 @@ import { KEYS_PAGE } from '../../core/site/path.ts';
 import { documentTarget, localTarget } from '../../reading/local-target.ts';
 import { ACCOUNT } from '../../words/en/account.ts';
 import { ADDITIONS } from '../../words/en/mails.ts';
-import { PLAN } from '../../words/en/till.ts';
 import { noStore } from '../http/app.ts';
 import { field, nameField, queryOf } from '../http/forms.ts';
 import { addressOf } from '../http/limits.ts';
@@ -168,7 +167,6 @@ async function showAccount(pages: AccountPages, request: Request, response: Resp
     plans: standing.map(cardOf),
     isPaid: renewals.length > 0,
     hasLapsed: plans.length > 0 && standing.length === 0,
-    words: PLAN,
     grants: [
       ...plans
         .filter((plan) => !standing.includes(plan))

@@ -15,7 +15,7 @@ import { LANGUAGE } from '../../words/en/language.ts';
 import { READING_SITE } from '../../words/en/reading-site.ts';
 import { BUTTONS } from '../../words/en/refusals.ts';
 import { SIGN_IN } from '../../words/en/sign-in.ts';
-import { BOUGHT, SUBSCRIBE } from '../../words/en/till.ts';
+import { BOUGHT, PLAN, SUBSCRIBE } from '../../words/en/till.ts';
 import { escapeHtml } from '../../words/html.ts';
 import type { KeyServerErrorCode } from '../errors.ts';
 import type { CodedRefusal } from './refusals.ts';
@@ -23,7 +23,7 @@ import type { CodedRefusal } from './refusals.ts';
 const eta = new Eta({ autoEscape: true });
 /** Templates, with the words that each takes as `t`. */
 export const WORDS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  account: ACCOUNT,
+  account: { ...ACCOUNT, plan: PLAN },
   bought: BOUGHT,
   delete: ACCOUNT,
   gift: GIFTS,

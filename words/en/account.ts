@@ -10,7 +10,6 @@ export const ACCOUNT = {
 
   yourSubscription: 'Your subscription',
   nothing: 'No plan yet. Ask the publisher.',
-  seeSubscriptions: 'See subscriptions',
   everything: 'Everything',
   read: (publisher: string) => `Read ${publisher}`,
   /** When a grant begins or ends. Times in seconds since 1970. */
