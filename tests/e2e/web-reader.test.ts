@@ -335,7 +335,7 @@ inRelease(() => {
     ])('leads a browser without %s to what the server decrypts', async (_what, remove) => {
       page = await rig.newPage();
       await page.addInitScript(remove);
-      await visit(page, `${rig.documents}/20/story.html?a=b`, '#sign-in');
+      await visit(page, `${rig.documents}/20/story.html?a=b`, '#offer');
       await page.goto(`${rig.documents}/`);
       expect(await page.textContent('h1')).toBe('Front');
     });

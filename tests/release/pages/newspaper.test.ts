@@ -165,6 +165,8 @@ describe('without a Reader', () => {
     const { page, origins } = await openPage(browser);
     const rest = '?from=newsletter#high-water';
     await page.goto(content + ARTICLE_URL + rest);
+    await page.click('#read');
+    await page.waitForURL(reading + ARTICLE_URL + rest);
     await page.click('aside >> text=Sign in');
     await page.waitForURL(`${reading}/-/sign-in?**`);
     await page.waitForSelector('#sign-in');
@@ -173,7 +175,7 @@ describe('without a Reader', () => {
     await page.waitForSelector('#problem');
     await takePictures(page, 'sign-in-failed');
     expect(await signIn(page, ada.name, ada.password)).toBe(303);
-    await page.waitForURL(documents + ARTICLE_URL + rest);
+    await page.waitForURL(`${documents}${ARTICLE_URL}?from=newsletter`);
     await expectWholeArticle(page);
     await takePictures(page, 'article-on-reading-site');
     expect([...origins].sort()).toEqual([content, documents, reading].sort());
