@@ -18,7 +18,7 @@ import { openPage, pictures, playFilm } from './browser.ts';
 export const ARTICLE = '/2026/11/17/the%20great%20tide.html';
 export const OTHER_DAY = '/2026/11/18/new-ferry.html';
 export const PASSPHRASE = 'correct horse battery staple';
-export const ENDED = 'This invitation is not good any more, or the link is not whole.';
+export const ENDED = 'This invitation no longer works, or the link is not whole.';
 
 export class ServerlessSite {
   readonly directory: string;
