@@ -2,6 +2,7 @@
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { documentTarget, localTarget } from '../../reading/local-target.ts';
 import { noStore } from '../http/app.ts';
+import { keepLength } from '../http/compressed.ts';
 import { field, nameField, queryOf } from '../http/forms.ts';
 import { limitFailures } from '../http/limits.ts';
 import { isMailAddress } from '../mail/address.ts';
@@ -166,6 +167,7 @@ async function sendCodePage(
   const asked = await findMailCode(pages.state, cookie.read(request));
   const said = { problem: asked ? problem : 'over', name: asked?.name ?? '', isCertain: wish === 'sign-up' } as const;
   const page = { ...said, ...WAYS[wish], wish, to, headline: await headlineFor(pages, to) };
+  keepLength(response); // the address says what "to" is, and the page whose code it is
   await sendPage(pages, response.status(status), 'mail-code', page);
 }
 

@@ -58,7 +58,7 @@ it('keeps an issue: all of it but the film opens without a network, and the libr
     await takePictures(page, 'refusal-offline-in-browser');
     await page.click('a:text("Saved pages")');
     await page.waitForSelector('.offline p:text("No network. You can read what is on this device.")');
-    expect(await page.textContent('article p')).toMatch(/^7 of 8, film not kept \(17 MB\) · 3 pages, \d+ kB$/);
+    expect(await page.textContent('article p')).toMatch(/^7 of 8, film not kept \(17 MB\) · 3 pages, [\d.]+ kB$/);
     expect(await page.locator('article li a').allTextContents()).toEqual(
       expect.arrayContaining(['Fish & chips', 'Second', 'Strict']),
     );
