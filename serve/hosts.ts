@@ -1,6 +1,6 @@
 /** Carriers of protected files: a file server or, for the demonstration, real servers where they are installed. */
 import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { findServer, startNginx, startSquid, startVarnish } from '../cache-config/servers.ts';
@@ -67,6 +67,27 @@ export async function startFileServer(root: string): Promise<ContentHost> {
 
 function setHeaders(response: ServerResponse, file: string): void {
   if (file.endsWith('.protected')) response.setHeader('content-type', 'application/cache-protected');
+}
+
+/**
+ * Answers only under the server's own name, and changes something for its own pages and for programs alone: a foreign site whose name leads here must
+ * not read the pages, nor press their buttons.
+ */
+export function answerWith(
+  server: Server,
+  answer: (incoming: IncomingMessage, response: ServerResponse) => Promise<void> | void,
+): void {
+  server.on('request', async (incoming, response) => {
+    const { headers, method, socket } = incoming;
+    const isOwn = method === 'GET' || ['same-origin', undefined].includes(headers['sec-fetch-site']?.toString());
+    try {
+      if (isOwn && headers.host === `${socket.localAddress}:${socket.localPort}`) await answer(incoming, response);
+      else response.writeHead(421).end();
+    } catch {
+      if (response.headersSent) response.destroy();
+      else response.writeHead(502).end();
+    }
+  });
 }
 
 /** Listens on loopback, on a free port unless one is named, and returns the server's URL. */

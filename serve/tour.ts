@@ -8,7 +8,7 @@ import { documentPathOf, urlPathOf } from '../core/site/path.ts';
 import { readProgramFile } from '../node-support/program-files.ts';
 import type { DishonestCache } from './dishonest-cache.ts';
 import { describeObject } from './dump.ts';
-import { close, listen } from './hosts.ts';
+import { answerWith, close, listen } from './hosts.ts';
 import { throughProxy } from './reading.ts';
 
 export interface TourOptions {
@@ -189,23 +189,6 @@ async function answerTour(
     default:
       response.writeHead(404).end();
   }
-}
-
-/** Answers only under the server's own name: a foreign site whose name leads here must not read the pages. */
-function answerWith(
-  server: Server,
-  answer: (incoming: IncomingMessage, response: ServerResponse) => Promise<void> | void,
-) {
-  server.on('request', async (incoming, response) => {
-    try {
-      const { localAddress, localPort } = incoming.socket;
-      if (incoming.headers.host === `${localAddress}:${localPort}`) await answer(incoming, response);
-      else response.writeHead(421).end();
-    } catch {
-      if (response.headersSent) response.destroy();
-      else response.writeHead(502).end();
-    }
-  });
 }
 
 function sendJson(response: ServerResponse, value: unknown): void {
