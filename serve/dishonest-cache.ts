@@ -9,6 +9,8 @@ export interface DishonestCache {
   readonly url: string;
   /** From now on, changes one byte of the object at this URL path. */
   tamperWith(urlPath: string): void;
+  /** From now on, answers nothing. */
+  cutOff(): void;
   /** From now on, changes nothing. */
   beHonest(): void;
   stop(): Promise<void>;
@@ -17,8 +19,10 @@ export interface DishonestCache {
 /** @param behind - URL of the cache or host that it asks, and nothing else: an address in a request leads nowhere */
 export async function startDishonestCache(behind: string): Promise<DishonestCache> {
   let target: string | undefined;
+  let isCutOff = false;
   const { hostname, port } = new URL(behind);
   const server = createServer(({ url: path = '/', headers }, outgoing) => {
+    if (isCutOff) return void outgoing.destroy();
     const upstream = request({ hostname, port, path, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       forward(answer, outgoing, path.split('?')[0] === target);
@@ -31,7 +35,11 @@ export async function startDishonestCache(behind: string): Promise<DishonestCach
     tamperWith: (urlPath) => {
       target = urlPath;
     },
+    cutOff: () => {
+      isCutOff = true;
+    },
     beHonest: () => {
+      isCutOff = false;
       target = undefined;
     },
     stop: () => close(server),

@@ -34,7 +34,7 @@ export interface Ending {
 
 /** @throws as {@link startServing} */
 export async function tell(world: World, settings: SiteSettings, say: Teller): Promise<Ending> {
-  const serving = await startServing(world, { port: 0, real: true });
+  const serving = await startServing(world, { port: 0, whole: true });
   const { server, host, shared, cache, publisher, protection, published } = serving;
   say('made keys', `publisher ${publisher.slice(0, 12)}…; they would stay offline`);
   say('protected the site', describeProtection(protection));

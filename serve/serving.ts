@@ -4,6 +4,7 @@ import type { RunningKeyServer } from '../keyserver/server.ts';
 import type { ProtectSummary } from '../publisher/protect/summary.ts';
 import type { DishonestCache } from './dishonest-cache.ts';
 import type { ContentHost, SharedCache } from './hosts.ts';
+import type { Office, Shop } from './shop.ts';
 import type { SiteSettings } from './site.ts';
 import type { Published } from './tour.ts';
 import { type Person, World } from './world.ts';
@@ -28,6 +29,9 @@ export interface Serving {
   readonly publisher: string;
   readonly protection: ProtectSummary;
   readonly published: Published;
+  /** The shop, in the demonstration. */
+  readonly shop: Shop | undefined;
+  readonly office: Office | undefined;
   readonly views: Views;
   /** Publishes what has changed in the site; open pages load it. */
   publishAgain(): Promise<ProtectSummary>;
@@ -36,8 +40,8 @@ export interface Serving {
 export interface ServingOptions {
   /** Port of the tour; 0: any free one. */
   readonly port: number;
-  /** Tells whether a real web host and a real shared cache are started where they are installed. */
-  readonly real?: boolean;
+  /** Whether all of it is shown: a real web host and a real shared cache, where they are installed, and the site is sold. */
+  readonly whole?: boolean;
 }
 
 /**
@@ -70,18 +74,28 @@ export function untilAborted(signal: AbortSignal): Promise<undefined> {
 }
 
 /** @throws whatever keeps a server from starting, or the site from being published; the system's error where the port is taken */
-export async function startServing(world: World, { port, real }: ServingOptions): Promise<Serving> {
-  const server = await world.startKeyServer();
-  const host = real ? await world.startContentHost(server.readingUrl) : await world.startFileServer();
-  const shared = real ? await world.startSharedCache(host) : undefined;
+export async function startServing(world: World, { port, whole }: ServingOptions): Promise<Serving> {
+  const shop = whole ? await world.startShop() : undefined;
+  const server = await world.startKeyServer(true, shop?.settings);
+  const office = await shop?.open(server);
+  const host = whole ? await world.startContentHost(server.readingUrl) : await world.startFileServer();
+  const shared = whole ? await world.startSharedCache(host) : undefined;
   const cache = await world.startDishonestCache(shared?.kind === 'reverse' ? shared.url : host.url);
-  const { made, protection } = await world.publish(server, cache.url);
+  const { made, protection } = await world.publish(server, cache.url, shop);
   const person = await world.addReader('dora', server, undefined, { cacheBytes: 0 });
   const gateway = ((await person.proxy.gatewayUrl(world.site)) ?? '').slice(0, -1);
   const published = publishedIn(world, protection);
   const invite = () => world.invite('cleo', server);
   const tour = await world.startTour(
-    { site: world.site, port, proxy: person.proxy.url, cache, gateway, invite },
+    {
+      site: world.site,
+      port,
+      proxy: person.proxy.url,
+      cache,
+      gateway,
+      invite,
+      ...(shop && office && { shop, office }),
+    },
     published,
   );
   const first = urlPathOf(published.sample).replace(/^\/index\.html$/, '/');
@@ -90,7 +104,7 @@ export async function startServing(world: World, { port, real }: ServingOptions)
     cache: `${tour.url}object`,
   };
   return {
-    ...{ server, host, shared, cache, person, protection, published, views },
+    ...{ server, host, shared, cache, person, protection, published, shop, office, views },
     publisher: made.publisher,
     publishAgain: async () => {
       const again = await world.publishAgain();

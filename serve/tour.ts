@@ -10,6 +10,7 @@ import type { DishonestCache } from './dishonest-cache.ts';
 import { describeObject } from './dump.ts';
 import { answerWith, close, listen } from './hosts.ts';
 import { throughProxy } from './reading.ts';
+import type { Office, Shop } from './shop.ts';
 
 export interface TourOptions {
   readonly site: string;
@@ -22,6 +23,9 @@ export interface TourOptions {
   readonly gateway: string;
   /** Makes an invitation. @returns its link */
   readonly invite: () => Promise<string>;
+  /** What sells the site, and who looks on; left out where it is not sold. */
+  readonly shop?: Shop;
+  readonly office?: Office;
 }
 
 export interface Published {
@@ -52,15 +56,22 @@ const DROPPED = new Set([
 
 /** @throws the system's error where the port is taken */
 export async function startTour(options: TourOptions, published: Published): Promise<Tour> {
-  const servers = [createServer(), createServer(), createServer()] as const;
-  const [own, subscriber, stranger] = servers;
+  const servers = [createServer(), createServer(), createServer(), createServer()] as const;
+  const [own, subscriber, stranger, office] = servers;
   const url = await listen(own, options.port);
-  const frames = { subscriber: await listen(subscriber), stranger: await listen(stranger) };
+  const frames = {
+    subscriber: await listen(subscriber),
+    stranger: await listen(stranger),
+    office: await listen(office),
+  };
   const dispatcher = throughProxy(options.proxy);
   const state = new TourState(options.cache, published);
   const policy = `frame-ancestors ${url}`;
-  answerFrame(subscriber, { origin: `http://${options.site}`, dispatcher, policy }, state);
-  answerFrame(stranger, { origin: options.cache.url, policy }, state);
+  const visit = (path: string) => state.visit(path);
+  answerFrame(subscriber, { origin: `http://${options.site}`, dispatcher, policy, visit });
+  answerFrame(stranger, { origin: options.cache.url, policy, visit });
+  if (options.office) answerFrame(office, { ...options.office, policy });
+  if (options.shop) options.shop.onNews = () => state.tell('sold');
   answerWith(own, (incoming, response) => answerTour(options, frames, state, incoming, response));
   return {
     url: `${url}/`,
@@ -78,7 +89,7 @@ class TourState {
   readonly #pages = new Set<ServerResponse>();
   #published: Published;
   path: string;
-  isTampered = false;
+  cacheIs: 'honest' | 'changing' | 'away' = 'honest';
 
   constructor(cache: DishonestCache, published: Published) {
     this.#cache = cache;
@@ -96,19 +107,24 @@ class TourState {
 
   tamper(): void {
     this.#cache.tamperWith(this.object);
-    this.isTampered = true;
+    this.cacheIs = 'changing';
+  }
+
+  cutOff(): void {
+    this.#cache.cutOff();
+    this.cacheIs = 'away';
   }
 
   restore(): void {
     this.#cache.beHonest();
-    this.isTampered = false;
+    this.cacheIs = 'honest';
   }
 
   show(published: Published): void {
     this.restore();
     this.#published = published;
     if (!published.objects.has(this.path)) this.path = published.sample;
-    this.#tell('published');
+    this.tell('published');
   }
 
   /** A link in the page was followed. */
@@ -116,7 +132,7 @@ class TourState {
     if (path === this.path || !this.#published.objects.has(path)) return;
     this.restore();
     this.path = path;
-    this.#tell('visited');
+    this.tell('visited');
   }
 
   /** Server-sent events, until the page is closed. */
@@ -126,7 +142,7 @@ class TourState {
     response.on('close', () => this.#pages.delete(response));
   }
 
-  #tell(what: 'published' | 'visited'): void {
+  tell(what: 'published' | 'sold' | 'visited'): void {
     for (const page of this.#pages) page.write(`data: ${what}\n\n`);
   }
 }
@@ -134,14 +150,18 @@ class TourState {
 interface FrameSource {
   readonly origin: string;
   readonly dispatcher?: Dispatcher;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly policy: string;
+  /** Told of the documents that are followed to. */
+  readonly visit?: (path: string) => void;
 }
 
-function answerFrame(server: Server, { origin, dispatcher, policy }: FrameSource, state: TourState): void {
+function answerFrame(server: Server, { origin, dispatcher, headers: own, policy, visit }: FrameSource): void {
   answerWith(server, async (incoming, response) => {
     const { url = '/' } = incoming;
-    if (incoming.headers['sec-fetch-dest'] === 'iframe') state.visit(documentPathOf(url.split('?')[0] ?? '') ?? '');
-    const { statusCode, headers, body } = await request(origin + url, { ...(dispatcher && { dispatcher }) });
+    if (incoming.headers['sec-fetch-dest'] === 'iframe') visit?.(documentPathOf(url.split('?')[0] ?? '') ?? '');
+    const more = { ...(dispatcher && { dispatcher }), ...(own && { headers: own }) };
+    const { statusCode, headers, body } = await request(origin + url, more);
     for (const [name, value] of Object.entries(headers))
       if (value !== undefined && !DROPPED.has(name)) response.setHeader(name, value);
     response.setHeader('content-security-policy', policy);
@@ -152,8 +172,8 @@ function answerFrame(server: Server, { origin, dispatcher, policy }: FrameSource
 }
 
 async function answerTour(
-  { cache, gateway, invite }: TourOptions,
-  frames: Readonly<Record<'subscriber' | 'stranger', string>>,
+  { cache, gateway, invite, shop }: TourOptions,
+  frames: Readonly<Record<'subscriber' | 'stranger' | 'office', string>>,
   state: TourState,
   { method, url }: IncomingMessage,
   response: ServerResponse,
@@ -162,22 +182,26 @@ async function answerTour(
   switch (`${method} ${url}`) {
     case 'GET /': {
       response.setHeader('content-type', 'text/html; charset=utf-8');
-      response.setHeader('content-security-policy', `${POLICY}; frame-src ${frames.subscriber} ${frames.stranger}`);
+      response.setHeader('content-security-policy', `${POLICY}; frame-src ${Object.values(frames).join(' ')}`);
       return void response.end(readProgramFile('tour.html', import.meta.url));
     }
     case 'GET /held': {
-      const { body } = await request(cache.url + state.object);
+      const object = await fetchObject(cache.url + state.object);
       return sendJson(response, {
-        ...{ open: state.isOpen, path: state.path, tampered: state.isTampered },
+        ...{ open: state.isOpen, path: state.path, cacheIs: state.cacheIs },
         ...{ subscriber: frames.subscriber + page, stranger: frames.stranger + page },
         ...{ reader: gateway + page, content: cache.url + page },
-        ...describeObject(Buffer.from(await body.arrayBuffer())),
+        ...(object && describeObject(object)),
+        ...(shop && { shop: { office: `${frames.office}/subscribers`, ...newsOf(shop) } }),
       });
     }
     case 'GET /events':
       return state.listen(response);
     case 'POST /change':
       state.tamper();
+      return sendJson(response, {});
+    case 'POST /cut-off':
+      state.cutOff();
       return sendJson(response, {});
     case 'POST /restore':
       state.restore();
@@ -189,6 +213,26 @@ async function answerTour(
     default:
       response.writeHead(404).end();
   }
+}
+
+/** `undefined`: the cache does not answer. */
+async function fetchObject(url: string): Promise<Buffer | undefined> {
+  try {
+    const { body } = await request(url);
+    return Buffer.from(await body.arrayBuffer());
+  } catch {
+    return undefined;
+  }
+}
+
+/** The latest purchase and the latest mail. */
+function newsOf({ stripe, mailbox }: Shop) {
+  const last = stripe.purchases.at(-1);
+  return {
+    portal: stripe.portal,
+    bought: last && { email: last.email, title: last.plan.title },
+    mail: mailbox.mails.at(-1),
+  };
 }
 
 function sendJson(response: ServerResponse, value: unknown): void {

@@ -10,6 +10,7 @@ import { randomBytes } from '#primitives';
 import { bindSite, type ProxyOptions, parseAllowLocal, type RunningProxy, startProxy } from '../client-proxy/index.ts';
 import { toBase64url } from '../core/encoding/base64url.ts';
 import { normaliseCode } from '../core/keys/binding.ts';
+import type { KeyServerConfig } from '../keyserver/config/config.ts';
 import { readProviderRow } from '../keyserver/publication/provider.ts';
 import { createToken } from '../keyserver/publication/tokens.ts';
 import { invitationLink, inviteSubscriber } from '../keyserver/readers/invitations.ts';
@@ -22,6 +23,7 @@ import { publishFromWorkspace } from '../publisher/publish/publish.ts';
 import { locateTargets } from '../publisher/publish/targets.ts';
 import { type DishonestCache, startDishonestCache } from './dishonest-cache.ts';
 import { type ContentHost, type SharedCache, startContentHost, startFileServer, startSharedCache } from './hosts.ts';
+import { type Shop, sellAt, startShop } from './shop.ts';
 import { publishedObjects, type SiteSettings } from './site.ts';
 import { type Published, startTour, type Tour, type TourOptions } from './tour.ts';
 
@@ -67,8 +69,17 @@ export class World {
     return publishedObjects(this.#directory);
   }
 
-  /** @param inBrowser - whether browsers that can decrypt the documents of the reading site by themselves */
-  async startKeyServer(inBrowser = true): Promise<RunningKeyServer> {
+  /** Starts what sells the site. */
+  async startShop(): Promise<Shop> {
+    const shop = await startShop(this.#directory, this.#settings);
+    return this.#ending(shop, () => shop.stop());
+  }
+
+  /**
+   * @param inBrowser - whether browsers that can decrypt the documents of the reading site by themselves
+   * @param more - further settings
+   */
+  async startKeyServer(inBrowser = true, more: Partial<KeyServerConfig> = {}): Promise<RunningKeyServer> {
     const anywhere = { listen: { host: '127.0.0.1', port: 0 } };
     const file = (name: string) => join(this.#directory, name);
     const config = {
@@ -80,7 +91,7 @@ export class World {
     };
     const fetchFrom: Record<string, string> = {};
     const server = await startKeyServer(
-      { ...config, publicKey: file('keyserver.pub'), fetchFrom },
+      { ...config, publicKey: file('keyserver.pub'), fetchFrom, ...more },
       { log: pino({ level: 'silent' }) },
     );
     return this.#ending(server, () => server.close());
@@ -113,10 +124,21 @@ export class World {
     return this.#ending(tour, () => tour.stop());
   }
 
-  /** Makes the publisher's keys, and publishes for the first time. */
-  async publish(server: RunningKeyServer, content: string): Promise<{ made: InitResult; protection: ProtectSummary }> {
+  /**
+   * Makes the publisher's keys, and publishes for the first time.
+   *
+   * @param content - URL of the content host
+   * @param shop - where plans are bought; without one, they cannot be
+   */
+  async publish(
+    server: RunningKeyServer,
+    content: string,
+    shop?: Shop,
+  ): Promise<{ made: InitResult; protection: ProtectSummary }> {
     const passphrase = toBase64url(randomBytes(16));
-    const settings = { ...this.#settings, out: this.out, content, keyServer: server.url, reading: server.readingUrl };
+    const places = { out: this.out, content, keyServer: server.url, reading: server.readingUrl };
+    const { plans = [], ...site } = this.#settings;
+    const settings = { ...site, ...places, plans: sellAt(plans, shop?.stripe) };
     const url = `http://${this.site}`;
     const made = await initWorkspace({ directory: this.#directory, url, passphrase, settings });
     const { token } = await createToken(server.state, 'publisher', 1);

@@ -28,6 +28,8 @@ export interface StripeOptions {
   readonly now?: () => number;
   /** Chooses what is sent of the events of one moment, and in which order: an event can be left out, sent twice, or late. */
   readonly arrange?: (events: readonly StripeEvent[]) => readonly StripeEvent[] | Promise<readonly StripeEvent[]>;
+  /** Called when the seller has answered an event. */
+  readonly onAnswer?: () => void;
   /** Milliseconds for which a buyer waits until the seller has answered; Stripe has them wait for 10 seconds. */
   readonly patience?: number;
 }
@@ -216,7 +218,7 @@ class Shop {
 
   /** One after the other, as they are arranged; an event that is refused is not sent again. */
   async #send(events: readonly StripeEvent[]): Promise<void> {
-    const { arrange = (all) => all, secret } = this.#options;
+    const { arrange = (all) => all, onAnswer, secret } = this.#options;
     for (const event of await arrange(events)) {
       if (this.seller === undefined) return;
       const body = JSON.stringify(event);
@@ -227,6 +229,7 @@ class Shop {
       const status = await deliver(this.seller.webhook, headers, body);
       this.sent.splice(0, this.sent.length - 4 * MOST_PURCHASES);
       this.sent.push({ type: event.type, status });
+      onAnswer?.();
     }
   }
 }
