@@ -6,6 +6,7 @@ import type { ProtectSummary } from '../publisher/protect/summary.ts';
 import { count } from '../publisher/text.ts';
 import type { ContentHost } from './hosts.ts';
 import { type ReadingReport, readSite, throughProxy } from './reading.ts';
+import { sellToStranger } from './sale.ts';
 import { type Serving, startServing } from './serving.ts';
 import type { SiteSettings } from './site.ts';
 import type { Person, World } from './world.ts';
@@ -26,7 +27,7 @@ export interface Addresses {
 
 export interface Ending {
   readonly addresses: Addresses;
-  /** Tells whether every document came back byte for byte, twice, and the altered one was refused. */
+  /** Tells whether every document came back byte for byte, twice, the altered one was refused, and the site was sold. */
   readonly good: boolean;
   readonly summary: Record<string, unknown>;
   readonly tries: readonly (readonly [label: string, what: string])[];
@@ -38,11 +39,8 @@ export async function tell(world: World, settings: SiteSettings, say: Teller): P
   const { server, host, shared, cache, publisher, protection, published } = serving;
   say('made keys', `publisher ${publisher.slice(0, 12)}…; they would stay offline`);
   say('protected the site', describeProtection(protection));
-  say('started a web host', `${host.name} on ${host.url}`);
-  say(
-    'started a shared cache',
-    shared ? `${shared.name} on ${shared.url}` : 'none: neither Varnish nor Squid is installed',
-  );
+  const between = shared ? `${shared.name} on ${shared.url}` : 'no cache: neither Varnish nor Squid is installed';
+  say('started web host and cache', `${host.name} on ${host.url}, ${between}`);
   say(
     'started the key server',
     `${count(protection.sets.length, 'set key')} handed over; reading site on ${server.readingUrl}`,
@@ -59,6 +57,8 @@ export async function tell(world: World, settings: SiteSettings, say: Teller): P
   say('asked the cache without keys', await lookAt(object, published.sample));
   const refused = await tamperWithOne(serving, settings.site);
   say('the cache changed one byte', refused.text);
+  const sale = await sellToStranger(serving, settings.source);
+  for (const line of sale.lines) say(...line);
 
   const gateway = (await ada.proxy.gatewayUrl(settings.site)) ?? '';
   return {
@@ -72,10 +72,10 @@ export async function tell(world: World, settings: SiteSettings, say: Teller): P
       origin: host.url,
       cache: shared?.url ?? null,
     },
-    good: allSame(first) && allSame(second) && refused.good,
-    summary: summarise(first, second, [asked, askedAgain], protection, refused.code),
+    good: allSame(first) && allSame(second) && refused.good && sale.good,
+    summary: { ...summarise(first, second, [asked, askedAgain], protection, refused.code), sold: sale.good },
     tries: [
-      ['the tour', `${serving.views.tour}   (one page, what the cache holds of it, and what one changed byte does)`],
+      ['the tour', `${serving.views.tour}   (a stranger, a purchase, one changed byte, the office)`],
       ['in any browser', `${await world.invite('cleo', server)}   (an invitation; nothing to install)`],
       ['the account there', `${server.readingUrl}/-/account`],
       ['through a Reader', gateway],

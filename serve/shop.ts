@@ -22,6 +22,8 @@ export interface Office {
 
 export interface Shop {
   readonly stripe: PretendedStripe;
+  /** The plans that can be bought. */
+  readonly plans: readonly PricedPlan[];
   readonly mailbox: Mailbox;
   /** Settings by which a key server knows it. */
   readonly settings: Pick<KeyServerConfig, 'admin' | 'mail' | 'stripe'>;
@@ -42,7 +44,7 @@ export async function startShop(folder: string, { name, plans = [] }: SiteSettin
   const mailbox = await startMailbox(tell);
   const stripe = await startPretendedStripe({ secret, plans: priced, onAnswer: tell });
   const shop: Shop = {
-    ...{ stripe, mailbox },
+    ...{ stripe, mailbox, plans: priced },
     settings: {
       admin: { listen: { host: '127.0.0.1', port: 0 } },
       mail: mailConfig.parse({ smtp: mailbox.smtp, from: `${name} <reader@news.example>` }),

@@ -15,7 +15,7 @@ describe('wispr demo', () => {
     const [addresses, summary, ...more] = stepsOf(stdout).map((line) => JSON.parse(line));
     expect(more).toEqual([]);
     expect(Object.keys(addresses)).toEqual(KEYS);
-    expect(summary).toMatchObject({ good: true, different: [], readers: 2, same: 2 * summary.documents });
+    expect(summary).toMatchObject({ good: true, sold: true, different: [], readers: 2, same: 2 * summary.documents });
     expect(summary.refusal).toBe('block-digest');
     expect(summary.documents).toBeGreaterThan(30);
     expect(summary.hostRequests[0]).toBeGreaterThanOrEqual(summary.documents);
@@ -46,7 +46,8 @@ inRelease(() => {
       expect(steps.length).toBeGreaterThanOrEqual(6);
       expect(steps.length).toBeLessThanOrEqual(12);
       for (const [index, step] of steps.entries()) expect(step).toMatch(new RegExp(`^ ?${index + 1}  \\S`));
-      expect(steps.at(-1)).toContain('block-digest');
+      expect(steps.at(-4)).toContain('block-digest');
+      expect(steps.at(-1)).toContain('eve@example.org is among the subscribers');
       await runs.expectNothingLeft();
     });
 
@@ -79,7 +80,7 @@ inRelease(() => {
   });
 });
 
-/** The page as its subscriber sees it, refused when the cache changes a byte, and there again. */
+/** Four steps: a stranger finds a page and buys it; the page is refused when the cache changes a byte, and there again; the office sees who has bought. */
 async function takeTour(url: string): Promise<void> {
   const browser = await launchChromium();
   try {
@@ -89,11 +90,40 @@ async function takeTour(url: string): Promise<void> {
     await expect.poll(() => shown.textContent()).toBe('Fog signed for, delivered to the wrong island');
     expect(await page.textContent('#bytes')).toMatch(/^77 69 73 70 72 2f 31 0a .*wispr/);
     expect(await accessibilityProblems(page)).toEqual([]);
+    const [phone] = await Promise.all([page.context().waitForEvent('page'), page.click('#content')]);
+    await phone.click('a[href*="/-/subscribe"]');
+    await phone.click('#subscribe button');
+    await phone.fill('#email', 'gil@example.org');
+    await phone.click('text=Pay');
+    await phone.waitForSelector('text=Somebody has to be in.');
+    await page.waitForSelector('#bought:has-text("gil@example.org bought “Weekday paper”.")');
+    await page.waitForSelector('#mail:has-text("Mail to gil@example.org")');
+
     await page.click('#change');
     await expect.poll(() => shown.textContent()).toBe('This page arrived damaged');
+    await page.reload();
+    await expect.poll(() => shown.textContent()).toBe('This page arrived damaged');
+    expect(await page.textContent('#said')).toContain('The cache changed the last byte');
     expect(await page.textContent('.changed')).toMatch(/^[0-9a-f]{2}$/);
     await page.click('#restore');
     await expect.poll(() => shown.textContent()).toBe('Fog signed for, delivered to the wrong island');
+    await page.click('#cut');
+    await page.waitForSelector('#said:has-text("does not answer")');
+    await phone.reload();
+    await phone.waitForSelector('text=Somebody has to be in.');
+    await page.click('#restore');
+
+    await page.click('#look');
+    await page.frameLocator('#page').locator('text=gil@example.org').waitFor();
+    for (const width of [320, 390, 1280]) {
+      await page.setViewportSize({ width, height: 844 });
+      const overflow = await page.evaluate(() =>
+        [document.documentElement, document.querySelector('#bytes')].map(
+          (each) => (each?.scrollWidth ?? 0) - (each?.clientWidth ?? 0),
+        ),
+      );
+      expect([width, ...overflow]).toEqual([width, 0, 0]);
+    }
     const [opened] = await Promise.all([page.context().waitForEvent('page'), page.click('#phone')]);
     await opened.waitForSelector('text=as cleo');
   } finally {

@@ -36,7 +36,7 @@ describe('wispr serve', () => {
     const object = (await request(cache)).headers.location as string;
     expect((await textOf(object)).slice(0, 8)).toBe('wispr/1\n');
     expect(await viaProxy(new URL(reader).origin.replace(/\/\/[^:]+/, '//127.0.0.1'), reader)).toEqual({ status: 200 });
-    expect(await heldBy(tour)).toMatchObject({ path: '/index.html', open: false, tampered: false });
+    expect(await heldBy(tour)).toMatchObject({ path: '/index.html', open: false, cacheIs: 'honest' });
 
     const events = (await request(`${tour}events`)).body[Symbol.asyncIterator]();
     put('build/index.html', page('Home', 'the second text'));
