@@ -18,7 +18,7 @@ mkdirSync(FOLDER, { recursive: true });
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] });
 try {
   await withWorld(await chooseSite(), new AbortController().signal, async (world) => {
-    const serving = await startServing(world, { port: 0 });
+    const serving = await startServing(world, { port: 0, whole: true });
     for (const colorScheme of ['light', 'dark'] as const)
       await takeTour(await browser.newPage({ viewport: WIDE, colorScheme }), serving, `tour-${colorScheme}`);
     const { name, password } = await world.addReader('ada', serving.server, undefined);

@@ -8,7 +8,7 @@ import type { Configuration, ConfigurationInput } from '../publisher/workspace/c
 import { openIndexReadOnly } from '../publisher/workspace/index/open.ts';
 import { CONFIGURATION_FILE, workspaceOf } from '../publisher/workspace/workspace.ts';
 
-/** Settings that lead to the publisher's own servers, targets and shop: everything here runs on this machine, and nothing may reach those. Objects lie beside their pages. */
+/** Settings that lead to the publisher's own servers, targets and shop: everything here runs on this machine, and nothing may reach those. Plans lose their shop as they are published. Objects lie beside their pages. */
 const ELSEWHERE = [
   '$schema',
   'carrier',

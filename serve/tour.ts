@@ -158,7 +158,9 @@ interface FrameSource {
 
 function answerFrame(server: Server, { origin, dispatcher, headers: own, policy, visit }: FrameSource): void {
   answerWith(server, async (incoming, response) => {
-    const { url = '/' } = incoming;
+    const { method, url = '/' } = incoming;
+    if (method !== 'GET')
+      return void response.writeHead(405, { 'content-type': 'text/plain' }).end('Only to look at.\n');
     if (incoming.headers['sec-fetch-dest'] === 'iframe') visit?.(documentPathOf(url.split('?')[0] ?? '') ?? '');
     const more = { ...(dispatcher && { dispatcher }), ...(own && { headers: own }) };
     const { statusCode, headers, body } = await request(origin + url, more);
@@ -192,7 +194,7 @@ async function answerTour(
         ...{ subscriber: frames.subscriber + page, stranger: frames.stranger + page },
         ...{ reader: gateway + page, content: cache.url + page },
         ...(object && describeObject(object)),
-        ...(shop && { shop: { office: `${frames.office}/subscribers`, ...newsOf(shop) } }),
+        ...(shop && { shop: newsOf(shop, frames.office) }),
       });
     }
     case 'GET /events':
@@ -226,10 +228,13 @@ async function fetchObject(url: string): Promise<Buffer | undefined> {
 }
 
 /** The latest purchase and the latest mail. */
-function newsOf({ stripe, mailbox }: Shop) {
+function newsOf({ stripe, mailbox }: Shop, office: string) {
   const last = stripe.purchases.at(-1);
   return {
-    portal: stripe.portal,
+    ...{
+      portal: stripe.portal,
+      office: `${office}/subscribers${last ? `?${new URLSearchParams({ search: last.email })}` : ''}`,
+    },
     bought: last && { email: last.email, title: last.plan.title },
     mail: mailbox.mails.at(-1),
   };

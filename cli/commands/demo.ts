@@ -9,7 +9,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-const DESCRIPTION = `show the whole journey on this machine: an example newspaper is protected, cached, read by two people byte for byte, and refused when one byte was changed
+const DESCRIPTION = `show the whole journey on this machine: an example newspaper is protected, cached, read by two people byte for byte, refused when one byte was changed, and sold to a stranger at a pretended checkout
 
 stays until Ctrl-C, for you to try; everything is on loopback, and nothing is left`;
 
@@ -38,7 +38,7 @@ async function run({ once, json }: Options): Promise<void> {
     withWorld(settings, signal, async (world) => {
       const { addresses, good, summary, tries } = await tell(world, settings, json ? () => undefined : steps());
       if (good) setExitCode(EXIT.good);
-      else say('not every document came back as it was published');
+      else say('a step failed: not every document came back as it was published, or a stranger could not buy');
       if (json) print(JSON.stringify(addresses));
       if (json && once) print(JSON.stringify({ good, ...summary }));
       if (!json && !once) print(['', 'Try:', ...tries.map(describeTry), '', 'Ctrl-C ends everything.'].join('\n'));
