@@ -76,7 +76,7 @@ async function converse(socket: Socket, take: (mail: Mail) => void): Promise<voi
 }
 
 /** Subject and plain text of a mail (RFC 2045 to 2047), as far as the key server's have them. */
-export function readMail(source: string): Pick<Mail, 'subject' | 'text'> {
+function readMail(source: string): Pick<Mail, 'subject' | 'text'> {
   const [head = '', ...rest] = source.split('\n\n');
   const unfolded = head.replace(/\n[ \t]+/g, ' ');
   const field = (name: string) => new RegExp(`^${name}: *(.*)$`, 'im').exec(unfolded)?.[1] ?? '';
