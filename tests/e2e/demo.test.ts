@@ -107,6 +107,9 @@ async function takeTour(url: string): Promise<void> {
     expect(await page.textContent('.changed')).toMatch(/^[0-9a-f]{2}$/);
     await page.click('#restore');
     await expect.poll(() => shown.textContent()).toBe('Fog signed for, delivered to the wrong island');
+    // Opened by the browser itself, and kept.
+    await expect.poll(async () => (await phone.reload())?.fromServiceWorker(), { timeout: 30_000 }).toBe(true);
+    await phone.waitForSelector('text=Somebody has to be in.');
     await page.click('#cut');
     await page.waitForSelector('#said:has-text("does not answer")');
     await phone.reload();
