@@ -48,7 +48,10 @@ export async function startShop(folder: string, { name, plans = [] }: SiteSettin
     settings: {
       admin: { listen: { host: '127.0.0.1', port: 0 } },
       mail: mailConfig.parse({ smtp: mailbox.smtp, from: `${name} <reader@news.example>` }),
-      stripe: { secretFile, plans: Object.fromEntries(priced.map((plan) => [priceOf(plan), plan.name])) },
+      stripe: {
+        ...{ secretFile, portal: stripe.portal },
+        plans: Object.fromEntries(priced.map((plan) => [priceOf(plan), plan.name])),
+      },
     },
     onNews: () => undefined,
     open: async (server) => {

@@ -90,6 +90,8 @@ class TourState {
   #published: Published;
   path: string;
   cacheIs: 'honest' | 'changing' | 'away' = 'honest';
+  /** Purchases and mails before the tour was first opened: not news to whoever takes it. */
+  before: { readonly purchases: number; readonly mails: number } | undefined;
 
   constructor(cache: DishonestCache, published: Published) {
     this.#cache = cache;
@@ -185,6 +187,7 @@ async function answerTour(
     case 'GET /': {
       response.setHeader('content-type', 'text/html; charset=utf-8');
       response.setHeader('content-security-policy', `${POLICY}; frame-src ${Object.values(frames).join(' ')}`);
+      if (shop) state.before ??= { purchases: shop.stripe.purchases.length, mails: shop.mailbox.mails.length };
       return void response.end(readProgramFile('tour.html', import.meta.url));
     }
     case 'GET /held': {
@@ -194,7 +197,7 @@ async function answerTour(
         ...{ subscriber: frames.subscriber + page, stranger: frames.stranger + page },
         ...{ reader: gateway + page, content: cache.url + page },
         ...(object && describeObject(object)),
-        ...(shop && { shop: newsOf(shop, frames.office) }),
+        ...(shop && { shop: newsOf(shop, frames.office, state.before) }),
       });
     }
     case 'GET /events':
@@ -228,15 +231,15 @@ async function fetchObject(url: string): Promise<Buffer | undefined> {
 }
 
 /** The latest purchase and the latest mail. */
-function newsOf({ stripe, mailbox }: Shop, office: string) {
-  const last = stripe.purchases.at(-1);
+function newsOf({ stripe, mailbox }: Shop, office: string, before = { purchases: 0, mails: 0 }) {
+  const last = stripe.purchases.slice(before.purchases).at(-1);
   return {
     ...{
       portal: stripe.portal,
       office: `${office}/subscribers${last ? `?${new URLSearchParams({ search: last.email })}` : ''}`,
     },
     bought: last && { email: last.email, title: last.plan.title },
-    mail: mailbox.mails.at(-1),
+    mail: mailbox.mails.slice(before.mails).at(-1),
   };
 }
 

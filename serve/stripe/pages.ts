@@ -1,5 +1,5 @@
 /** Pages of the pretended Stripe. They say on top that nothing is paid. */
-import { escapeHtml } from '../../core/encoding/html.ts';
+import { escapeHtml } from '../../words/html.ts';
 import type { PricedPlan, Purchase } from './objects.ts';
 
 const STYLE = `:root { color-scheme: light dark; --line: light-dark(#c9ced6, #4a525c); --accent: light-dark(#3d3a8c, #b9b6ff) }

@@ -90,6 +90,7 @@ async function takeTour(url: string): Promise<void> {
     await expect.poll(() => shown.textContent()).toBe('Fog signed for, delivered to the wrong island');
     expect(await page.textContent('#bytes')).toMatch(/^77 69 73 70 72 2f 31 0a .*wispr/);
     expect(await accessibilityProblems(page)).toEqual([]);
+    expect(await page.textContent('#bought')).toBe('');
     const [phone] = await Promise.all([page.context().waitForEvent('page'), page.click('#content')]);
     await phone.click('a[href*="/-/subscribe"]');
     await phone.click('#subscribe button');
