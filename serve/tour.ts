@@ -233,11 +233,10 @@ async function fetchObject(url: string): Promise<Buffer | undefined> {
 /** The latest purchase and the latest mail. */
 function newsOf({ stripe, mailbox }: Shop, office: string, before = { purchases: 0, mails: 0 }) {
   const last = stripe.purchases.slice(before.purchases).at(-1);
+  const query = (name: string) => (last ? `?${new URLSearchParams({ [name]: last.email })}` : '');
   return {
-    ...{
-      portal: stripe.portal,
-      office: `${office}/subscribers${last ? `?${new URLSearchParams({ search: last.email })}` : ''}`,
-    },
+    portal: stripe.portal + query('prefilled_email'),
+    office: `${office}/subscribers${query('search')}`,
     bought: last && { email: last.email, title: last.plan.title },
     mail: mailbox.mails.slice(before.mails).at(-1),
   };
