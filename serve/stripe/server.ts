@@ -72,7 +72,7 @@ function signatureOf(body: string, secret: string, time: number): string {
 
 export async function startPretendedStripe(options: StripeOptions): Promise<PretendedStripe> {
   const { plans } = options;
-  const shop = new Shop(options);
+  const ledger = new Ledger(options);
   const server = createServer();
   const url = await listen(server);
   answerWith(server, async (incoming, response) => {
@@ -83,20 +83,20 @@ export async function startPretendedStripe(options: StripeOptions): Promise<Pret
     const { pathname, searchParams } = new URL(incoming.url ?? '/', url);
     const plan = plans.find(({ name }) => pathname === buyPath(name));
     const form = incoming.method === 'POST' ? await readForm(incoming) : undefined;
-    if (plan) return sell(shop, plan, searchParams, form, response);
+    if (plan) return sell(ledger, plan, searchParams, form, response);
     if (pathname !== '/portal') return void response.writeHead(404).end();
-    if (form) await change(shop, form);
+    if (form) await change(ledger, form);
     const email = searchParams.get('prefilled_email');
-    sendPage(response, portalPage(shop.purchases.filter((each) => email === null || each.email === email)));
+    sendPage(response, portalPage(ledger.purchases.filter((each) => email === null || each.email === email)));
   });
   return {
-    ...{ url, portal: `${url}/portal`, purchases: shop.purchases, sent: shop.sent },
+    ...{ url, portal: `${url}/portal`, purchases: ledger.purchases, sent: ledger.sent },
     connect: (seller) => {
-      shop.seller = seller;
+      ledger.seller = seller;
     },
-    happen: (what, purchase) => shop.happen(what, purchase),
+    happen: (what, purchase) => ledger.happen(what, purchase),
     stop: () => {
-      shop.seller = undefined;
+      ledger.seller = undefined;
       return close(server);
     },
   };
@@ -104,7 +104,7 @@ export async function startPretendedStripe(options: StripeOptions): Promise<Pret
 
 /** A page of a Payment Link, and what comes of its form. */
 async function sell(
-  shop: Shop,
+  ledger: Ledger,
   plan: PricedPlan,
   asked: URLSearchParams,
   form: URLSearchParams | undefined,
@@ -117,17 +117,17 @@ async function sell(
   if (form === undefined) return refuse();
   if (!/^[^@\s]{1,64}@[^@\s]{1,189}$/.test(email)) return refuse('That is no mail address.');
   if (form.get('card') === 'declined') return refuse('Your card was declined.');
-  if (shop.seller === undefined || shop.purchases.length >= MOST_PURCHASES)
+  if (ledger.seller === undefined || ledger.purchases.length >= MOST_PURCHASES)
     return refuse('Nothing is sold at the moment.');
   // Stripe, too, drops a reference of other characters without a word.
   const reference = /^[\w-]{1,200}$/.exec(asked.get('client_reference_id') ?? '')?.[0] ?? null;
-  response.writeHead(303, { location: await shop.sell(plan, email, reference, shop.seller) }).end();
+  response.writeHead(303, { location: await ledger.sell(plan, email, reference, ledger.seller) }).end();
 }
 
-async function change(shop: Shop, form: URLSearchParams): Promise<void> {
-  const purchase = shop.purchases.find(({ ids }) => ids.subscription === form.get('subscription'));
+async function change(ledger: Ledger, form: URLSearchParams): Promise<void> {
+  const purchase = ledger.purchases.find(({ ids }) => ids.subscription === form.get('subscription'));
   const what = Object.keys(HAPPENINGS).find((each): each is Happening => each === form.get('do'));
-  if (purchase && what) await shop.happen(what, purchase);
+  if (purchase && what) await ledger.happen(what, purchase);
 }
 
 async function readForm(incoming: IncomingMessage): Promise<URLSearchParams> {
@@ -144,7 +144,7 @@ function sendPage(response: ServerResponse, html: string): void {
 }
 
 /** Purchases, and the events about them. */
-class Shop {
+class Ledger {
   readonly purchases: Purchase[] = [];
   readonly sent: { type: string; status: number }[] = [];
   seller: Seller | undefined;
