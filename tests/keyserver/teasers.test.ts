@@ -201,7 +201,7 @@ describe('a teaser', () => {
     expect(rig.host.requests.filter(({ url }) => url === file)).toHaveLength(1);
   });
 
-  it('lets nothing run, and sends the one field of a trial to its own origin alone', async () => {
+  it('attack 152: has its one field at the account’s origin alone, where nothing runs', async () => {
     const { publisher, host, server } = await rigForTest({
       config: { mail: { smtp: 'smtp://127.0.0.1:9', from: 'news@news.example', connections: 1, queue: 1 } },
     });

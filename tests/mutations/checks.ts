@@ -97,6 +97,24 @@ export const MUTATIONS: readonly Mutation[] = [
     find: 'isWorker && path !== WORKER',
     replace: 'false',
   },
+  {
+    attacks: [78],
+    file: 'keyserver/reading-site/documents-app.ts',
+    find: "=== 'image' && headers.referer ===",
+    replace: "=== 'image' || headers.referer ===",
+  },
+  {
+    attacks: [78],
+    file: 'keyserver/reading-site/documents-app.ts',
+    find: 'isOwn(request) ? await readerOf(entrance, request) : undefined',
+    replace: 'await readerOf(entrance, request)',
+  },
+  {
+    attacks: [152],
+    file: 'keyserver/reading-site/teaser-page.ts',
+    find: 'mayTry === undefined ? undefined : { signUp: mayTry }',
+    replace: '{ signUp: true }',
+  },
   { attacks: [98], file: 'keyserver/reading-site/deliveries.ts', find: ' cutConnection(socket);', replace: ' return;' },
   {
     attacks: [98],
