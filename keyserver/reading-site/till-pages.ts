@@ -9,7 +9,15 @@ import { isMailAddress } from '../mail/address.ts';
 import { createSession } from '../sign-in/accounts.ts';
 import { createCheckout, findReturn, useReturn } from '../subscriptions/checkouts.ts';
 import { plansOf } from '../subscriptions/subscriptions.ts';
-import { type AccountPages, beginSession, leadTo, ownForm, subscriberOf, trialOf } from './account-session.ts';
+import {
+  type AccountPages,
+  beginSession,
+  headlineFor,
+  leadTo,
+  ownForm,
+  subscriberOf,
+  trialOf,
+} from './account-session.ts';
 import { openedOnly, sendPage, unrecorded } from './own-pages.ts';
 import type { FlowCookie } from './session-cookie.ts';
 
@@ -50,8 +58,9 @@ async function showPlans(pages: TillPages, request: Request, response: Response)
   const policy = String(response.get('Content-Security-Policy'));
   const origins = [...new Set(shops.map(({ origin }) => origin))].join(' ');
   response.set('Content-Security-Policy', policy.replace('form-action ', `form-action ${origins} `));
+  const to = documentTarget(queryOf(request, 'to'), pages.documents);
   await sendPage(pages, response, 'subscribe', {
-    to: documentTarget(queryOf(request, 'to'), pages.documents),
+    ...{ to, headline: await headlineFor(pages, to) },
     plans: plans.map((plan) => ({ ...plan, isHeld: standing.some(({ plan: name }) => name === plan.name) })),
     shops: [...new Set(shops.map(({ host }) => host))],
     trial: subscriber ? undefined : trial?.days,

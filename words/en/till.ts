@@ -1,9 +1,11 @@
 /** Subscribing, and what is paid for: the plans, the way to the shop and back, the plan in the account. */
+import { SIGN_IN } from './sign-in.ts';
 
 /** What stands on the page of plans. */
 export const SUBSCRIBE = {
   title: 'Subscribe',
   comesBack: 'You come back to your page afterwards.',
+  comesBackTo: SIGN_IN.comeBackTo,
   choose: 'Choose a plan',
   pay: 'Continue to payment',
   next: 'Continue',
