@@ -129,7 +129,7 @@ async function takeTour(url: string): Promise<void> {
       expect([width, ...overflow]).toEqual([width, 0, 0]);
     }
     const [opened] = await Promise.all([page.context().waitForEvent('page'), page.click('#phone')]);
-    await opened.waitForSelector('text=as cleo');
+    await opened.waitForSelector('#as:has-text("cleo")');
   } finally {
     await browser.close();
   }
