@@ -50,7 +50,7 @@ async function takePages(page: Page, { cache, server }: Serving, person: Record<
   await page.evaluate(() => document.querySelector('video')?.removeAttribute('controls')); // they turn while it loads
   await take(page, 'article');
   await page.goto(`${server.readingUrl}/-/account`);
-  await page.waitForSelector('#program');
+  await page.waitForSelector('#program', { state: 'attached' });
   await take(page, 'account');
 }
 

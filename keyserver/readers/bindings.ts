@@ -33,6 +33,7 @@ export interface Issuer {
 
 /** A device that was answered, and is not stored yet. */
 interface Answered {
+  readonly label?: string | undefined;
   readonly answer: Uint8Array;
   readonly keysDigest: string;
   readonly keyId: KeyId;
@@ -104,7 +105,8 @@ export async function bindBrowser(issuer: Issuer, session: BrowserSession, reque
   await state.database.transaction(async () => {
     if (!(await isLiveSession(state, session)))
       throw new KeyServerError('not-signed-in', 'the session has ended meanwhile');
-    const id = await storeDevice(state, session.subscriber.id, 'browser', device);
+    const { label } = session;
+    const id = await storeDevice(state, session.subscriber.id, 'browser', { ...device, label });
     await recordDevice(state, session.token, id);
     await removeSurplusBrowsers(state.database, session.subscriber.id, limits.devices);
   });
@@ -128,16 +130,18 @@ async function storeDevice(
   state: KeyServerState,
   subscriber: number,
   kind: 'browser' | 'reader',
-  { keysDigest, keyId, sealed }: Answered,
+  { keysDigest, keyId, sealed, label }: Answered,
 ): Promise<number> {
   const { database, now } = state;
   const known = 'SELECT 1 FROM devices WHERE keys_digest = ? AND kind = ? AND subscriber = ? AND revoked IS NULL';
   const isAgain = (await database.first(known, keysDigest, kind, subscriber)) !== undefined;
-  const sql = `INSERT INTO devices (kind, subscriber, keys_digest, key_id, sealed, created) VALUES (?, ?, ?, ?, ?, ?)
+  const sql = `INSERT INTO devices (kind, subscriber, keys_digest, key_id, sealed, created, label) VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (keys_digest) DO UPDATE SET
-      kind = excluded.kind, subscriber = excluded.subscriber, key_id = excluded.key_id, sealed = excluded.sealed, revoked = NULL
+      kind = excluded.kind, subscriber = excluded.subscriber, key_id = excluded.key_id, sealed = excluded.sealed, label = excluded.label,
+      revoked = NULL
     RETURNING id`;
-  const stored = await database.first<{ id: number }>(sql, kind, subscriber, keysDigest, keyId, sealed, now());
+  const values = [kind, subscriber, keysDigest, keyId, sealed, now(), label ?? null];
+  const stored = await database.first<{ id: number }>(sql, ...values);
   if (!stored) throw new Error('a device was not stored');
   if (isAgain) return stored.id;
   const name = await nameOfSubscriber(database, subscriber);

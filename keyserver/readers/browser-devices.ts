@@ -11,6 +11,8 @@ const RENEWAL = 86_400;
 export interface BrowserSession {
   readonly token: string;
   readonly subscriber: Subscriber;
+  /** What the browser is called, where it becomes a device. */
+  readonly label?: string | undefined;
 }
 
 /** Whether a session stands, and its subscriber's access too. */

@@ -12,6 +12,8 @@ export interface ListedDevice {
   /** The first characters of its key id, by which commands name it. */
   readonly short: string;
   readonly kind: 'browser' | 'reader';
+  /** Of a browser: itself and its system, as `Chrome/Android`. */
+  readonly label: string | null;
   readonly created: number;
   readonly lastSeen: number | null;
 }
@@ -21,7 +23,7 @@ export const deviceRow = (keysDigest: string, keyId: KeyId) => ({ table: 'device
 
 /** The devices of a subscriber that get keys, newest first. */
 export async function devicesOf(database: Database, subscriber: number): Promise<ListedDevice[]> {
-  const sql = `SELECT id, substr(key_id, 1, 8) AS short, kind, created, last_seen AS "lastSeen" FROM devices
+  const sql = `SELECT id, substr(key_id, 1, 8) AS short, kind, label, created, last_seen AS "lastSeen" FROM devices
     WHERE subscriber = ? AND revoked IS NULL ORDER BY created DESC, id DESC`;
   return database.all<ListedDevice>(sql, subscriber);
 }

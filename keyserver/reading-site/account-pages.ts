@@ -45,7 +45,7 @@ export function addAccountPages(app: Express, pages: AccountPages): void {
   app.get('/-/sign-in', noStore, (request, response) =>
     sendSignIn(pages, response, {
       to: localTarget(queryOf(request, 'to'), pages.origin),
-      left: queryOf(request, 'left') === '1',
+      left: queryOf(request, 'left'),
     }),
   );
   app.get('/-/enter', noStore, openedOnly, documentLimit(pages.limits), (request, response) =>
@@ -69,8 +69,7 @@ export function addAccountPages(app: Express, pages: AccountPages): void {
     const device = await deviceOfSession(pages.state, pages.cookie.read(request) ?? '');
     if (device !== undefined) await removeOwn(pages, request, device);
     await endSessionOf(pages, request);
-    pages.knownBrowser.clear(response);
-    await leave(pages, response, '"cache", "storage"');
+    await leave(pages, response, true);
   });
   app.post('/-/sign-out', ...own, async (request, response) => {
     await endSessionOf(pages, request);
@@ -88,8 +87,8 @@ export interface SignInPage {
   readonly again?: boolean;
   /** Why signing in another way has failed. */
   readonly refused?: RefusedSignIn;
-  /** True where the reader has just signed out here. */
-  readonly left?: boolean;
+  /** How the reader has just left: `forgotten`, or signed out; empty otherwise. */
+  readonly left?: string;
 }
 
 /** Lets a person sign in, and go on to `page.to`. */
@@ -152,6 +151,11 @@ async function showAccount(pages: AccountPages, request: Request, response: Resp
   const titleOf = (pattern: string) => (pattern === '*' ? ACCOUNT.everything : titleOfSet(titles, pattern));
   const plans = await plansOf(state.database, id);
   const standing = plans.filter(({ from, until }) => from <= now && (until === null || until >= now));
+  const ended = plans
+    .filter(({ until }) => until !== null && until < now)
+    .sort((a, b) => Number(b.until) - Number(a.until));
+  const hasLapsed = plans.length > 0 && ended.length === plans.length;
+  const shown = hasLapsed ? ended.slice(0, 1) : standing;
   const renewals = await renewalsOf(state.database, id, now);
   const cardOf = (plan: HeldPlan) => {
     const renewal = renewals.find((each) => each.plan === plan.plan);
@@ -164,17 +168,17 @@ async function showAccount(pages: AccountPages, request: Request, response: Resp
   await sendPage(pages, response, 'account', {
     name,
     revoked: revoked !== null,
-    plans: standing.map(cardOf),
+    plans: shown.map(cardOf),
     isPaid: renewals.length > 0,
-    hasLapsed: plans.length > 0 && standing.length === 0,
+    hasLapsed,
     grants: [
       ...plans
-        .filter((plan) => !standing.includes(plan))
+        .filter((plan) => !shown.includes(plan))
         .map((plan) => ({ title: plan.title, state: stateOf(plan, now) })),
       ...sets.map((set) => ({ ...set, title: titleOf(set.pattern), state: stateOf(set, now) })),
     ],
     gifts: (await giftsOf(state, subscriber)).map(wordsOfGift),
-    devices: devices.map((device) => ({ ...device, ...wordsOf(device, thisDevice) })),
+    devices: devices.map((device) => ({ ...device, ...wordsOf(device, thisDevice, now) })),
     thisDevice,
     passkeys: passkeys.map((passkey) => ({ ...passkey, used: useOf(passkey) })),
     maximumPasskeys: MAXIMUM_PASSKEYS,

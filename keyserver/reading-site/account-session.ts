@@ -87,10 +87,11 @@ export async function subscriberOf(
 }
 
 /** Takes the session out of the browser, and answers with a form by which the documents' origin does the same. */
-export async function leave(pages: AccountPages, response: Response, data = '"cache"'): Promise<void> {
+export async function leave(pages: AccountPages, response: Response, isForgotten = false): Promise<void> {
   pages.cookie.clear(response);
-  response.set('Clear-Site-Data', data);
-  await sendForm(pages, response, { action: pages.documents + LEAVE_PAGE });
+  if (isForgotten) pages.knownBrowser.clear(response);
+  response.set('Clear-Site-Data', isForgotten ? '"cache", "storage"' : '"cache"');
+  await sendForm(pages, response, { action: `${pages.documents}${LEAVE_PAGE}${isForgotten ? '?forgotten=1' : ''}` });
 }
 
 /**

@@ -73,7 +73,7 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     origin,
     account,
     isInBrowser: async () => inBrowser.isStrict && (await isReadInBrowser(inBrowser)),
-    sendLeaving: (response) => sendLeaving(inBrowser, response),
+    sendLeaving: (response, left) => sendLeaving(inBrowser, response, left),
     session: sessionCookie(origin),
     plain: plainCookie(origin),
   };

@@ -24,7 +24,7 @@ export interface Entrance {
   readonly account: string;
   /** Tells whether documents are decrypted in browsers; a foreign page makes none of them read what is decrypted here. */
   readonly isInBrowser: () => Promise<boolean>;
-  readonly sendLeaving: (response: Response) => Promise<void>;
+  readonly sendLeaving: (response: Response, left: string) => Promise<void>;
   readonly session: ReadingCookie;
   /** Marks a browser that has asked to read what is decrypted here. */
   readonly plain: ReadingCookie;
@@ -42,11 +42,12 @@ export function addEntrance(app: Express, entrance: Entrance, limit: RequestHand
     if (senderOf(request.headers) !== 'elsewhere') entrance.plain.set(response, 'yes');
     response.set('Cache-Control', 'no-store').redirect(303, documentTarget(queryOf(request, 'to'), entrance.origin));
   });
-  app.post(LEAVE_PAGE, noStore, accountOnly(entrance.account), limit, async (_request, response) => {
+  app.post(LEAVE_PAGE, noStore, accountOnly(entrance.account), limit, async (request, response) => {
     for (const cookie of [entrance.session, entrance.plain]) cookie.clear(response);
     // Neither decrypted pages nor keys, kept documents and the worker stay for the next person at this browser. Not "cookies": browsers would
     // clear those of the whole domain, with everything that belongs to the publisher's other hosts.
-    await entrance.sendLeaving(response.set('Clear-Site-Data', '"cache", "storage"'));
+    const left = queryOf(request, 'forgotten') === '' ? '1' : 'forgotten';
+    await entrance.sendLeaving(response.set('Clear-Site-Data', '"cache", "storage"'), left);
   });
 }
 

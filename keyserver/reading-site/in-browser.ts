@@ -164,9 +164,9 @@ function isPage({ method, headers }: Request): boolean {
 }
 
 /** Removes what the origin keeps in the browser, and leads to the sign-in. */
-export async function sendLeaving(reader: InBrowser, response: Response): Promise<void> {
-  if (reader.webReader) return sendStart(reader, response, '/', { isLeaving: true });
-  response.redirect(303, `${reader.account}/-/sign-in?left=1`);
+export async function sendLeaving(reader: InBrowser, response: Response, left: string): Promise<void> {
+  if (reader.webReader) return sendStart(reader, response, '/', { leaving: left });
+  response.redirect(303, `${reader.account}/-/sign-in?left=${left}`);
 }
 
 interface StartOptions {
@@ -175,7 +175,7 @@ interface StartOptions {
   /** True in a frame behind a page that is on show. */
   readonly isBehind?: boolean;
   /** Removes what the origin keeps in the browser, and leads to the sign-in. */
-  readonly isLeaving?: boolean;
+  readonly leaving?: string;
 }
 
 /** @param to - path and query of the document, for readers who read what is decrypted here */

@@ -87,14 +87,16 @@ async function nameInvited(pages: AccountPages, request: Request, response: Resp
   const found = await withCode(field(request, 'code'), async (code) => {
     const { subscriber, name, seats } = await findInvitation(state, code, '');
     if (seats !== null) await demandSeat(state, subscriber, present);
-    const plans = (await plansOf(state.database, subscriber)).map((plan) =>
-      JOIN.plan(plan.title, stateOf(plan, state.now())),
-    );
+    const plans = await plansOf(state.database, subscriber);
+    const includes = [
+      ...(seats === null ? [] : [JOIN.seat(seats, name)]),
+      ...plans.map((plan) => JOIN.plan(plan.title, stateOf(plan, state.now()))),
+    ];
     return {
       name,
       ...(seats !== null && { again: true }),
       ...(subscriber === present && { own: true }),
-      ...(plans.length > 0 && { includes: plans.join(' ') }),
+      ...(includes.length > 0 && { includes: includes.join(' ') }),
     };
   });
   if ('name' in found) response.json(found);

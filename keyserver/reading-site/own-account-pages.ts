@@ -63,8 +63,7 @@ export function addOwnAccountPages(app: Express, pages: AccountPages): void {
     // A new account could have rights again: the publisher deletes this one.
     if (subscriber.revoked !== null) return response.redirect(303, '/-/account');
     await deleteSubscriber(state, subscriber);
-    pages.knownBrowser.clear(response);
-    await leave(pages, response, '"cache", "storage"');
+    await leave(pages, response, true);
   });
 }
 

@@ -21,6 +21,7 @@ import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import { readPublication } from '../publication/stored.ts';
 import { bindBrowser } from '../readers/bindings.ts';
 import { type BrowserSession, deviceOfSession } from '../readers/browser-devices.ts';
+import { deviceLabel } from '../readers/device-label.ts';
 import { readableSets } from '../readers/entitlement.ts';
 import { answerBrowserKeyRequest, answerNewBrowser } from '../readers/key-requests.ts';
 import { sendSignIn } from './account-pages.ts';
@@ -151,7 +152,7 @@ export async function endFrame(documents: string, request: Request, response: Re
 async function sessionOf(pages: VaultPages, request: Request): Promise<BrowserSession> {
   const [token, subscriber] = [pages.cookie.read(request), await subscriberOf(pages, request)];
   if (token === undefined || !subscriber) throw new KeyServerError('not-signed-in', 'no session came with the request');
-  return { token, subscriber };
+  return { token, subscriber, label: deviceLabel(request.headers['user-agent']) };
 }
 
 /** Both have to say so: the cookie comes with requests of other origins of this site too. */

@@ -10,11 +10,15 @@ import type { Renewal } from '../subscriptions/kept-elsewhere.ts';
 import type { HeldPlan } from '../subscriptions/subscriptions.ts';
 
 /** What a device is and when it was last used, in words. */
-export function wordsOf({ id, kind, created, lastSeen }: ListedDevice, thisDevice: number | undefined) {
-  const { browser, reader, here } = words.device;
+export function wordsOf(device: ListedDevice, thisDevice: number | undefined, now: number) {
+  const { id, kind, label, created, lastSeen } = device;
+  const [browser, system] = label?.split('/') ?? [];
+  const isPhone = system === 'Android' || system === 'iPhone';
+  const used = lastSeen === null ? words.connected(created) : words.seen(lastSeen, now);
   return {
-    title: id === thisDevice ? here : kind === 'browser' ? browser : reader,
-    used: lastSeen === null ? words.connected(created) : words.lastUsed(lastSeen),
+    isPhone,
+    title: browser && system ? words.named(browser, system) : words.device[kind],
+    used: id !== thisDevice ? used : isPhone ? words.here.phone : words.here.other,
   };
 }
 
@@ -29,14 +33,17 @@ export function wordsOfGift({ id, target, openings, expires }: OpenGift) {
   return { id, target, page: decodeURI(target), state: words.gift(openings, expires) };
 }
 
-/** A plan that stands, for its card: when it is paid again, or ends. */
+/** A plan that stands, or was the last to end, for its card: when it is paid again, or ends. */
 export function planCard(plan: HeldPlan, renewal: Renewal | undefined, offer: OfferedPlan | undefined, now: number) {
-  const { title, zone, until } = plan;
+  const { title, zone, from, until } = plan;
+  const hasEnded = until !== null && until < now;
   const paid = renewal?.paid ?? until ?? now;
   const last = day(paid, zone ?? 'UTC');
   const end = renewal?.ends ? PLAN.ends(last) : PLAN.renews(last);
-  const when = renewal ? end : stateOf(plan, now);
-  return { title, price: renewal && offer?.price, when, failed: renewal?.failed === true };
+  const when = renewal && !hasEnded ? end : stateOf(plan, now);
+  // Others open what came out before, too.
+  const since = zone === null || hasEnded ? undefined : PLAN.since(day(from, zone));
+  return { title, price: renewal && offer?.price, when, since, hasEnded, failed: renewal?.failed === true };
 }
 
 /** When a grant begins or ends, in words. */

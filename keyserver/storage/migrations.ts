@@ -36,6 +36,8 @@ CREATE TABLE gift_visits (
 CREATE INDEX gift_visits_gift ON gift_visits (gift);
 CREATE INDEX gift_visits_expires ON gift_visits (expires);`,
   tillTables,
+  // What a browser is, in two words: readers/device-label.ts.
+  () => 'ALTER TABLE devices ADD COLUMN label TEXT',
 ];
 
 /** Ways to pay that were begun here, whose the subscriptions of other systems are, and what was told of those that are nobody's yet. */

@@ -71,9 +71,10 @@ inRelease(() => {
       await page.click('text=Read in this browser');
       await heading(page, 'Front');
       await page.goto(`${VAULT}/-/account`);
+      await page.click('#signing-in summary');
       await page.fill('#password', 'correct horse battery');
       await page.click('form#set-password button');
-      await page.waitForSelector('text=You are signed in as');
+      await page.waitForSelector('#signing-in:not([open])');
       await read(page, '/letter.html', 'Letter');
       await revokeSubscriber(vault.rig.server.state, 'jens');
       await clearKeys(page);
@@ -95,8 +96,10 @@ inRelease(() => {
       await vault.joinAs(page, 'lena');
       await read(page, '/letter.html', 'Letter');
       await page.goto(`${VAULT}/-/account`);
-      await page.click('text=Forget this browser');
-      await page.waitForURL(`${VAULT}/-/sign-in?left=1`);
+      await page.click('#leave summary');
+      await page.click('#forget button');
+      await page.waitForURL(`${VAULT}/-/sign-in?left=forgotten`);
+      expect(await page.textContent('.done')).toContain('This browser is forgotten');
       expect(await page.evaluate('indexedDB.databases()')).toEqual([]);
       expect((await page.context().cookies()).filter(({ name }) => name === '__Host-wispr')).toEqual([]);
       expect((await vault.devicesOf('lena')).map(({ revoked }) => revoked === null)).toEqual([false]);

@@ -18,6 +18,7 @@ import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import { nobleXwingParts } from '../../core/primitives/noble-ml-kem.ts';
 import { createEd25519Signer, createXwingRecipient } from '../../core/primitives/webcrypto-xwing.ts';
 import { overview } from '../../keyserver/operations/overview.ts';
+import { deviceLabel } from '../../keyserver/readers/device-label.ts';
 import { devicesOf, removeDevice } from '../../keyserver/readers/devices.ts';
 import { decideKeys, standingRights } from '../../keyserver/readers/entitlement.ts';
 import { bind, post } from '../support/device.ts';
@@ -40,6 +41,9 @@ const provider = () => ({ keyServer: vault, publisher: rig.publisher.root.id });
 const day1 = () => setOf(rig.publisher, 'day-1').id;
 const subscriber = (name: string) => rig.idOf(name);
 
+const PHONE =
+  'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0 Mobile Safari/537.36';
+
 /** A browser that joined by an invitation alone. */
 const join = (name: string) => rig.join(name);
 
@@ -49,10 +53,10 @@ function send(reader: Reader, path: string, body: Uint8Array, headers: Record<st
   return post(vault, path, body, { cookie, ...headers });
 }
 
-async function becomeDevice(reader: Reader): Promise<NamedKey> {
+async function becomeDevice(reader: Reader, headers: Record<string, string> = {}): Promise<NamedKey> {
   const keys = await createKeys();
   const request = await encodeBrowserBindingRequest(keys, provider().publisher, now(), [day1()]);
-  const response = await send(reader, '/-/device', request);
+  const response = await send(reader, '/-/device', request, { origin: vault, ...headers });
   expect(response.status).toBe(200);
   const answer = new Uint8Array(await response.arrayBuffer());
   const end = 4 + readU32(answer);
@@ -81,12 +85,27 @@ const request = () => requestFor([day1()]);
 describe('a browser', () => {
   it('becomes a device of who is signed in, and gets keys', async () => {
     const anna = await join('anna');
-    const device = await becomeDevice(anna);
+    const device = await becomeDevice(anna, { 'user-agent': PHONE });
     expect(await ask(anna, device)).toMatchObject({ keys: [{ id: day1() }], refused: [] });
-    expect(await devicesOf(rig.server.state.database, await subscriber('anna'))).toMatchObject([{ kind: 'browser' }]);
+    expect(await devicesOf(rig.server.state.database, await subscriber('anna'))).toMatchObject([
+      { kind: 'browser', label: 'Chrome/Android' },
+    ]);
     const page = await anna.get('/-/account');
-    expect(page.text).toContain('This browser');
+    expect(page.text).toMatch(/Chrome on Android <span class="when">This phone, now</);
     expect(page.text).not.toContain(device.id);
+  });
+
+  it('is called by its browser and its system, and by nothing else that it says of itself', () => {
+    const apple = 'AppleWebKit/605.1.15 (KHTML, like Gecko)';
+    expect(
+      [
+        PHONE,
+        `${PHONE} EdgA/120.0`,
+        `Mozilla/5.0 (iPhone; CPU iPhone OS 17_1 like Mac OS X) ${apple} Version/17.1 Mobile/15E148 Safari/604.1`,
+        'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:120.0) Gecko/20100101 Firefox/120.0',
+        'curl/8.5.0',
+      ].map(deviceLabel),
+    ).toEqual(['Chrome/Android', 'Edge/Android', 'Safari/iPhone', 'Firefox/Windows', undefined]);
   });
 
   it('has the vault’s script inside the page until it is a device, and under its address from then on', async () => {

@@ -26,7 +26,7 @@ beforeAll(async () => {
 const photos = () => setOf(rig.publisher, 'photos-1').id;
 const readsWith = async (device: BoundDevice) => (await askForKeys(device, [photos()])).refused[0]?.reason ?? 'reads';
 const wispr = (...args: string[]) => runWispr([...args, '-c', configFile]);
-const nameOf = (page: { text: string }) => /signed in as <strong>([^<]*)/.exec(page.text)?.[1];
+const nameOf = (page: { text: string }) => /class="lead"><strong>([^<]*)/.exec(page.text)?.[1];
 
 async function tryBinding(code: string) {
   const device = await createDeviceKeys(rig.provider);
@@ -63,6 +63,7 @@ describe('a group', () => {
     expect(JSON.parse((await browser.post('/-/invitation', { code })).text)).toMatchObject({
       name: GROUP,
       again: true,
+      includes: expect.stringMatching(/^A place of 3 at Library of Rope Walk\. For libraries, /),
     });
     expect((await browser.join(code)).status).toBe(200);
     expect(nameOf(await browser.get('/-/account'))).toBe(nameOf(account));

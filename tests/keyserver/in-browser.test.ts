@@ -239,7 +239,7 @@ describe('below /-/', () => {
     expect(headers['clear-site-data']).toBe('"cache", "storage"');
     expect(headers['set-cookie']).toHaveLength(2);
     // Not every browser obeys: the page does the rest.
-    expect([status, text.includes(' data-leaving>'), text.includes(BEGINNING)]).toEqual([200, true, true]);
+    expect([status, text.includes(' data-leaving="1">'), text.includes(BEGINNING)]).toEqual([200, true, true]);
     for (const origin of [rig.server.documentsUrl, 'https://evil.example', 'null']) {
       const refused = await leave(origin);
       expect([refused.status, refused.headers['clear-site-data'] ?? refused.headers['set-cookie']]).toEqual([

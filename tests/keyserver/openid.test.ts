@@ -54,7 +54,7 @@ async function signIn(query = '', reader = createReader(rig.server)): Promise<{ 
 }
 
 const account = async (reader: Reader) => (await reader.get('/-/account')).text;
-const nameIn = (text: string) => /signed in as <strong>([^<]+)</.exec(text)?.[1];
+const nameIn = (text: string) => /class="lead"><strong>([^<]+)</.exec(text)?.[1];
 const subscribers = () => rig.server.state.database.all<{ name: string }>('SELECT name FROM subscribers ORDER BY id');
 
 /** What a refusal leaves: nothing, and the sign-in page with the way back in it. */

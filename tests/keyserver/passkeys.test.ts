@@ -45,9 +45,10 @@ async function join(name: string, offers = false): Promise<Person> {
 }
 
 async function addPasskey({ page }: Person, label: string): Promise<void> {
+  await page.click('#signing-in summary');
   await page.fill('#label', label);
   await page.click('#add-passkey button');
-  await page.waitForSelector(`#passkeys li:has-text("${label}")`);
+  await page.waitForSelector(`#passkeys li:has-text("${label}")`, { state: 'attached' });
 }
 
 /** Forgets the session, and opens the sign-in page on the way to the account. */
@@ -81,7 +82,7 @@ describe('a passkey', () => {
     const { page, complaints } = ada;
     await leave(ada);
     await page.click('#passkey button');
-    await page.waitForSelector('#passkeys');
+    await page.waitForSelector('#passkeys', { state: 'attached' });
     expect(page.url()).toBe(`${rig.server.readingUrl}/-/account`);
     expect(await page.textContent('.lead')).toContain('ada');
     expect(await page.textContent('#passkeys li')).toMatch(/My phone\s+added on .*, last used on /);
@@ -90,6 +91,7 @@ describe('a passkey', () => {
 
   it('is made once in a device, and says so', async () => {
     const { page } = ada;
+    await page.click('#signing-in summary');
     await page.fill('#label', 'Again');
     await page.click('#add-passkey button');
     await page.waitForSelector('#add-passkey .problem:not([hidden])');
@@ -155,6 +157,7 @@ describe('a passkey', () => {
     const { page } = ada;
     const answer = await answerAt(ada, rig.server.readingUrl, await options());
     await page.goto(`${rig.server.readingUrl}/-/account`);
+    await page.click('#signing-in summary');
     await page.click('#passkeys button');
     await page.waitForSelector('#passkeys', { state: 'detached' });
     expect((await send(answer)).status).toBe(403);
@@ -165,7 +168,7 @@ it('is offered in the field for the name', async () => {
   const carla = await join('carla', true);
   await addPasskey(carla, 'Laptop');
   await leave(carla);
-  await carla.page.waitForSelector('#passkeys'); // the authenticator of the test takes the offer at once
+  await carla.page.waitForSelector('#passkeys', { state: 'attached' }); // the authenticator of the test takes the offer at once
   await carla.page.context().close();
 });
 

@@ -41,7 +41,7 @@ start().catch((error: unknown) => {
 async function start(): Promise<unknown> {
   if (leaving !== undefined) {
     await removeEverything();
-    return location.replace(`${reading}/-/sign-in?left=1`);
+    return location.replace(`${reading}/-/sign-in?left=${leaving}`);
   }
   if (!(await isSupported())) return isBehind ? undefined : location.replace(readHere());
   const isInstalled = (await navigator.serviceWorker.getRegistration('/')) !== undefined;

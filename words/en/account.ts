@@ -1,11 +1,11 @@
 /** The account: what can be read, where, and how one signs in. */
 import { html } from '../html.ts';
 import { timesOf } from './gifts.ts';
-import { day } from './language.ts';
+import { ago, day, plural } from './language.ts';
 
 export const ACCOUNT = {
   yourAccount: 'Your account',
-  signedInAs: (name: string) => html`You are signed in as <strong>${name}</strong>.`,
+  back: '‹ Back to the paper',
   ended: 'The publisher has ended your access. Ask the publisher for a new invitation.',
 
   yourSubscription: 'Your subscription',
@@ -29,8 +29,11 @@ export const ACCOUNT = {
   aboutGifts: 'A link that you take back opens nothing from then on, also where it was opened before.',
 
   whereYouRead: 'Where you read',
-  device: { browser: 'A browser', reader: 'A Reader', here: 'This browser' },
+  device: { browser: 'A browser', reader: 'A Reader' },
+  named: (browser: string, system: string) => `${browser} on ${system}`,
+  here: { phone: 'This phone, now', other: 'This browser, now' },
   connected: (time: number) => `connected on ${day(time, 'UTC')}`,
+  seen: (time: number, now: number) => `used ${ago(time, now)}`,
   lastUsed: (time: number) => `last used on ${day(time, 'UTC')}`,
   added: (time: number) => `added on ${day(time, 'UTC')}`,
   remove: 'Remove',
@@ -38,9 +41,18 @@ export const ACCOUNT = {
   removeWhat: (title: string, used: string) => `Remove: ${title}, ${used}`,
   aboutDevices: 'A device that you remove gets no new keys. What it has, it keeps until these run out.',
   noDevices: 'In no Reader, and in no browser that keeps keys.',
+  addComputer: 'Add a computer',
   connectReader: 'Connect the Reader on this computer',
   showLink: 'Show a link to copy',
 
+  signingIn: 'Signing in',
+  /** How one can sign in, on one line. */
+  ways: (passkeys: number, isMailed: boolean, hasPassword: boolean) =>
+    [
+      passkeys === 0 ? 'no passkey' : plural(passkeys, { one: '# passkey', other: '# passkeys' }),
+      ...(isMailed ? ['mail'] : []),
+      hasPassword ? 'password' : 'no password',
+    ].join(' · '),
   passkeys: 'Passkeys',
   aboutPasskeys:
     'A passkey signs you in without a password: by a finger, a face, or the code that unlocks your device.',
@@ -75,12 +87,14 @@ export const ACCOUNT = {
   signOut: 'Sign out',
   andRemove: 'and remove my passkeys, password and devices',
   signOutEverywhere: 'Sign out everywhere',
+  otherWaysOut: 'Everywhere, or for good',
   forget: 'Forget this browser',
   aboutForgetting:
-    '“Sign out” and “Forget this browser” take every page and key away from here. “Forget this browser” also removes it from your devices.',
+    'Takes every page and key away from here, as “Sign out” does, and removes this browser from where you read.',
   noWayBack: 'Without a password or a passkey you need a new invitation to come back.',
 
   yourData: 'Your data',
+  aboutData: 'download, delete',
   download: 'Download my data',
   deleteData: 'Delete my data',
   confirmFirst:

@@ -9,6 +9,7 @@ export const JOIN = {
   present: (name: string) => html`You are signed in as <strong>${name}</strong>: <a>read on</a>.`,
   another: (name: string) => `To join with another name signs ${name} out here.`,
   invited: (publisher: string) => `You are invited to read ${publisher}.`,
+  seat: (seats: number, group: string) => `A place of ${seats} at ${group}.`,
   /** @param state - when it begins or ends */
   plan: (title: string, state: string) => `${title}, ${state}.`,
   usedTitle: 'This link was used, or is too old',

@@ -7,6 +7,7 @@ export const SIGN_IN = {
   signInToRead: 'Sign in to read',
   confirm: 'Confirm that it is you',
   left: 'You are signed out. What this browser kept was removed.',
+  forgottenHere: 'This browser is forgotten. What it kept was removed.',
   mismatch: 'That name and password don’t match. Check both, and whether Caps Lock is on.',
   confirmLead: (name: string) =>
     html`You are signed in as <strong>${name}</strong>. To add or remove ways to sign in, to connect a Reader, or to take or delete your data, sign in once more, and press the button again within 15 minutes. Without a password, a passkey or mail, ask the publisher for an invitation of your own, and open it here.`,

@@ -38,9 +38,11 @@ export const BOUGHT = {
 /** What stands on the card of a plan in the account. */
 export const PLAN = {
   active: 'active',
+  ended: 'ended',
+  since: (day: string) => `You may read what came out since ${day}.`,
   renews: (day: string) => `renews on ${day}`,
   ends: (day: string) => `ends on ${day}`,
-  portal: 'Change, card, invoices',
+  portal: 'Change, invoices, card',
   failed: 'The last payment failed.',
   card: 'Update your card',
   askPublisher: 'Ask the publisher how to update your card.',

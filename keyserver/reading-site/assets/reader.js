@@ -14,3 +14,10 @@ button?.addEventListener('submit', async (event) => {
   document.body.append(form);
   form.submit();
 });
+
+// Back to the page from which the reader came, which this server does not know.
+if (document.referrer && new URL(document.referrer).origin !== location.origin)
+  document.querySelector('#back').addEventListener('click', (event) => {
+    event.preventDefault();
+    history.back();
+  });

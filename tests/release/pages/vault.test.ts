@@ -54,7 +54,7 @@ describe('an invitation', () => {
     await heading(page, 'Front');
     await read(page, '/letter.html', 'Letter');
     await page.goto(`${VAULT}/-/account`);
-    expect(await page.textContent('#devices')).toContain('This browser');
+    expect(await page.textContent('#devices')).toContain('This browser, now');
     expect(await accessibilityProblems(page)).toEqual([]);
     await takePictures(page, 'vault-account');
   });
