@@ -98,13 +98,15 @@ async function comeBack(pages: TillPages, request: Request, response: Response):
   const found = await findReturn(state, checkout.read(request), session);
   if (found === 'waits') return sendWaiting(pages, request, response, session);
   const isTheirs = found && (present ? present.id === found.buyer : found.isNew);
-  if (!isTheirs || !(await useReturn(state, found))) return sendElsewhere(pages, response);
+  const begun = await state.database.transaction(async () => {
+    if (!isTheirs || !(await useReturn(state, found))) return undefined;
+    // The address was typed by whoever paid, and proven by nobody: this session adds no credentials, and ends when somebody proves it.
+    return present ? 'before' : createSession(state, found.buyer, 'purchase');
+  });
+  if (!found || !begun) return sendElsewhere(pages, response);
   checkout.remove(request, response, found.secret);
-  if (present) return leadTo(pages, response, pages.cookie.read(request), found.target);
-  // The address was typed by whoever paid, and proven by nobody: this session adds no credentials, and ends when somebody proves it.
-  const begun = await createSession(state, found.buyer, 'purchase');
-  await beginSession(pages, request, response, begun);
-  await leadTo(pages, response, begun.token, found.target);
+  if (begun !== 'before') await beginSession(pages, request, response, begun);
+  await leadTo(pages, response, begun === 'before' ? pages.cookie.read(request) : begun.token, found.target);
 }
 
 /** Has the browser ask again by itself, for a while. */

@@ -141,7 +141,7 @@ export async function findAccount(database: Database, subscriber: number = -1): 
 }
 
 /**
- * Begins a session. That of a person may add credentials for a while, and ends those of purchases: whoever pays may have typed the address of another.
+ * Begins a session. That of a person may add credentials for a while, and ends those of purchases: whoever paid may have typed the address of another.
  *
  * @param by - what has proven who it is: the person; another session, by a code; or a purchase, which has made the subscriber
  */
@@ -153,8 +153,10 @@ export async function createSession(
   const { database, now, counts } = state;
   const token = newSecret();
   await database.run('DELETE FROM sessions WHERE expires < ?', now());
-  if (by === 'person')
+  if (by === 'person') {
     await database.run('DELETE FROM sessions WHERE subscriber = ? AND proven = ?', subscriber, OF_PURCHASE);
+    await database.run('DELETE FROM checkouts WHERE buyer = ?', subscriber); // nobody comes back from those
+  }
   const sql = 'INSERT INTO sessions (token_hash, subscriber, expires, proven) VALUES (?, ?, ?, ?)';
   const proven = { person: now(), purchase: OF_PURCHASE, session: null }[by];
   await database.run(sql, sessionHashOf(token), subscriber, now() + SESSION_LIFETIME, proven);

@@ -250,6 +250,10 @@ describe('attack 149: nobody is signed in', () => {
       expect(await accountOf(owner)).toContain(bought.email);
       expect(await accountOf(stranger)).toContain('Sign in to read');
     }
+    const [late, bought] = [browser(), names()];
+    await pay(await choose(late), bought);
+    await browser().join(/#([A-Z0-9-]+)/.exec(await smtp.take(bought.email))?.[1] ?? '');
+    await expectMail(late, bought.session);
   });
 
   it('and a purchase gives no session that could add a way to sign in', async () => {
