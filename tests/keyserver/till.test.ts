@@ -362,6 +362,7 @@ describe('what Stripe tells', () => {
     for (const email of ['not an address', 'a`b@example.org', ''])
       expect(await send(checkoutEvent(now(), { ...names(), email }))).toBe('202 {"unused":"name-refused"}');
     expect(await send(checkoutEvent(now(), { ...names(), more: { id: 'cs\0' } }))).toContain('argument-invalid');
+    for (const event of ['null', '[]', '{"type":{"toString":1}}']) expect(await send(event)).toBe('204'); // attack 141
     await rig.invite({ name: 'gone@example.org' });
     await revokeSubscriber(rig.server.state, 'gone@example.org');
     expect(await send(checkoutEvent(now(), { ...names(), email: 'gone@example.org' }))).toContain('revoked');
