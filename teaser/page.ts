@@ -59,6 +59,8 @@ const ISO_TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]
 
 /** Characters that are kept of each text; a fallback page shows fewer. */
 const KEPT = 2000;
+/** Elements inside each other in an excerpt, which ends there: reading takes its time by them. */
+const MAXIMUM_DEPTH = 500;
 
 /** Characters of structured data that are read, and of what describes the page in them; longer ones are left out. */
 const STRUCTURED = { read: 100_000, kept: 4000 };
@@ -128,6 +130,7 @@ class PageHandler {
   /** The text of the body, as far as descriptions are looked for in it. */
   #text = '';
   #inCode = false;
+  #excerptLength = 0;
   /** Open elements inside the marked one, which is the first; empty outside. */
   readonly #inExcerpt: string[] = [];
 
@@ -146,15 +149,18 @@ class PageHandler {
     if (BLOCKS.has(name)) this.#endParagraph();
     if (VOID.has(name)) return;
     if (this.#inExcerpt.length > 0 || 'data-wispr-excerpt' in attributes) this.#inExcerpt.push(name);
+    if (this.#inExcerpt.length > MAXIMUM_DEPTH) this.#inExcerpt.length = 0;
   }
 
   ontext(text: string): void {
     if (this.#inStructured) this.#addStructured(text);
     if (this.#titleDepth > 0) this.#title = keep(this.#title + text);
     if (!this.#inHead && !this.#inCode && this.#text.length < SEARCHED) this.#text += text;
-    if (this.#inExcerpt.length === 0 || this.#inExcerpt.some((name) => UNSHOWN.has(name))) return;
+    const isShown = this.#inExcerpt.length > 0 && this.#excerptLength < 2 * KEPT;
+    if (!isShown || this.#inExcerpt.some((name) => UNSHOWN.has(name))) return;
     const last = this.#excerpt.length - 1;
     this.#excerpt[last] = keep(this.#excerpt[last] + text);
+    this.#excerptLength += text.length;
   }
 
   onclosetag(qualifiedName: string): void {
@@ -242,8 +248,7 @@ class PageHandler {
   }
 
   #endParagraph(): void {
-    const total = this.#excerpt.reduce((length, paragraph) => length + paragraph.length, 0);
-    if (this.#inExcerpt.length > 0 && this.#excerpt.at(-1) !== '' && total < KEPT) this.#excerpt.push('');
+    if (this.#inExcerpt.length > 0 && this.#excerpt.at(-1) !== '' && this.#excerptLength < KEPT) this.#excerpt.push('');
   }
 }
 

@@ -38,6 +38,8 @@ export const OFFER_LIMITS = {
   openings: 1000,
 } as const;
 const MAXIMUM_ADDRESS = 2048;
+/** Nothing in the host of an address that could mean something else in a policy or a mail. */
+const WITH_PLAIN_HOST = /^https:\/\/[\w.:[\]-]+\//;
 /** Nothing that controls, or turns the direction of text. */
 const TEXT = /^[^\p{C}\p{Zl}\p{Zp}]+$/u;
 
@@ -55,7 +57,7 @@ export function isBuyUrl(text: unknown): text is string {
 
 /** Whether `text` can be the address where people subscribe: an `https:` URL in its one spelling, without a user. */
 export function isSubscribeUrl(text: unknown): text is string {
-  if (typeof text !== 'string' || text.length > MAXIMUM_ADDRESS || !text.startsWith('https://')) return false;
+  if (typeof text !== 'string' || text.length > MAXIMUM_ADDRESS || !WITH_PLAIN_HOST.test(text)) return false;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   return url?.href === text && url.username === '' && url.password === '';
 }

@@ -9,7 +9,7 @@ import { createSubscriber } from '../readers/invitations.ts';
 import { as, audit } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { completeCheckout, findCheckout } from '../subscriptions/checkouts.ts';
-import { claimSource, ownerOf, recordTelling } from '../subscriptions/kept-elsewhere.ts';
+import { claimSource, isOfNoPlan, ownerOf, recordTelling } from '../subscriptions/kept-elsewhere.ts';
 import {
   type CheckoutEvent,
   checkSignature,
@@ -120,6 +120,9 @@ async function acceptCheckout(options: ApiOptions, told: CheckoutEvent): Promise
     // One that the subscription names itself, or told before.
     if (await ownerOf(database, source)) return undefined;
     const checkout = reference === undefined ? undefined : await findCheckout(state, reference);
+    // Of something else that is sold there: whoever has bought it is no subscriber here.
+    if (!checkout && (await isOfNoPlan(database, source)))
+      throw new KeyServerError('no-such-plan', 'the checkout is of a subscription whose prices are no plan here');
     const typed = checkout?.name && !isMailAddress(checkout.name) ? checkout.name : addressName(address);
     const before = await findSubscriber(database, typed);
     if (before) demandStanding(before);

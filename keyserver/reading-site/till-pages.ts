@@ -4,6 +4,7 @@ import { isBuyUrl, type OfferedPlan } from '../../core/publication/offers.ts';
 import { documentTarget } from '../../reading/local-target.ts';
 import { BOUGHT } from '../../words/en/till.ts';
 import { noStore } from '../http/app.ts';
+import { keepLength } from '../http/compressed.ts';
 import { field, queryOf } from '../http/forms.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { createSession } from '../sign-in/accounts.ts';
@@ -51,6 +52,7 @@ async function showPlans(pages: TillPages, request: Request, response: Response)
     return response.redirect(303, subscribe);
   const subscriber = await subscriberOf(pages, request);
   const now = pages.state.now();
+  if (subscriber) keepLength(response); // the address says what "to" is, beside the name
   const held = subscriber ? await plansOf(pages.state.database, subscriber.id) : [];
   const standing = held.filter(({ from, until }) => from <= now && (until === null || until >= now));
   const shops = plans.flatMap(({ buy }) => (buy === undefined ? [] : new URL(buy)));
@@ -96,13 +98,15 @@ async function comeBack(pages: TillPages, request: Request, response: Response):
   const found = await findReturn(state, checkout.read(request), session);
   if (found === 'waits') return sendWaiting(pages, request, response, session);
   const isTheirs = found && (present ? present.id === found.buyer : found.isNew);
-  if (!isTheirs || !(await useReturn(state, found))) return sendElsewhere(pages, response);
+  const begun = await state.database.transaction(async () => {
+    if (!isTheirs || !(await useReturn(state, found))) return undefined;
+    // The address was typed by whoever paid, and proven by nobody: this session adds no credentials, and ends when somebody proves it.
+    return present ? 'before' : createSession(state, found.buyer, 'purchase');
+  });
+  if (!found || !begun) return sendElsewhere(pages, response);
   checkout.remove(request, response, found.secret);
-  if (present) return leadTo(pages, response, pages.cookie.read(request), found.target);
-  // The address was typed by whoever paid, and proven by nobody: this session adds no credentials.
-  const begun = await createSession(state, found.buyer, false);
-  await beginSession(pages, request, response, begun);
-  await leadTo(pages, response, begun.token, found.target);
+  if (begun !== 'before') await beginSession(pages, request, response, begun);
+  await leadTo(pages, response, begun === 'before' ? pages.cookie.read(request) : begun.token, found.target);
 }
 
 /** Has the browser ask again by itself, for a while. */

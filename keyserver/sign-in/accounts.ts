@@ -10,6 +10,8 @@ import { findSubscriber, nameOfSubscriber, type Subscriber } from '../subscripti
 import { hashPassword, verifyPassword } from './passwords.ts';
 
 const BROWSER_USER = 'browser';
+/** Stands in place of the time at which a session was proven. */
+const OF_PURCHASE = 0;
 
 /** An account as it stands in the database. */
 export interface Account {
@@ -45,7 +47,7 @@ export async function joinWithCode(state: KeyServerState, code: string, present?
     const invitation = await findInvitation(state, code, '');
     const subscriber = await useInvitation(state, invitation, BROWSER_USER, present);
     const isOfGroup = invitation.seats !== null && subscriber === present; // no proof of which member it is
-    return createSession(state, subscriber, invitation.own === null && !isOfGroup);
+    return createSession(state, subscriber, invitation.own === null && !isOfGroup ? 'person' : 'session');
   });
 }
 
@@ -138,13 +140,25 @@ export async function findAccount(database: Database, subscriber: number = -1): 
   return database.first('SELECT subscriber, password FROM accounts WHERE subscriber = ?', subscriber);
 }
 
-/** Begins a session. @param isProven - by the person: for a while, it may add credentials. Not so by a code that a session has made */
-export async function createSession(state: KeyServerState, subscriber: number, isProven = true): Promise<NewSession> {
+/**
+ * Begins a session. That of a person may add credentials for a while, and ends those of purchases: whoever paid may have typed the address of another.
+ *
+ * @param by - what has proven who it is: the person; another session, by a code; or a purchase, which has made the subscriber
+ */
+export async function createSession(
+  state: KeyServerState,
+  subscriber: number,
+  by: 'person' | 'purchase' | 'session' = 'person',
+): Promise<NewSession> {
   const { database, now, counts } = state;
   const token = newSecret();
   await database.run('DELETE FROM sessions WHERE expires < ?', now());
+  if (by === 'person') {
+    await database.run('DELETE FROM sessions WHERE subscriber = ? AND proven = ?', subscriber, OF_PURCHASE);
+    await database.run('DELETE FROM checkouts WHERE buyer = ?', subscriber); // nobody comes back from those
+  }
   const sql = 'INSERT INTO sessions (token_hash, subscriber, expires, proven) VALUES (?, ?, ?, ?)';
-  const proven = isProven ? now() : null;
+  const proven = { person: now(), purchase: OF_PURCHASE, session: null }[by];
   await database.run(sql, sessionHashOf(token), subscriber, now() + SESSION_LIFETIME, proven);
   const found = await database.first<Subscriber>('SELECT id, name, revoked FROM subscribers WHERE id = ?', subscriber);
   if (!found) throw new Error('a session without a subscriber');

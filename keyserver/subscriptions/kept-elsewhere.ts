@@ -128,6 +128,13 @@ export async function claimSource(
   return settle(database, source, subscriber);
 }
 
+/** Tells whether what was told of a subscription that is nobody's yet names no plan. */
+export async function isOfNoPlan(database: Database, source: string): Promise<boolean> {
+  const sql = 'SELECT told FROM unclaimed_tellings WHERE source = ?';
+  const waiting = (await database.all<{ told: string }>(sql, source)).map(({ told }) => JSON.parse(told) as Telling);
+  return waiting.length > 0 && waiting.every(({ plans }) => plans.length === 0);
+}
+
 /** The subscriber whose a subscription of another system is, if that is known. */
 export async function ownerOf(database: Database, source: string): Promise<Subscriber | undefined> {
   const sql = `SELECT subscribers.id AS id, name, revoked FROM sources JOIN subscribers ON subscribers.id = subscriber

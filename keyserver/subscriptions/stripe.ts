@@ -97,7 +97,7 @@ const checkoutEvent = eventAbout(
 export function readStripeEvent(body: Uint8Array): CheckoutEvent | SubscriptionEvent | undefined {
   const value = parseJson(body);
   if (value === undefined) throw unfit('the event is no JSON');
-  const type = String((value as { type?: unknown } | null)?.type);
+  const { type } = z.object({ type: z.string() }).safeParse(value).data ?? { type: '' };
   if (CHECKOUT.test(type)) return readCheckout(value);
   return /^customer\.subscription\./.test(type) ? readSubscription(value) : undefined;
 }

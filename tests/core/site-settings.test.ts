@@ -34,6 +34,7 @@ describe('site settings', () => {
     ['subscribe', 'https://shop.example'],
     ['subscribe', 'https://a@shop.example/'],
     ['subscribe', 'javascript:alert(1)'],
+    ['subscribe', 'https://shop.example;script-src-elem/'],
     ['subscribe', `https://shop.example/${'a'.repeat(2048)}`],
     ['titles', []],
     ['titles', [{ set: 'a', title: 'A', more: 1 }]],

@@ -51,6 +51,21 @@ describe('who may read', () => {
     await page.context().close();
   });
 
+  it('attack 151: at the address of a gift, of which there are none, nothing of a host is shown', async () => {
+    const page = await site.newPage();
+    await page.goto(site.linkAt('ben'));
+    await page.waitForURL(`${site.originOf()}/`);
+    await expectReading(page);
+    const file = join(site.out, OTHER_DAY);
+    const before = await readFile(file);
+    await writeFile(file, '<!doctype html><title>Forged</title><h1>Forged</h1>');
+    await page.goto(`${site.originOf()}${OTHER_DAY}?wispr-gift`);
+    await page.waitForSelector('h1');
+    await expect.poll(() => page.title()).toBe('You have no key for this page');
+    await writeFile(file, before);
+    await page.context().close();
+  });
+
   inRelease(() => {
     it('without an invitation, a teaser leads to the page that takes one', async () => {
       const page = await site.newPage();

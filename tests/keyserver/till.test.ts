@@ -112,6 +112,8 @@ describe('whoever subscribes', () => {
       'locked_prefilled_email',
     ]);
     expect(shop.searchParams.get('locked_prefilled_email')).toBe('known@example.org');
+    const { headers } = await mailed.get('/-/subscribe?to=/known@exa', { 'accept-encoding': 'br' });
+    expect(headers['content-encoding']).toBeUndefined(); // a length that tells of the address beside `to`
     const bought = names();
     const other = await choose(numbered);
     expect(other.searchParams.has('locked_prefilled_email')).toBe(false);
@@ -232,6 +234,28 @@ describe('attack 149: nobody is signed in', () => {
     await expectMail(late, other.session);
   });
 
+  it('any longer by a payment with an address whose owner has opened the mail, or signed in', async () => {
+    for (const way of ['link', 'code'] as const) {
+      const [stranger, bought, owner] = [browser(), names(), browser()];
+      await pay(await choose(stranger), bought);
+      expect(handedOver(await comeBack(stranger, bought.session)).code).toBeDefined();
+      expect(await accountOf(stranger)).toContain(bought.email);
+      const mail = await smtp.take(bought.email);
+      if (way === 'link') await owner.join(/#([A-Z0-9-]+)/.exec(mail)?.[1] ?? '');
+      else {
+        await owner.post('/-/mail', { name: bought.email, to: '/' });
+        const [code = ''] = /\b\d{6}\b/.exec(await smtp.take(bought.email)) ?? [];
+        await owner.post('/-/mail-code', { code, wish: 'sign-in', to: '/' });
+      }
+      expect(await accountOf(owner)).toContain(bought.email);
+      expect(await accountOf(stranger)).toContain('Sign in to read');
+    }
+    const [late, bought] = [browser(), names()];
+    await pay(await choose(late), bought);
+    await browser().join(/#([A-Z0-9-]+)/.exec(await smtp.take(bought.email))?.[1] ?? '');
+    await expectMail(late, bought.session);
+  });
+
   it('and a purchase gives no session that could add a way to sign in', async () => {
     const [visitor, bought] = [browser(), names()];
     await pay(await choose(visitor), bought);
@@ -290,6 +314,14 @@ describe('what Stripe tells', () => {
     }
   });
 
+  it('of something else that is sold there makes no subscriber, and no mail', async () => {
+    const { subscription: id, session, email } = names();
+    const unused = '202 {"unused":"no-such-plan"}';
+    expect(await send(subscriptionEvent('created', now(), { id, start: now() - 60, price: 'price_mug' }))).toBe(unused);
+    expect(await send(checkoutEvent(now(), { session, subscription: id, email }))).toBe(unused);
+    expect(await idOf(email)).toBeUndefined();
+  });
+
   it('of a payment that failed is a line and one mail, and ends nothing', async () => {
     const [visitor, bought] = [browser(), names()];
     await pay(await choose(visitor), bought);
@@ -330,6 +362,7 @@ describe('what Stripe tells', () => {
     for (const email of ['not an address', 'a`b@example.org', ''])
       expect(await send(checkoutEvent(now(), { ...names(), email }))).toBe('202 {"unused":"name-refused"}');
     expect(await send(checkoutEvent(now(), { ...names(), more: { id: 'cs\0' } }))).toContain('argument-invalid');
+    for (const event of ['null', '[]', '{"type":{"toString":1}}']) expect(await send(event)).toBe('204'); // attack 141
     await rig.invite({ name: 'gone@example.org' });
     await revokeSubscriber(rig.server.state, 'gone@example.org');
     expect(await send(checkoutEvent(now(), { ...names(), email: 'gone@example.org' }))).toContain('revoked');

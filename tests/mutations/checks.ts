@@ -34,7 +34,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     attacks: [149],
     file: 'keyserver/reading-site/till-pages.ts',
-    find: 'createSession(state, found.buyer, false)',
+    find: "createSession(state, found.buyer, 'purchase')",
     replace: 'createSession(state, found.buyer)',
   },
   {

@@ -166,3 +166,11 @@ describe('the teaser of a page', () => {
     });
   });
 });
+
+it('a page of very many elements in its excerpt is read in a time by its length', () => {
+  const before = performance.now();
+  const { excerpt } = read(`<body><div data-wispr-excerpt>${'<p>a</p>'.repeat(450_000)}`).teaser;
+  expect(excerpt).toHaveLength(2000);
+  expect(read(`<body><p data-wispr-excerpt>${'<b>x'.repeat(40_000)}`).teaser.excerpt[0]?.length).toBeLessThan(600);
+  expect(performance.now() - before).toBeLessThan(8000);
+});
