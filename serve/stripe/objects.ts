@@ -2,7 +2,7 @@
  * Objects of Stripe's API as its webhooks send them, of version 2025-03-31 and later, in which periods stand at the items of a subscription
  * (https://docs.stripe.com/api). Only what depends on no settings of a shop stands in them.
  */
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 
 const API_VERSION = '2025-03-31.basil';
 const CURRENCY = 'eur';
@@ -41,6 +41,11 @@ export interface StripeEvent {
   readonly type: string;
   readonly created: number;
   readonly data: { readonly object: Readonly<Record<string, unknown>>; readonly previous_attributes?: object };
+}
+
+/** Header `Stripe-Signature` of an event. @param time - seconds since 1970 */
+export function signatureOf(body: string | Uint8Array, secret: string, time: number): string {
+  return `t=${time},v1=${createHmac('sha256', secret).update(`${time}.`).update(body).digest('hex')}`;
 }
 
 const newId = (prefix: string): string => `${prefix}_${randomBytes(20).toString('hex')}`;
