@@ -34,11 +34,14 @@ export interface DocumentService {
   readonly hosts: ContentHosts;
 }
 
-export interface DocumentRequest {
+export interface SiteDocument {
   readonly provider: Provider;
   readonly site: SiteDescription;
   readonly path: string;
   readonly entry: DocumentEntry;
+}
+
+export interface DocumentRequest extends SiteDocument {
   /** 404: it stands for one that does not exist, and is sent whole. */
   readonly status: 200 | 404;
   /** `undefined` where no subscriber is signed in. */

@@ -16,9 +16,10 @@ import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
 import { type DeniedSet, denialOf } from '../readers/entitlement.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
+import type { SiteDocument } from './documents.ts';
 import type { ReadPublications } from './publications.ts';
 import { barForReader, plansThatOpen } from './teaser-bar.ts';
-import { aboutSite, type TeaserDocument, type Teasers } from './teasers.ts';
+import { aboutSite, type Teasers } from './teasers.ts';
 
 export interface TeaserPages {
   readonly state: KeyServerState;
@@ -32,7 +33,7 @@ export interface TeaserPages {
 }
 
 /** A document that somebody may not read. */
-export interface DeniedDocument extends TeaserDocument {
+export interface DeniedDocument extends SiteDocument {
   readonly denied: DeniedSet;
   /** Path and query that were asked for. */
   readonly to: string;

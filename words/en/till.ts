@@ -1,5 +1,8 @@
 /** Subscribing, and what is paid for: the plans, the way to the shop and back, the plan in the account. */
+import { plural } from './language.ts';
 import { SIGN_IN } from './sign-in.ts';
+
+const daysOf = (days: number) => plural(days, { one: '# day', other: '# days' });
 
 /** What stands on the page of plans. */
 export const SUBSCRIBE = {
@@ -47,7 +50,3 @@ export const PLAN = {
   renew: 'Renew',
   see: 'See subscriptions',
 };
-
-function daysOf(days: number): string {
-  return days === 1 ? '1 day' : `${days} days`;
-}
