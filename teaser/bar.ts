@@ -16,9 +16,9 @@ export interface BarField {
   readonly button: string;
 }
 
-/** All are text; nothing in it is markup. A bar has a field or a button, which is the one that is filled. */
+/** Texts without markup. A bar has a field or a button, which is the one that is filled. */
 export interface Bar {
-  /** Of its words, where the page's is another; else empty. All of them are written from left to right then. */
+  /** Language of its words, where the page's is another; else empty. They are written from left to right then. */
   readonly language: string;
   readonly title: string;
   /** May be empty. */
@@ -28,7 +28,7 @@ export interface Bar {
   readonly links: readonly BarLink[];
 }
 
-/** What a site offers to a stranger in words, and the button that begins it. */
+/** Offer of a site to a stranger in words, and the button that begins it. */
 export interface Offer extends Pick<Bar, 'language' | 'lead' | 'title'> {
   /** `trial`: free for some days, begun with a mail address. `none`: the settings name no plan. */
   readonly kind: 'trial' | 'plan' | 'none';
@@ -86,7 +86,7 @@ export function barOf(
   return { ...words, field: { action: '/-/sign-up', to: pathname + search, label: address, button }, links };
 }
 
-/** Where the plans of a site are shown; empty where there are none. @param reading - address of the page at the reading site */
+/** Finds the page of a site's plans; empty where there are none. @param reading - address of the page at the reading site */
 export function offersFor(reading: string, { plans = [], subscribe = '' }: Omit<BarSettings, 'serverless'>): string {
   const hasTill = plans.some(({ buy, trial }) => buy !== undefined || trial !== undefined);
   return plans.length > 0 && (hasTill || subscribe === '') ? pageFor(reading, 'subscribe') : subscribe;

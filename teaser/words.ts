@@ -13,7 +13,7 @@ interface Words {
   readonly signIn: string;
   readonly all: string;
   readonly address: string;
-  /** Who may read, where. */
+  /** Says who may read, where. */
   readonly note: string;
   readonly open: string;
 }

@@ -9,7 +9,7 @@ export interface Provider {
   /** The descriptor, byte for byte as the publisher signed it. */
   readonly descriptorBytes: Uint8Array;
   readonly descriptor: VerifiedDescriptor;
-  /** Of the last bundle: at hand before any content host was asked. `undefined` where a publisher's older program made it. */
+  /** Settings of the last bundle: at hand before any content host was asked. `undefined` where a publisher's older program made it. */
   readonly settings: SiteSettings | undefined;
 }
 

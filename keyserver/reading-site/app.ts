@@ -56,7 +56,7 @@ export interface ReadingSiteOptions extends AppOptions {
   readonly documents: string;
   /** Sends mail; `undefined`: nothing does, and nobody signs up. */
   readonly mailer: Mailer | undefined;
-  /** Where whoever pays by Stripe changes that. */
+  /** Page at which people who pay by Stripe change that. */
   readonly portal: string | undefined;
   readonly openid: OpenIdSignIn | undefined;
   /** The in-browser reader; `undefined`: documents are decrypted by the server. */

@@ -149,7 +149,7 @@ async function leadToAccount(
     else begin(entrance, response, request.originalUrl);
     return true;
   }
-  // It comes from there, and would be led round and round: the browser has kept no session, or the right ended on the way.
+  // Coming from there, it would be led round and round: the browser has kept no session, or the right ended on the way.
   if (!isSignedIn) await sendRefusal(pages, request, response, refusalFor('entry-refused'));
   return !isSignedIn;
 }

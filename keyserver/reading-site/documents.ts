@@ -122,7 +122,7 @@ async function send(
   response.removeHeader('Content-Security-Policy');
   // Not `set`, which adds a charset to what the publisher signed.
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  // Of other origins' pages, only teasers at the account's have come as far as this.
+  // Pages of other origins have not come as far as this, but teasers at the account's have come as far as this.
   const isForTeaser = senderOf(request.headers) === 'elsewhere' && openerOf(request.headers) === 'page';
   if (isForTeaser) response.setHeader('Cross-Origin-Resource-Policy', 'cross-origin');
   response.status(status);

@@ -18,7 +18,7 @@ import { type FlowCookie, giftCookie } from './session-cookie.ts';
 /** Characters of a form with a secret, or the link that it was in, and the path of a page. */
 const form = formOf(20_000, 2);
 
-/** What browsers were given. */
+/** Gifts that browsers have opened. */
 export interface Gifts {
   readonly cookie: FlowCookie;
   /** Tells whether a browser that has opened a gift asks for the page. */
@@ -88,7 +88,7 @@ async function open(entrance: GiftEntrance, request: Request, target: string): P
   await keeper.current();
   if (keeper.publication.settings.gifts === undefined) throw refused('nothing is given away any more');
   const found = await keeper.publication.resolve(target, state.now());
-  // What is public by now, or gone, is answered as for everybody.
+  // Documents that are public by now, or gone, are answered as for everybody.
   if (found.kind !== 'document' || !isGivable(found)) return undefined;
   const page = { ...found, provider, site, subscriber: gift.giver, url: new URL(target, origin) };
   const paths = await pathsOf(entrance, page, keeper.publication).catch((error: unknown) => {

@@ -100,7 +100,7 @@ async function documentAt(
   return found.kind === 'document' ? { provider: known, site, path: found.path, entry: found.entry } : undefined;
 }
 
-/** What everybody may see of a page; `undefined` where there is nothing, or it cannot be had now. */
+/** Finds what everybody may see of a page; `undefined` where there is nothing, or it cannot be had now. */
 async function headOf({ teasers, documents }: GiftPages, found: SiteDocument | undefined, request: Request) {
   if (!found?.entry.set) return undefined;
   const page = await teasers.of(found, addressOf(request)).catch(() => undefined);

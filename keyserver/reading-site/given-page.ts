@@ -1,4 +1,4 @@
-/** What a page that is given away loads: the addresses that it names itself, as far as they are documents of its own set. */
+/** Finds what a page that is given away loads: the addresses that it names itself, as far as they are documents of its own set. */
 import type { SitePublication } from '../../core/publication/site-publication.ts';
 import { decodePage } from '../../teaser/encoding.ts';
 import { baseOf } from '../../teaser/fallback-page.ts';

@@ -28,7 +28,7 @@ export interface TeaserPages {
   /** Origins. */
   readonly account: string;
   readonly documents: string;
-  /** Whether people sign up by mail; left out at the documents' origin, where no page has a field. */
+  /** Tells whether people sign up by mail; left out at the documents' origin, where no page has a field. */
   readonly signUp?: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface DeniedDocument extends SiteDocument {
   readonly to: string;
 }
 
-/** Nothing of a document that is no page. */
+/** Values of a document that is no page. */
 const NOTHING = { ...readPage(new Uint8Array()).teaser, title: FOR_SUBSCRIBERS };
 
 /**

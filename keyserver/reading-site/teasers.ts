@@ -1,5 +1,5 @@
 /**
- * What the reading site shows of protected pages to people who may not read them: title, excerpt and picture, as on the fallback page, and made of
+ * Shows protected pages in part, at the reading site, to people who may not read them: title, excerpt and picture, as on the fallback page, and made of
  * signed data alone. The page is opened as for any reader, with the set key that is here, and nothing of it goes further than {@link FallbackPage}.
  */
 import { LRUCache } from 'lru-cache';
@@ -22,7 +22,7 @@ const BOUNDS = { waitingPerAddress: 16, waitingPerSlot: 32 };
 /** Characters that are kept. */
 const KEPT = 16_777_216;
 
-/** What is kept of a document. */
+/** Part of a document that is kept. */
 interface Read {
   /** `undefined`: it is no page. */
   readonly teaser: Teaser | undefined;
@@ -38,7 +38,7 @@ export class Teasers {
   readonly #service: DocumentService;
   readonly #publications: ReadPublications;
   readonly #queue = new FairQueue(BOUNDS, [...Array(AT_A_TIME).keys()]);
-  /** By the hash of a head, which names its document. One that is asked for meanwhile is read once. */
+  /** Documents by the hash of the head, which names them. One that is asked for meanwhile is read once. */
   readonly #read: LRUCache<string, Read, Asked>;
 
   constructor(service: DocumentService, publications: ReadPublications) {
@@ -54,7 +54,7 @@ export class Teasers {
   }
 
   /**
-   * What everybody may see of a protected document; `undefined` where it is no page.
+   * Finds what everybody may see of a protected document; `undefined` where it is no page.
    *
    * @param address - that asks
    * @throws ReadingError, PublicationError, ObjectError: what keeps the document from being opened; KeyServerError `busy`
@@ -90,7 +90,7 @@ function orNothing(error: unknown): undefined {
   if (!(error instanceof ObjectError && error.code === 'key-missing')) throw error;
 }
 
-/** What a teaser says about its site. */
+/** Facts about its site that a teaser has. */
 export function aboutSite({ provider, site }: Pick<SiteDocument, 'provider' | 'site'>) {
   const [content = ''] = site.content;
   return { publisher: provider.descriptor.name, site: site.site, content, reading: site.reading };

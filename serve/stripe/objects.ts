@@ -9,7 +9,7 @@ const CURRENCY = 'eur';
 /** Seconds of a month. */
 const MONTH = 30 * 86_400;
 
-/** What one sells. */
+/** Goods of a shop. */
 export interface PricedPlan {
   /** The key server's name of the plan. */
   readonly name: string;
@@ -30,7 +30,7 @@ export interface Purchase {
   invoice: string;
   period: { start: number; end: number };
   status: 'incomplete' | 'active' | 'past_due' | 'canceled';
-  /** When it was cancelled, though it may stand until the period ends. */
+  /** Time at which it was cancelled, though it may stand until the period ends. */
   canceled: number | null;
   ended: number | null;
   refunded: number;

@@ -37,7 +37,7 @@ export interface StripeOptions {
 /** Addresses of the seller. */
 export interface Seller {
   readonly webhook: string;
-  /** Where buyers come back to; the id of the checkout is added as `session_id`. */
+  /** Page that buyers come back to; the id of the checkout is added as `session_id`. */
   readonly after: string;
 }
 
@@ -211,7 +211,7 @@ class Ledger {
     return this.#options.now?.() ?? Math.floor(Date.now() / 1000);
   }
 
-  /** One after the other, as they are arranged; an event that is refused is not sent again. */
+  /** Sends events one after the other, as they are arranged; an event that is refused is not sent again. */
   async #send(events: readonly StripeEvent[]): Promise<void> {
     const { arrange = (all) => all, onAnswer, secret } = this.#options;
     for (const event of await arrange(events)) {

@@ -26,7 +26,7 @@ const render = (teaser: Partial<Teaser>, settings: Partial<FallbackSettings> = {
   return renderTeaser(made, barOf(made, settings), { script: true });
 };
 
-/** The same page, out of the values that are read from it. */
+/** Makes the page again, out of the values that are read from it. */
 const madeAgain = (html: string) => {
   const parsed = parseFallbackPage(Buffer.from(html));
   return parsed && renderTeaser(parsed.page, parsed.bar, { script: true });

@@ -4,7 +4,7 @@ import { SIGN_IN } from './sign-in.ts';
 
 const daysOf = (days: number) => plural(days, { one: '# day', other: '# days' });
 
-/** What stands on the page of plans. */
+/** Words of the page of plans. */
 export const SUBSCRIBE = {
   title: 'Subscribe',
   comesBack: 'You come back to your page afterwards.',
@@ -24,7 +24,7 @@ export const SUBSCRIBE = {
   account: 'Your account',
 };
 
-/** What stands on the page to which the shop leads back. */
+/** Words of the page to which the shop leads back. */
 export const BOUGHT = {
   account: 'Your account',
   wait: { title: 'One moment', text: 'Your payment arrives. Your page opens by itself.' },
@@ -38,7 +38,7 @@ export const BOUGHT = {
   },
 };
 
-/** What stands on the card of a plan in the account. */
+/** Words of the card of a plan in the account. */
 export const PLAN = {
   active: 'active',
   renews: (day: string) => `renews on ${day}`,
