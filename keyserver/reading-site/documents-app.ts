@@ -119,7 +119,8 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
       const subscriber = isOwn(request) ? await readerOf(entrance, request) : undefined;
       const front = await frontFor(inBrowser, request);
       const giversOf = async (path: string) => (isOwn(request) ? given.giversOf(request, path) : []);
-      await answerForSite(site, { provider: await provider.read(), subscriber, giversOf, front }, request, response);
+      const here = await provider.demandSite(account);
+      await answerForSite(site, { ...here, subscriber, giversOf, front }, request, response);
     },
   );
   app.use(handleError(options, pages, (refusal, ...visit) => leadToAccount(entrance, pages, refusal.code, ...visit)));

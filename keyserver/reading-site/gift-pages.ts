@@ -8,7 +8,7 @@ import { GIFTS } from '../../words/en/gifts.ts';
 import { noStore } from '../http/app.ts';
 import { field, queryOf } from '../http/forms.ts';
 import { addressOf } from '../http/limits.ts';
-import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
+import type { ProviderReader } from '../publication/provider.ts';
 import { findKeyForReading } from '../readers/entitlement.ts';
 import { createGift, giftsLeft, withdrawGift } from '../readers/gifts.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
@@ -91,13 +91,12 @@ async function documentAt(
   { state, provider, publications, origin }: GiftPages,
   to: string,
 ): Promise<SiteDocument | undefined> {
-  const known = await provider.read();
-  const site = known && siteReadAt(known.descriptor, origin);
-  if (!site) return undefined;
-  const keeper = publications.of(known, site);
+  const here = await provider.siteAt(origin);
+  if (!here) return undefined;
+  const keeper = publications.of(here.provider, here.site);
   await keeper.current();
   const found = await keeper.publication.resolve(to, state.now());
-  return found.kind === 'document' ? { provider: known, site, path: found.path, entry: found.entry } : undefined;
+  return found.kind === 'document' ? { ...here, path: found.path, entry: found.entry } : undefined;
 }
 
 /** Finds what everybody may see of a page; `undefined` where there is nothing, or it cannot be had now. */
