@@ -29,7 +29,7 @@ import { hashingAt, mailerAt, type Place, primary } from './processes/primary.ts
 import type { Origins } from './publication/import-bundle.ts';
 import { TimestampKeeper } from './publication/keeper.ts';
 import { forgetDevOrigins, rememberDevOrigins } from './publication/origins.ts';
-import { ProviderReader, siteReadAt } from './publication/provider.ts';
+import { ProviderReader } from './publication/provider.ts';
 import { PushTarget } from './publication/push-target.ts';
 import { createReadingSite } from './reading-site/app.ts';
 import { createContentHosts } from './reading-site/content-host.ts';
@@ -255,7 +255,6 @@ async function serve(
   parts.defer(workEachMinute(state, log, primary !== undefined));
   if (listeners.metrics) parts.defer(watch.start());
   parts.defer(watchCertificates(all, log, renewalInterval));
-  warmUp(provider, publications, origins.reading).catch(() => undefined);
   if (!primary)
     openid?.provider.greet().catch(({ code, message: reason }: KeyServerError) => {
       if (!ending.signal.aborted)
@@ -292,13 +291,6 @@ function certificateEnds(listeners: Listeners): [string, number][] {
     const end = listener?.certificateEnd();
     return end === undefined ? [] : [[name, end]];
   });
-}
-
-/** Reads the site settings, so that the first page has the publisher's colours. */
-async function warmUp(provider: ProviderReader, publications: ReadPublications, reading: string): Promise<void> {
-  const known = await provider.read();
-  const site = known && siteReadAt(known.descriptor, reading);
-  if (site) publications.settingsOf(known, site);
 }
 
 /** The in-browser reader, where it is wanted and there. @throws KeyServerError `configuration-invalid` where it is wanted by name, and not there */

@@ -1,6 +1,7 @@
 // Writes the tables of settings in docs/configuration.md from the schema that wispr checks. tests/docs/pages.test.ts says when it is out of date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { MOST } from '../keyserver/config/limits.ts';
 import { keyServerJsonSchema } from '../keyserver/config/schema.ts';
 import { configurationJsonSchema } from '../publisher/workspace/configuration/schema.ts';
 
@@ -34,8 +35,8 @@ export function withCurrentTables(page: string): string {
   return page.replace(
     /(<!-- settings of (\S+) -->\n).*?(<!-- end -->)/gs,
     (_, start: string, name: string, end: string) => {
-      const rows = rowsOf(schemas[name] ?? {}).map((cells) => `| ${cells.join(' | ')} |\n`);
-      return `${start}\n| setting | value | default | meaning |\n|---|---|---|---|\n${rows.join('')}\n${end}`;
+      const rows = withoutRepeats(rowsOf(schemas[name] ?? {})).map((cells) => `| ${cells.join(' | ')} |\n`);
+      return `${start}\n| setting | value (default) | meaning |\n|---|---|---|\n${rows.join('')}\n${end}`;
     },
   );
 }
@@ -48,14 +49,22 @@ function rowsOf(schema: Schema, prefix = '', whole?: string): string[][] {
   return described.flatMap(([name, property]) => {
     const inner = property.type === 'array' ? property.items : property;
     const required = (schema.required ?? []).includes(name) && property.default === undefined;
-    const cells = [
-      `\`${prefix}${name}\``,
-      allowedIn(property),
-      required ? (whole === undefined ? 'required' : `required in \`${whole}\``) : defaultOf(property),
-      meaningOf(property),
-    ];
+    const standard = required ? `required${whole === undefined ? '' : ` in \`${whole}\``}` : defaultOf(property);
+    const value = [allowedIn(property), standard && `(${standard})`].filter(Boolean).join(' ');
+    const cells = [`\`${prefix}${name}\``, value, meaningOf(property)];
     const left = required ? whole : `${prefix}${name}`;
     return [cells, ...rowsOf(inner ?? {}, `${prefix}${name}.`, left)];
+  });
+}
+
+/** Has a setting that stood there before, in another object, lead to it. */
+function withoutRepeats(rows: readonly string[][]): string[][] {
+  const known = new Map<string, string>();
+  return rows.map(([name = '', value = '', meaning = '']) => {
+    const [last = ''] = name.replaceAll('`', '').split('.').slice(-1);
+    const before = known.get(`${last} ${meaning}`);
+    if (before === undefined) known.set(`${last} ${meaning}`, name);
+    return [name, value, before === undefined ? meaning : `As ${before}.`];
   });
 }
 
@@ -67,6 +76,7 @@ function allowedIn(property: Schema): string {
   if (property.const !== undefined) return `\`${JSON.stringify(property.const)}\``;
   if (property.enum) return property.enum.map((value) => `\`${JSON.stringify(value)}\``).join(', ');
   if (property.type === 'array') return `list${property.maxItems ? ` of up to ${property.maxItems}` : ''}`;
+  if (property.type === 'integer' && property.maximum === MOST) return 'count';
   if (property.type === 'integer') return `${property.minimum} to ${property.maximum}`;
   return property.title ?? (property.format === 'uri' ? 'URL' : (property.type ?? ''));
 }

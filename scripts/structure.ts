@@ -37,7 +37,10 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   core: { folders: ['core'], packages: PRIMITIVES },
   words: { folders: ['words'], packages: [] },
   reading: { folders: ['core', 'reading', 'words'], packages: PRIMITIVES },
-  teaser: { folders: ['core', 'teaser', 'words'], packages: ['eta', 'htmlparser2', 'node:'] },
+  teaser: {
+    folders: ['core', 'teaser', 'words'],
+    packages: ['@csstools/css-tokenizer', 'es-module-lexer', 'eta', 'htmlparser2', 'node:'],
+  },
   'node-support/storage': {
     folders: ['core', 'node-support'],
     packages: ['node:', '@aws-sdk/client-s3', '@aws-sdk/lib-storage', '#primitives'],

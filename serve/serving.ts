@@ -40,7 +40,7 @@ export interface Serving {
 export interface ServingOptions {
   /** Port of the tour; 0: any free one. */
   readonly port: number;
-  /** Whether all of it is shown: a real web host and a real shared cache, where they are installed, and the site is sold. */
+  /** Shows all of it: a real web host and a real shared cache, where they are installed, and the site is sold. */
   readonly whole?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What sells a site on this machine: a pretended Stripe, a mailbox that takes every mail, and an operator who looks on. */
+/** Sells a site on this machine: a pretended Stripe, a mailbox that takes every mail, and an operator who looks on. */
 import { join } from 'node:path';
 import { beginOperatorSession, findOperatorLink, inviteOperator } from '../keyserver/admin-site/operators.ts';
 import type { KeyServerConfig } from '../keyserver/config/config.ts';

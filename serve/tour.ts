@@ -23,7 +23,7 @@ export interface TourOptions {
   readonly gateway: string;
   /** Makes an invitation. @returns its link */
   readonly invite: () => Promise<string>;
-  /** What sells the site, and who looks on; left out where it is not sold. */
+  /** Shop that sells the site, and the operator who looks on; left out where it is not sold. */
   readonly shop?: Shop;
   readonly office?: Office;
 }

@@ -28,7 +28,7 @@ export interface FallbackPage {
   /** Who wrote it, and when it was published (ISO 8601); empty where the page does not say. */
   readonly author: string;
   readonly published: string;
-  /** That day as readers write it, in the language of the page. */
+  /** Day as readers write it, in the language of the page. */
   readonly date: string;
   /** Path, as in a URL, of the picture on the site that stands for the document; empty where there is none. */
   readonly picture: string;
@@ -39,7 +39,7 @@ export interface FallbackPage {
   /** Host name, for the link that opens the document in a Reader; empty where no Reader can. */
   readonly site: string;
   readonly reading: string;
-  /** Whom it leads on to there at once. */
+  /** People whom it leads on there at once. */
   readonly redirect: 'readers' | 'always' | 'never';
 }
 
@@ -54,7 +54,7 @@ export interface FallbackSettings {
   readonly language?: string | undefined;
   readonly accent?: string | undefined;
   readonly logo?: string | undefined;
-  /** For the bar, as the signed settings have them. */
+  /** Plans of the bar, as the signed settings have them. */
   readonly plans?: readonly OfferedPlan[] | undefined;
   readonly subscribe?: string | undefined;
   readonly redirect?: FallbackPage['redirect'] | undefined;

@@ -95,7 +95,7 @@ export function addMachineLink(
   links.push({ rel: relation, href: address, hreflang: language, type: feed });
 }
 
-/** Whether a media type is one of feeds, which programs read without signing in. */
+/** Tells whether a media type is one of feeds, which programs read without signing in. */
 export function isFeed(mediaType: string): boolean {
   return mediaType === 'application/rss+xml' || mediaType === 'application/atom+xml';
 }

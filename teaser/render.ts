@@ -9,7 +9,7 @@ import { describingData } from './structured-data.ts';
 import { teaserStyle } from './style.ts';
 import { wordsFor } from './words.ts';
 
-/** What may be written without escaping: made here, and safe as it comes. */
+/** Values that may be written without escaping: made here, and safe as it comes. */
 const RAW_VALUES = ['it.jsonLd', 'it.script', 'it.style'];
 
 export interface FallbackTemplate {
@@ -49,7 +49,7 @@ export function renderTeaser(page: FallbackPage, bar: Bar, { script }: { readonl
 
 export const builtInTemplate: FallbackTemplate = { render: (page, bar) => renderTeaser(page, bar, { script: true }) };
 
-/** What templates see as `it`; any other name is an error. */
+/** Gives templates their `it`; any other name is an error. */
 export function valuesOf(page: FallbackPage, bar: Bar, script = true): object {
   const { host, pathname } = new URL(page.reading);
   const values = {
@@ -78,7 +78,7 @@ export function headlineOf({ openGraph, title }: FallbackPage): string {
   return openGraph.get('og:title') || title;
 }
 
-/** What stands in for the part of the document that is not free: templates give it this class. */
+/** Class of what stands in for the part of the document that is not free. */
 const PAID = 'wispr-paid';
 
 /**
@@ -113,7 +113,7 @@ function jsonLd(page: FallbackPage): string {
     .replaceAll('\u2029', '\\u2029');
 }
 
-/** Nothing but what is known to be safe goes unescaped. */
+/** Lets nothing go unescaped but what is known to be safe. */
 function checkNode<Node extends TemplateNode>(node: Node): Node {
   if (node.t !== 'r' || RAW_VALUES.includes(node.val.trim())) return node;
   throw new Error(`only ${RAW_VALUES.join(' and ')} may be written with <%~ %>, and not ${node.val.trim()}`);

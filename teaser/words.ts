@@ -1,8 +1,9 @@
 /** wispr's own words on teasers, in the languages that it knows. `{host}` is the reading site's, `{price}` the publisher's text. */
+import { type Forms, pluralOf } from '../words/format.ts';
 
 interface Words {
-  /** Title of an offer that is free for `{days}` days, by the categories of `Intl.PluralRules`. */
-  readonly free: Readonly<Partial<Record<Intl.LDMLPluralRule, string>> & Record<'other', string>>;
+  /** Title of an offer that is free for some days. */
+  readonly free: Forms;
   readonly after: string;
   /** Title of an offer without free days. */
   readonly subscription: string;
@@ -12,13 +13,13 @@ interface Words {
   readonly signIn: string;
   readonly all: string;
   readonly address: string;
-  /** Who may read, where. */
+  /** Says who may read, where. */
   readonly note: string;
   readonly open: string;
 }
 
 const ENGLISH: Words = {
-  free: { one: 'Read on, free for {days} day', other: 'Read on, free for {days} days' },
+  free: { one: 'Read on, free for # day', other: 'Read on, free for # days' },
   after: 'Then {price}. Stop whenever you like.',
   subscription: 'Read on with a subscription',
   start: 'Start reading',
@@ -35,7 +36,7 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
   Object.entries({
     en: ENGLISH,
     de: {
-      free: { one: 'Weiterlesen, {days} Tag kostenlos', other: 'Weiterlesen, {days} Tage kostenlos' },
+      free: { one: 'Weiterlesen, # Tag kostenlos', other: 'Weiterlesen, # Tage kostenlos' },
       after: 'Danach {price}. Jederzeit kündbar.',
       subscription: 'Weiterlesen mit einem Abo',
       start: 'Jetzt lesen',
@@ -48,7 +49,7 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
       open: 'Im Reader öffnen',
     },
     fr: {
-      free: { one: 'Lisez la suite, {days} jour gratuit', other: 'Lisez la suite, {days} jours gratuits' },
+      free: { one: 'Lisez la suite, # jour gratuit', other: 'Lisez la suite, # jours gratuits' },
       after: 'Ensuite {price}. Arrêtez quand vous voulez.',
       subscription: 'Lisez la suite avec un abonnement',
       start: 'Commencer à lire',
@@ -61,7 +62,7 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
       open: 'Ouvrir dans le Reader',
     },
     es: {
-      free: { one: 'Siga leyendo, {days} día gratis', other: 'Siga leyendo, {days} días gratis' },
+      free: { one: 'Siga leyendo, # día gratis', other: 'Siga leyendo, # días gratis' },
       after: 'Después, {price}. Cancele cuando quiera.',
       subscription: 'Siga leyendo con una suscripción',
       start: 'Empezar a leer',
@@ -75,8 +76,8 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
     },
     it: {
       free: {
-        one: 'Continua a leggere, gratis per {days} giorno',
-        other: 'Continua a leggere, gratis per {days} giorni',
+        one: 'Continua a leggere, gratis per # giorno',
+        other: 'Continua a leggere, gratis per # giorni',
       },
       after: 'Poi {price}. Puoi smettere quando vuoi.',
       subscription: 'Continua a leggere con un abbonamento',
@@ -90,7 +91,7 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
       open: 'Apri in Reader',
     },
     pt: {
-      free: { one: 'Continue a ler, {days} dia grátis', other: 'Continue a ler, {days} dias grátis' },
+      free: { one: 'Continue a ler, # dia grátis', other: 'Continue a ler, # dias grátis' },
       after: 'Depois, {price}. Cancele quando quiser.',
       subscription: 'Continue a ler com uma assinatura',
       start: 'Começar a ler',
@@ -103,7 +104,7 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
       open: 'Abrir no Reader',
     },
     nl: {
-      free: { one: 'Lees verder, {days} dag gratis', other: 'Lees verder, {days} dagen gratis' },
+      free: { one: 'Lees verder, # dag gratis', other: 'Lees verder, # dagen gratis' },
       after: 'Daarna {price}. Stop wanneer u wilt.',
       subscription: 'Lees verder met een abonnement',
       start: 'Begin met lezen',
@@ -117,8 +118,8 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
     },
     pl: {
       free: {
-        one: 'Czytaj dalej, {days} dzień za darmo',
-        other: 'Czytaj dalej, {days} dni za darmo',
+        one: 'Czytaj dalej, # dzień za darmo',
+        other: 'Czytaj dalej, # dni za darmo',
       },
       after: 'Potem {price}. Możesz zrezygnować w każdej chwili.',
       subscription: 'Czytaj dalej z prenumeratą',
@@ -132,7 +133,7 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
       open: 'Otwórz w Readerze',
     },
     ja: {
-      free: { other: '続きを {days} 日間無料で読む' },
+      free: { other: '続きを # 日間無料で読む' },
       after: 'その後は {price}。いつでも解約できます。',
       subscription: '購読して続きを読む',
       start: '読み始める',
@@ -145,7 +146,7 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
       open: 'Reader で開く',
     },
     zh: {
-      free: { other: '继续阅读，{days} 天免费' },
+      free: { other: '继续阅读，# 天免费' },
       after: '之后 {price}，可随时取消。',
       subscription: '订阅后继续阅读',
       start: '开始阅读',
@@ -177,10 +178,9 @@ export function wordsFor(language: string, host: string): PageWords {
   const [primary = ''] = language.toLowerCase().split('-', 1);
   const own = WORDS.get(primary);
   const words = own ?? ENGLISH;
-  const plurals = new Intl.PluralRules(own ? primary : 'en');
   return {
     ...words,
-    free: (days) => (words.free[plurals.select(days)] ?? words.free.other).replace('{days}', String(days)),
+    free: (days) => pluralOf(own ? primary : 'en', days, words.free),
     after: (price) => words.after.replace('{price}', () => price),
     note: words.note.replace('{host}', () => host),
     language: own ? '' : 'en',

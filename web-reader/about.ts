@@ -35,7 +35,7 @@ export interface About {
   readonly isFresh: boolean;
   /** Until when what is kept opens without a network, where that ends. */
   readonly until?: number | undefined;
-  /** Whether readers may give pages away. */
+  /** Tells whether readers may give pages away. */
   readonly gives: boolean;
   /** Origin at which the reader has the account. */
   readonly vault?: string | undefined;

@@ -20,7 +20,7 @@ const UNITS = [
   [60, 'minute'],
 ] as const;
 
-/** How many days, hours or minutes ago something was; `undefined`: not even a minute. Times in seconds since 1970. */
+/** Says how many days, hours or minutes ago something was; `undefined`: not even a minute. Times in seconds since 1970. */
 export function agoIn(locale: string, time: number, now: number): string | undefined {
   const passed = now - time;
   for (const [length, unit] of UNITS)

@@ -28,9 +28,9 @@ import { refusalText } from './texts.ts';
 export interface RefusedAddresses {
   /** What was asked for, as the reader knows it: host and path. */
   readonly address?: string | undefined;
-  /** The same document at the reading site, where signatures and freshness of the publication were found good. */
+  /** Same document at the reading site, where signatures and freshness of the publication were found good. */
   readonly readingUrl?: string | undefined;
-  /** Who is led there at once, by the signed settings; left out: nobody, but the button leads there. */
+  /** Windows that are led there at once, by the signed settings; left out: nobody, but the button leads there. */
   readonly redirect?: SiteSettings['redirect'];
   readonly publicLink?: (() => string) | undefined;
   /** Address of the first page of the site, where it was not that page that was asked for. */
@@ -143,7 +143,7 @@ const OWN_PAGE: Record<string, string | undefined> = { 'reader-locked': WAYS.unl
 interface PageInPlace extends RefusalPage {
   /** Seconds after which the page looks again by itself: what keeps the document back passes without it. */
   readonly refresh?: number | undefined;
-  /** Where a window goes on to at once. */
+  /** Address to which a window goes on at once. */
   readonly location?: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What a site offers to people who may not read it, a part of the site settings: docs/spec/publication.md, "Site settings". */
+/** Offers of a site to people who may not read it, a part of the site settings: docs/spec/publication.md, "Site settings". */
 import { hasMembers, isJsonObject, type Json } from '../encoding/canonical-json.ts';
 import { PLAN_NAME } from '../keys/set-pattern.ts';
 import { isLoopback } from '../site/site.ts';
@@ -8,13 +8,13 @@ export interface OfferedPlan {
   /** Name of the plan at the key server. */
   readonly name: string;
   readonly title: string;
-  /** What it is about, in one line. */
+  /** Summary, in one line. */
   readonly about?: string;
-  /** As readers see it: `€6 a month`. */
+  /** Text that readers see: `€6 a month`. */
   readonly price?: string;
   /** Days that are free, once for each mail address. */
   readonly trial?: number;
-  /** Where it is paid for: an `https:` URL. */
+  /** Page at which it is paid for: an `https:` URL. */
   readonly buy?: string;
 }
 
@@ -38,31 +38,31 @@ export const OFFER_LIMITS = {
   openings: 1000,
 } as const;
 const MAXIMUM_ADDRESS = 2048;
-/** Nothing in the host of an address that could mean something else in a policy or a mail. */
+/** Hosts with nothing in them that could mean something else in a policy or a mail. */
 const WITH_PLAIN_HOST = /^https:\/\/[\w.:[\]-]+\//;
-/** Nothing that controls, or turns the direction of text. */
+/** Text without what controls it, or turns its direction. */
 const TEXT = /^[^\p{C}\p{Zl}\p{Zp}]+$/u;
 
-/** Whether a text can stand in an offer: one line, without space around it. */
+/** Tells whether a text can stand in an offer: one line, without space around it. */
 export function isOfferText(value: unknown, length: number): value is string {
   return typeof value === 'string' && value.length <= length && TEXT.test(value) && value.trim() === value;
 }
 
-/** Whether `text` can be an address where people pay: one for {@link isSubscribeUrl}, or on this computer, for trying. */
+/** Tells whether `text` can be an address where people pay: one for {@link isSubscribeUrl}, or on this computer, for trying. */
 export function isBuyUrl(text: unknown): text is string {
   if (isSubscribeUrl(text)) return true;
   const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined;
   return url?.href === text && url?.protocol === 'http:' && isLoopback(url.hostname) && url.username === '';
 }
 
-/** Whether `text` can be the address where people subscribe: an `https:` URL in its one spelling, without a user. */
+/** Tells whether `text` can be the address where people subscribe: an `https:` URL in its one spelling, without a user. */
 export function isSubscribeUrl(text: unknown): text is string {
   if (typeof text !== 'string' || text.length > MAXIMUM_ADDRESS || !WITH_PLAIN_HOST.test(text)) return false;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   return url?.href === text && url.username === '' && url.password === '';
 }
 
-/** Whether a value out of site settings is a list of plans; no two have one name. */
+/** Tells whether a value out of site settings is a list of plans; no two have one name. */
 export function areOfferedPlans(value: Json): boolean {
   if (!Array.isArray(value) || value.length === 0 || value.length > OFFER_LIMITS.plans) return false;
   const names = value.map((each) => (isJsonObject(each) ? each.name : undefined));
@@ -83,7 +83,7 @@ function isOfferedPlan(value: Json): boolean {
   );
 }
 
-/** Whether a value out of site settings says how pages may be given away. */
+/** Tells whether a value out of site settings says how pages may be given away. */
 export function areGifts(value: Json): boolean {
   if (!isJsonObject(value) || !hasMembers(value, ['days', 'openings', 'perMonth'])) return false;
   const { days, openings, perMonth } = value;

@@ -28,7 +28,7 @@ export interface SetTitle {
 export const TITLE_LIMITS = { titles: 100, set: 64, title: 100 } as const;
 
 const NAME = /^[\p{L}\p{N}{][\p{L}\p{M}\p{N}{} ._-]*$/u;
-/** Nothing that controls, or turns the direction of text. */
+/** Text without what controls it, or turns its direction. */
 const TITLE = /^[^\p{C}\p{Zl}\p{Zp}]+$/u;
 
 /** Why a title is refused; `undefined` if it is good. */
@@ -45,7 +45,7 @@ export function problemOfTitle({ set, title }: SetTitle): string | undefined {
   return undefined;
 }
 
-/** Whether a value out of site settings is a list of titles; no two are for one name. */
+/** Tells whether a value out of site settings is a list of titles; no two are for one name. */
 export function areSetTitles(value: Json): boolean {
   if (!Array.isArray(value) || value.length === 0 || value.length > TITLE_LIMITS.titles) return false;
   const names = new Set<string>();

@@ -35,11 +35,11 @@ export interface SiteAppearance {
   readonly titles?: readonly SetTitle[];
   /** Whether the in-browser reader puts its button onto pages; left out where it does. */
   readonly sheet?: false;
-  /** What strangers are offered, in the order of showing. Left out rather than empty. */
+  /** Offers to strangers, in the order of showing. Left out rather than empty. */
   readonly plans?: readonly OfferedPlan[];
-  /** How readers may give pages away; left out where they may not. */
+  /** Limits within which readers may give pages away; left out where they may not. */
   readonly gifts?: Gifts;
-  /** Whom a page that cannot be read here leads on to the reading site at once; left out: who has read there before. */
+  /** People whom a page that cannot be read here leads on to the reading site at once; left out: who has read there before. */
   readonly redirect?: 'always' | 'never';
 }
 

@@ -24,7 +24,7 @@ export const STRICT_COOKIE = 'wispr-strictly';
 /** The page of the reading site with a person's subscription and devices. */
 export const ACCOUNT_PAGE = '/-/account';
 
-/** Where a page is given away, and where whoever has the link opens it; at the documents' origin, where the secret of the link arrives. */
+/** Pages where one is given away, and where whoever has the link opens it; at the documents' origin, where the secret of the link arrives. */
 export const GIVE_PAGE = '/-/give';
 export const GIFT_PAGE = '/-/gift';
 /** Query of a page that was given: the server opens it, and what it loads, also where a worker answers for all else. */

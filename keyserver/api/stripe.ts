@@ -117,7 +117,7 @@ async function acceptCheckout(options: ApiOptions, told: CheckoutEvent): Promise
   const { reference, session, address, at: said } = told;
   const source = sourceOf(told.id);
   const bought = await database.transaction(async () => {
-    // One that the subscription names itself, or told before.
+    // The subscription names it itself, or was told of before.
     if (await ownerOf(database, source)) return undefined;
     const checkout = reference === undefined ? undefined : await findCheckout(state, reference);
     // Of something else that is sold there: whoever has bought it is no subscriber here.

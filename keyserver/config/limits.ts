@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { isRange } from '../../node-support/addresses.ts';
 
-const MOST = 1_000_000;
+/** Highest limit of all but a few. */
+export const MOST = 1_000_000;
 
 const limit = (standard: number, description: string) =>
   z.int().min(1).max(MOST).default(standard).meta({ description });
@@ -79,7 +80,8 @@ export const limits = z
     clientIdle: limit(5000, 'Milliseconds between two requests on a connection.'),
   })
   .meta({
-    description: 'Limits (docs/keyserver.md). A minute is counted by each key server, 15 minutes by all together.',
+    description:
+      'Limits, from 1 to a million (docs/keyserver.md). A minute is counted by each key server, 15 minutes by all together.',
   });
 
 export type RequestLimits = z.infer<typeof limits>;

@@ -18,7 +18,7 @@ export interface Sender {
 
 export type FieldsOf = (name: string, invitation: NewCode) => MailFields;
 
-/** What mails call the publisher and the site that is read here, and the publisher's root. */
+/** Finds what mails call the publisher and the site that is read here, and the publisher's root. */
 export async function siteNames({ state, origins }: Omit<Sender, 'mailer'>) {
   const known = await new ProviderReader(state.database).read();
   const site = (known && siteReadAt(known.descriptor, origins.reading)?.site) ?? new URL(origins.reading).host;

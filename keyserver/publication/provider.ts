@@ -2,6 +2,7 @@
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { type SiteDescription, type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { parseSettings, type SiteSettings } from '../../core/publication/settings.ts';
+import { KeyServerError } from '../errors.ts';
 import type { Database } from '../storage/database.ts';
 
 export interface Provider {
@@ -9,8 +10,14 @@ export interface Provider {
   /** The descriptor, byte for byte as the publisher signed it. */
   readonly descriptorBytes: Uint8Array;
   readonly descriptor: VerifiedDescriptor;
-  /** Of the last bundle: at hand before any content host was asked. `undefined` where a publisher's older program made it. */
+  /** Settings of the last bundle: at hand before any content host was asked. `undefined` where a publisher's older program made it. */
   readonly settings: SiteSettings | undefined;
+}
+
+/** Site that is read at an origin of this key server, and whose it is. */
+export interface SiteHere {
+  readonly provider: Provider;
+  readonly site: SiteDescription;
 }
 
 /** The provider's row, as the last import left it. */
@@ -50,6 +57,20 @@ export class ProviderReader {
       this.#digest = row.bundle_digest;
     }
     return this.#provider;
+  }
+
+  /** Finds the site that is read at `origin`, if the publisher names one. */
+  async siteAt(origin: string): Promise<SiteHere | undefined> {
+    const provider = await this.read();
+    const site = provider && siteReadAt(provider.descriptor, origin);
+    return provider && site && { provider, site };
+  }
+
+  /** @throws KeyServerError `no-provider` where no site is read at `origin` */
+  async demandSite(origin: string): Promise<SiteHere> {
+    const here = await this.siteAt(origin);
+    if (!here) throw new KeyServerError('no-provider', 'no site is read at this origin');
+    return here;
   }
 }
 

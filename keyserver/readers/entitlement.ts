@@ -107,7 +107,7 @@ export interface DeniedSet {
   readonly code: Denial | 'key-missing' | 'not-signed-in';
   /** The name of the set; `undefined` where it is not known here. */
   readonly name: string | undefined;
-  /** All rights of who is signed in, and the one that has ended. */
+  /** Rights of the person who is signed in, and the one that has ended. */
   readonly rights: readonly Right[];
   readonly ended: Right | undefined;
 }

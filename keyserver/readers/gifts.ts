@@ -116,7 +116,7 @@ export async function openGift(
   });
 }
 
-/** What a browser may read that has opened a gift. */
+/** Rights of a browser that has opened a gift. */
 export interface GiftVisit {
   readonly gift: number;
   readonly giver: Subscriber;

@@ -24,7 +24,7 @@ export function wantedBy(to: string, { origin, documents }: Pick<AccountPages, '
   return documentTarget(pathname === '/-/enter' ? (searchParams.get('to') ?? '') : to, documents);
 }
 
-/** What the page is called that signing in leads to in the end, where that is known. */
+/** Finds the headline of the page that signing in leads to in the end. */
 export async function headlineFor(pages: AccountPages, to: string): Promise<string | undefined> {
   const wanted = wantedBy(to, pages);
   return wanted === '/' ? undefined : pages.headlineOf(wanted);
@@ -46,7 +46,7 @@ export interface ReadingMail {
 /** What the pages of accounts work with. */
 export interface AccountPages extends OwnPages, SignInLimits {
   readonly documents: string;
-  /** What a page is called, if that is at hand. @param path - path and query */
+  /** Finds the headline of a page, if it is at hand. @param path - path and query */
   readonly headlineOf: (path: string) => Promise<string | undefined>;
   readonly cookie: ReadingCookie;
   /** `undefined`: no mail is sent. */

@@ -12,7 +12,7 @@ import type { FirstPage } from '../config/schema.ts';
 import type { AppOptions } from '../http/app.ts';
 import { FailureCounts } from '../http/failure-counts.ts';
 import type { Mailer } from '../mail/mailer.ts';
-import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
+import type { ProviderReader } from '../publication/provider.ts';
 import type { OpenIdSignIn } from '../sign-in/openid-configuration.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { addAccountPages } from './account-pages.ts';
@@ -56,7 +56,7 @@ export interface ReadingSiteOptions extends AppOptions {
   readonly documents: string;
   /** Sends mail; `undefined`: nothing does, and nobody signs up. */
   readonly mailer: Mailer | undefined;
-  /** Where whoever pays by Stripe changes that. */
+  /** Page at which people who pay by Stripe change that. */
   readonly portal: string | undefined;
   readonly openid: OpenIdSignIn | undefined;
   /** The in-browser reader; `undefined`: documents are decrypted by the server. */
@@ -80,9 +80,8 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
       return { ...head, logo: undefined, ...((await isInBrowser()) && { content }) };
     },
     program: async () => {
-      const known = (await isInBrowser()) ? await provider.read() : undefined;
-      const site = known && siteReadAt(known.descriptor, origin);
-      return webReader && site && programVersion(webReader, publications, known, site);
+      const here = (await isInBrowser()) ? await provider.siteAt(origin) : undefined;
+      return webReader && here && programVersion(webReader, publications, here.provider, here.site);
     },
     isSignedIn: async (request) => (await subscriberOf(pages, request)) !== undefined,
     opensHere: async () => firstPage === 'server' || !(await isInBrowser()),

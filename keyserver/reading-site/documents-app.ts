@@ -119,7 +119,8 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
       const subscriber = isOwn(request) ? await readerOf(entrance, request) : undefined;
       const front = await frontFor(inBrowser, request);
       const giversOf = async (path: string) => (isOwn(request) ? given.giversOf(request, path) : []);
-      await answerForSite(site, { provider: await provider.read(), subscriber, giversOf, front }, request, response);
+      const here = await provider.demandSite(account);
+      await answerForSite(site, { ...here, subscriber, giversOf, front }, request, response);
     },
   );
   app.use(handleError(options, pages, (refusal, ...visit) => leadToAccount(entrance, pages, refusal.code, ...visit)));
@@ -149,7 +150,7 @@ async function leadToAccount(
     else begin(entrance, response, request.originalUrl);
     return true;
   }
-  // It comes from there, and would be led round and round: the browser has kept no session, or the right ended on the way.
+  // Coming from there, it would be led round and round: the browser has kept no session, or the right ended on the way.
   if (!isSignedIn) await sendRefusal(pages, request, response, refusalFor('entry-refused'));
   return !isSignedIn;
 }

@@ -34,11 +34,14 @@ export interface DocumentService {
   readonly hosts: ContentHosts;
 }
 
-export interface DocumentRequest {
+export interface SiteDocument {
   readonly provider: Provider;
   readonly site: SiteDescription;
   readonly path: string;
   readonly entry: DocumentEntry;
+}
+
+export interface DocumentRequest extends SiteDocument {
   /** 404: it stands for one that does not exist, and is sent whole. */
   readonly status: 200 | 404;
   /** `undefined` where no subscriber is signed in. */
@@ -119,7 +122,7 @@ async function send(
   response.removeHeader('Content-Security-Policy');
   // Not `set`, which adds a charset to what the publisher signed.
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  // Of other origins' pages, only teasers at the account's have come as far as this.
+  // Pages of other origins have not come as far as this, but teasers at the account's have come as far as this.
   const isForTeaser = senderOf(request.headers) === 'elsewhere' && openerOf(request.headers) === 'page';
   if (isForTeaser) response.setHeader('Cross-Origin-Resource-Policy', 'cross-origin');
   response.status(status);

@@ -89,7 +89,7 @@ export async function readerOf({ state, session }: Entrance, request: Request): 
 
 /** Leads to the account's origin for a code. @param to - the document wanted */
 export function begin({ origin, account }: Entrance, response: Response, to: string): void {
-  // Who is led here has no gift, or none any more: from now on the page is read as all others are.
+  // Windows that are led here have no gift, or none any more: from now on the page is read as all others are.
   const query = new URLSearchParams({ to: documentTarget(to, origin).replace(GIVEN, '') });
   response.set('Cache-Control', 'no-store').redirect(303, `${account}/-/enter?${query}`);
 }

@@ -5,7 +5,7 @@ import { KeyServerError } from '../errors.ts';
 import type { AppOptions } from '../http/app.ts';
 import { field, formOf } from '../http/forms.ts';
 import { limitFailures } from '../http/limits.ts';
-import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
+import type { ProviderReader } from '../publication/provider.ts';
 import { findGift, giftVisits, openGift } from '../readers/gifts.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
@@ -18,7 +18,7 @@ import { type FlowCookie, giftCookie } from './session-cookie.ts';
 /** Characters of a form with a secret, or the link that it was in, and the path of a page. */
 const form = formOf(20_000, 2);
 
-/** What browsers were given. */
+/** Gifts that browsers have opened. */
 export interface Gifts {
   readonly cookie: FlowCookie;
   /** Tells whether a browser that has opened a gift asks for the page. */
@@ -81,14 +81,12 @@ async function open(entrance: GiftEntrance, request: Request, target: string): P
   const visits = await giftVisits(state, given.cookie.read(request));
   if (visits.some((visit) => visit.gift === gift.id)) return undefined;
   if (gift.openings === 0) throw refused('the gift is used up');
-  const provider = await entrance.provider.read();
-  const site = provider && siteReadAt(provider.descriptor, account);
-  if (!site) throw new KeyServerError('no-provider', 'no site is read at this origin');
+  const { provider, site } = await entrance.provider.demandSite(account);
   const keeper = entrance.publications.of(provider, site);
   await keeper.current();
   if (keeper.publication.settings.gifts === undefined) throw refused('nothing is given away any more');
   const found = await keeper.publication.resolve(target, state.now());
-  // What is public by now, or gone, is answered as for everybody.
+  // Documents that are public by now, or gone, are answered as for everybody.
   if (found.kind !== 'document' || !isGivable(found)) return undefined;
   const page = { ...found, provider, site, subscriber: gift.giver, url: new URL(target, origin) };
   const paths = await pathsOf(entrance, page, keeper.publication).catch((error: unknown) => {

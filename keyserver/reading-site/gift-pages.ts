@@ -1,7 +1,5 @@
 /** Giving a page away, and opening one that was given, at the account's origin: docs/spec/web-reader.md, "Gifts". */
 import type { Express, Request, Response } from 'express';
-import type { SiteDescription } from '../../core/keys/descriptor.ts';
-import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import type { Gifts } from '../../core/publication/offers.ts';
 import { ACCOUNT_PAGE, GIFT_PAGE, GIVE_PAGE } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
@@ -10,12 +8,13 @@ import { GIFTS } from '../../words/en/gifts.ts';
 import { noStore } from '../http/app.ts';
 import { field, queryOf } from '../http/forms.ts';
 import { addressOf } from '../http/limits.ts';
-import { type Provider, type ProviderReader, siteReadAt } from '../publication/provider.ts';
+import type { ProviderReader } from '../publication/provider.ts';
 import { findKeyForReading } from '../readers/entitlement.ts';
 import { createGift, giftsLeft, withdrawGift } from '../readers/gifts.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { sendSignIn } from './account-pages.ts';
 import { type AccountPages, ownForm, subscriberOf } from './account-session.ts';
+import type { SiteDocument } from './documents.ts';
 import { isGivable } from './given-page.ts';
 import { documentLimit, openedOnly, sendPage, sendRefusal } from './own-pages.ts';
 import type { ReadPublications } from './publications.ts';
@@ -87,29 +86,21 @@ function linkOf(origin: string, to: string, secret: string): string {
   return `${origin}${GIFT_PAGE}?to=${to.replace(/[%&+]/g, encodeURIComponent)}#${secret}`;
 }
 
-interface Found {
-  readonly provider: Provider;
-  readonly site: SiteDescription;
-  readonly path: string;
-  readonly entry: DocumentEntry;
-}
-
 /** Finds the document at an address. @throws PublicationError where none may be used */
 async function documentAt(
   { state, provider, publications, origin }: GiftPages,
   to: string,
-): Promise<Found | undefined> {
-  const known = await provider.read();
-  const site = known && siteReadAt(known.descriptor, origin);
-  if (!site) return undefined;
-  const keeper = publications.of(known, site);
+): Promise<SiteDocument | undefined> {
+  const here = await provider.siteAt(origin);
+  if (!here) return undefined;
+  const keeper = publications.of(here.provider, here.site);
   await keeper.current();
   const found = await keeper.publication.resolve(to, state.now());
-  return found.kind === 'document' ? { provider: known, site, path: found.path, entry: found.entry } : undefined;
+  return found.kind === 'document' ? { ...here, path: found.path, entry: found.entry } : undefined;
 }
 
-/** What everybody may see of a page; `undefined` where there is nothing, or it cannot be had now. */
-async function headOf({ teasers, documents }: GiftPages, found: Found | undefined, request: Request) {
+/** Finds what everybody may see of a page; `undefined` where there is nothing, or it cannot be had now. */
+async function headOf({ teasers, documents }: GiftPages, found: SiteDocument | undefined, request: Request) {
   if (!found?.entry.set) return undefined;
   const page = await teasers.of(found, addressOf(request)).catch(() => undefined);
   if (!page) return undefined;
@@ -123,7 +114,7 @@ interface Offer {
 }
 
 /** @returns `undefined` where nothing is given away */
-async function offerFor(pages: GiftPages, subscriber: Subscriber, found: Found): Promise<Offer | undefined> {
+async function offerFor(pages: GiftPages, subscriber: Subscriber, found: SiteDocument): Promise<Offer | undefined> {
   const { provider, site, entry } = found;
   const { gifts: terms } = pages.publications.settingsOf(provider, site);
   if (terms === undefined) return undefined;

@@ -4,7 +4,6 @@
  */
 import { parseCookie } from 'cookie';
 import type { Express, Request, RequestHandler, Response } from 'express';
-import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { BEHIND_PAGE, KEYS_PAGE, STRICT_COOKIE } from '../../core/site/path.ts';
 import { isLoopback } from '../../core/site/site.ts';
@@ -21,7 +20,7 @@ import { noStore } from '../http/app.ts';
 import { addScript, sendFile } from '../http/compressed.ts';
 import { formOf } from '../http/forms.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
-import { type Provider, type ProviderReader, siteReadAt } from '../publication/provider.ts';
+import type { ProviderReader } from '../publication/provider.ts';
 import { readMetadata } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { isInFrame, type PageFront, pageFront, permitFrame } from './first-page.ts';
@@ -89,7 +88,7 @@ export function addInBrowser(app: Express, reader: InBrowser): void {
   addScript(app, SCRIPT, webReader.start);
   for (const name of SCRIPTS_OF_WORKER) addScript(app, `/-/${name}.js`, webReader[name]);
   app.get(WORKER, async (request, response) => {
-    const { site, provider } = await siteOf(reader);
+    const { site, provider } = await reader.provider.demandSite(reader.account);
     response.set({ 'Service-Worker-Allowed': '/', 'Content-Security-Policy': WORKER_POLICY });
     const worker = ownWorker({ reading: reader.account, root: provider.publisher, site: site.site });
     sendFile(request, response, 'text/javascript', worker);
@@ -99,7 +98,7 @@ export function addInBrowser(app: Express, reader: InBrowser): void {
   app.get('/-/site.json', async (_request, response) => sendSite(reader, response));
   const limit = limitRequests(limits.metadataPerAddress, refuseTooMany);
   app.get('/-/publication/current', limit, async (_request, response) => {
-    const { provider, site } = await siteOf(reader);
+    const { provider, site } = await reader.provider.demandSite(reader.account);
     response.set({ 'Cache-Control': 'no-cache', 'Content-Encoding': 'gzip', 'Content-Type': 'application/json' });
     response.end(await reader.publications.bundleOf(provider, site));
   });
@@ -142,7 +141,7 @@ export async function frontFor(reader: InBrowser, request: Request): Promise<Pag
   const { webReader, account, publications } = reader;
   const isWanted = !reader.isStrict && isPage(request) && !reader.isPlain(request);
   if (!webReader || !isWanted || !(await isReadInBrowser(reader))) return undefined;
-  const { provider, site } = await siteOf(reader);
+  const { provider, site } = await reader.provider.demandSite(reader.account);
   return pageFront(webReader, account, publications.settingsOf(provider, site).sheet !== false);
 }
 
@@ -152,9 +151,8 @@ export async function isReadInBrowser({
   provider,
   account,
 }: Pick<InBrowser, 'account' | 'provider' | 'webReader'>): Promise<boolean> {
-  const known = webReader && (await provider.read());
-  const site = known && siteReadAt(known.descriptor, account);
-  const origins = site?.content.map((origin) => new URL(origin));
+  const here = webReader && (await provider.siteAt(account));
+  const origins = here?.site.content.map((origin) => new URL(origin));
   return origins?.every(({ protocol, hostname }) => protocol === 'https:' || isLoopback(hostname)) ?? false;
 }
 
@@ -182,8 +180,7 @@ interface StartOptions {
 async function sendStart(reader: InBrowser, response: Response, to: string, more: StartOptions = {}): Promise<void> {
   const { account, provider, webReader, pages } = reader;
   if (webReader === undefined) throw new Error('the in-browser reader is not there');
-  const known = await provider.read();
-  const content = (known && siteReadAt(known.descriptor, account))?.content ?? [];
+  const { content = [] } = (await provider.siteAt(account))?.site ?? {};
   const page = {
     ...more,
     reading: account,
@@ -200,8 +197,8 @@ async function sendStart(reader: InBrowser, response: Response, to: string, more
 }
 
 async function sendSite(reader: InBrowser, response: Response): Promise<void> {
-  const { site, provider } = await siteOf(reader);
   const { account: reading, webReader } = reader;
+  const { site, provider } = await reader.provider.demandSite(reading);
   const answer = {
     site: site.site,
     root: provider.publisher,
@@ -210,18 +207,6 @@ async function sendSite(reader: InBrowser, response: Response): Promise<void> {
     version: webReader ? await versionHere(webReader, provider, site) : '',
   };
   response.set('Cache-Control', 'no-cache').json(answer);
-}
-
-interface SiteHere {
-  readonly provider: Provider;
-  readonly site: SiteDescription;
-}
-
-async function siteOf({ provider, account }: Pick<InBrowser, 'account' | 'provider'>): Promise<SiteHere> {
-  const known = await provider.read();
-  const site = known && siteReadAt(known.descriptor, account);
-  if (!known || !site) throw new KeyServerError('no-provider', 'no site is read at this origin');
-  return { provider: known, site };
 }
 
 function rememberWorker(webReader: WebReaderFiles): (site: WorkerSite) => WebReaderFile {

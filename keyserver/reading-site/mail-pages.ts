@@ -145,7 +145,7 @@ const WAYS: Readonly<Record<MailPurpose, { readonly start: string; readonly acti
   move: { start: '/-/account', action: '/-/move' },
 };
 
-/** How a code was asked for, as the address and the form of its page say: they know it when the code is over, too. Nothing but links hangs on it. */
+/** Way by which a code was asked for, as the address and the form of its page say: they know it when the code is over, too. Nothing but links hangs on it. */
 interface Way {
   readonly wish: MailPurpose;
   readonly to: string;

@@ -113,7 +113,7 @@ export interface Masthead {
   readonly logo?: string | undefined;
   readonly subscribe?: string | undefined;
   readonly titles: readonly SetTitle[];
-  /** What strangers are offered. */
+  /** Offers to strangers. */
   readonly plans: readonly OfferedPlan[];
   /** Content host that is asked first. */
   readonly content?: string | undefined;
@@ -122,7 +122,7 @@ export interface Masthead {
 /** Codes of {@link KeyServerError}. */
 export type RefusedSignIn = Extract<KeyServerErrorCode, `openid-${string}` | 'passkey-refused'>;
 
-/** Why signing in another way than by password has failed. */
+/** Reasons for which signing in another way than by password has failed. */
 export const REFUSED_SIGN_INS: Readonly<Record<RefusedSignIn, string>> = SIGN_IN.refused;
 
 export interface RefusalLinks {

@@ -7,7 +7,7 @@ import { asksForNewest, CONFIRMED_HEADER, confirmedAt } from '../../reading/conf
 import { ReadingError } from '../../reading/errors.ts';
 import { openerOf, senderOf } from '../../reading/navigation.ts';
 import { KeyServerError } from '../errors.ts';
-import { type Provider, siteReadAt } from '../publication/provider.ts';
+import type { SiteHere } from '../publication/provider.ts';
 import { denialOf } from '../readers/entitlement.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { type DocumentRequest, type DocumentService, sendDocument } from './documents.ts';
@@ -20,8 +20,7 @@ export interface SiteService extends DocumentService, Omit<TeaserPages, 'signUp'
   readonly sendNotice: (request: Request, response: Response, freshness: Freshness) => Promise<void>;
 }
 
-export interface Visit {
-  readonly provider: Provider | undefined;
+export interface Visit extends SiteHere {
   /** `undefined` where no subscriber is signed in. */
   readonly subscriber: Subscriber | undefined;
   /** Finds those who have given this browser the document with a path. */
@@ -36,12 +35,10 @@ export interface Visit {
  */
 export async function answerForSite(
   service: SiteService,
-  { provider, ...visit }: Visit,
+  { provider, site, ...visit }: Visit,
   request: Request,
   response: Response,
 ): Promise<void> {
-  const site = provider && siteReadAt(provider.descriptor, service.account);
-  if (!site) throw new KeyServerError('no-provider', 'no site is read at this origin');
   if (documentPathOf(request.originalUrl) === undefined)
     throw new ReadingError('path-refused', 'the path is not one that a document can have');
   const keeper = service.publications.of(provider, site);

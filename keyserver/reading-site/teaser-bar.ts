@@ -46,7 +46,7 @@ export async function barForReader(place: BarPlace, denied: DeniedSet): Promise<
   };
 }
 
-/** Those of the plans on offer that would open a set, were they begun now. @param name - of the set, where it is known */
+/** Finds the plans on offer that would open a set, were they begun now. @param name - of the set, where it is known */
 export async function plansThatOpen(
   { database, now }: KeyServerState,
   offered: readonly OfferedPlan[],

@@ -12,13 +12,14 @@ import { renderTeaser } from '../../teaser/render.ts';
 import { teaserStyle } from '../../teaser/style.ts';
 import { FOR_SUBSCRIBERS } from '../../words/en/not-included.ts';
 import { addressOf } from '../http/limits.ts';
-import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
+import type { ProviderReader } from '../publication/provider.ts';
 import { type DeniedSet, denialOf } from '../readers/entitlement.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
+import type { SiteDocument } from './documents.ts';
 import type { ReadPublications } from './publications.ts';
 import { barForReader, plansThatOpen } from './teaser-bar.ts';
-import { aboutSite, type TeaserDocument, type Teasers } from './teasers.ts';
+import { aboutSite, type Teasers } from './teasers.ts';
 
 export interface TeaserPages {
   readonly state: KeyServerState;
@@ -27,18 +28,18 @@ export interface TeaserPages {
   /** Origins. */
   readonly account: string;
   readonly documents: string;
-  /** Whether people sign up by mail; left out at the documents' origin, where no page has a field. */
+  /** Tells whether people sign up by mail; left out at the documents' origin, where no page has a field. */
   readonly signUp?: boolean;
 }
 
 /** A document that somebody may not read. */
-export interface DeniedDocument extends TeaserDocument {
+export interface DeniedDocument extends SiteDocument {
   readonly denied: DeniedSet;
   /** Path and query that were asked for. */
   readonly to: string;
 }
 
-/** Nothing of a document that is no page. */
+/** Values of a document that is no page. */
 const NOTHING = { ...readPage(new Uint8Array()).teaser, title: FOR_SUBSCRIBERS };
 
 /**
@@ -110,10 +111,9 @@ export interface AccountTeasers extends TeaserPages {
 
 /** The headline of the page at an address, where its teaser was shown. @param to - path and query */
 export async function headlineAt({ publications, teasers, ...pages }: AccountTeasers, to: string) {
-  const provider = await pages.provider.read();
-  const site = provider && siteReadAt(provider.descriptor, pages.account);
-  if (!provider || !site) return undefined;
-  const { publication } = publications.of(provider, site);
+  const here = await pages.provider.siteAt(pages.account);
+  if (!here) return undefined;
+  const { publication } = publications.of(here.provider, here.site);
   const found = await publication.resolve(to, pages.state.now()).catch(() => undefined);
   return found?.kind === 'document' ? teasers.headlineOf(found.entry) : undefined;
 }
@@ -132,9 +132,9 @@ export async function teaseAtAccount(
   to: string,
 ): Promise<boolean> {
   const { state, publications, account } = pages;
-  const provider = await pages.provider.read();
-  const site = provider && siteReadAt(provider.descriptor, account);
-  if (!provider || !site) return false;
+  const here = await pages.provider.siteAt(account);
+  if (!here) return false;
+  const { provider, site } = here;
   const { headers, method } = request;
   const publication = publications.of(provider, site);
   let isDenied = false;

@@ -89,7 +89,7 @@ async function goToShop(pages: TillPages, request: Request, response: Response):
 
 /**
  * Signs a browser in that comes back from the shop with the checkout that it has begun: as a subscriber whom the purchase has made, and no other one.
- * Whoever is that subscriber already goes on. Everybody else has the mail.
+ * A browser of that subscriber goes on. Everybody else has the mail.
  */
 async function comeBack(pages: TillPages, request: Request, response: Response): Promise<void> {
   const { state, checkout } = pages;

@@ -17,7 +17,7 @@ import { addScript } from '../http/compressed.ts';
 import { queryOf } from '../http/forms.ts';
 import { limitRequests } from '../http/limits.ts';
 import { shed } from '../http/load.ts';
-import { type ProviderReader, siteReadAt } from '../publication/provider.ts';
+import type { ProviderReader } from '../publication/provider.ts';
 import { readPublication } from '../publication/stored.ts';
 import { bindBrowser } from '../readers/bindings.ts';
 import { type BrowserSession, deviceOfSession } from '../readers/browser-devices.ts';
@@ -60,10 +60,7 @@ export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles)
     body(length),
     shed(refuseBusy),
   ];
-  const siteHere = async () => {
-    const known = await provider.read();
-    return known && siteReadAt(known.descriptor, origin)?.site;
-  };
+  const siteHere = async () => (await provider.siteAt(origin))?.site.site;
   const { vault, 'ml-kem': mlKem } = files;
   const program = vault.content.toString();
   const scripts = { program, script: addressOf(SCRIPT, vault), mlKem: addressOf(ML_KEM, mlKem) };
@@ -110,9 +107,7 @@ async function showVault(pages: VaultPages, scripts: Scripts, request: Request, 
   if (!subscriber && !leads && queryOf(request, 'silent') === '')
     return sendSignIn(pages, response.status(401), { to: KEYS_PAGE });
   const { state, provider, origin, documents, cookie } = pages;
-  const known = await provider.read();
-  const site = known && siteReadAt(known.descriptor, origin);
-  if (!site) throw new KeyServerError('no-provider', 'no site is read at this origin');
+  const { provider: known, site } = await provider.demandSite(origin);
   const pair = await readPublication(state.database);
   const { titles } = await pages.masthead();
   const sets = subscriber ? await readableSets(state, subscriber, site.site, MAXIMUM_KEYS_PER_REQUEST) : [];

@@ -46,7 +46,7 @@ export function planCard(plan: HeldPlan, renewal: Renewal | undefined, offer: Of
   return { title, price: renewal && offer?.price, when, since, hasEnded, failed: renewal?.failed === true };
 }
 
-/** When a grant begins or ends, in words. */
+/** Says when a grant begins or ends. */
 export function stateOf({ from, until, zone }: Pick<HeldPlan, 'from' | 'until' | 'zone'>, now: number): string {
   const place = zone ?? 'UTC';
   if (until !== null && until < now) return words.endedOn(until, place);

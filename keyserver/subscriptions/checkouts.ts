@@ -16,12 +16,12 @@ const RETURN_LIFETIME = 3600;
 const MOST_CHECKOUTS = 100_000;
 const MAXIMUM_TARGET_LENGTH = 4096;
 
-/** What is to be bought, and what the browser goes on to. */
+/** Plan to be bought, and the page that the browser goes on to. */
 export interface CheckoutRequest {
   readonly plan: string;
   /** Path and query of a document. */
   readonly target: string;
-  /** Whoever is signed in. */
+  /** Subscriber who is signed in. */
   readonly subscriber: number | undefined;
 }
 
@@ -45,7 +45,7 @@ export async function createCheckout(
 /** A checkout that nothing has come of yet. */
 export interface OpenCheckout {
   readonly target: string;
-  /** Whoever was signed in when it began. */
+  /** Subscriber who was signed in when it began. */
   readonly subscriber: number | null;
   readonly name: string | null;
 }
@@ -57,14 +57,14 @@ export async function findCheckout({ database, now }: State, reference: string):
   return database.first<OpenCheckout>(sql, referenceHash(reference), now());
 }
 
-/** What the shop says of a checkout. */
+/** Statement of the shop about a checkout. */
 export interface Purchase {
   /** Name of the checkout at the shop. */
   readonly session: string;
   /** Name of the subscription: kept-elsewhere.ts. */
   readonly source: string;
   readonly buyer: number;
-  /** Whether the purchase has made the subscriber. */
+  /** Tells whether the purchase has made the subscriber. */
   readonly isNew: boolean;
 }
 

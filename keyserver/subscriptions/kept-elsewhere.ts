@@ -22,9 +22,9 @@ export interface Telling {
   readonly until: number;
   /** Time until which it is paid for; left out where the system does not say. */
   readonly paid?: number | undefined;
-  /** Whether it is not renewed then. */
+  /** Says that it is not renewed then. */
   readonly ends?: true | undefined;
-  /** Whether the last payment has failed. */
+  /** Says that the last payment has failed. */
   readonly failed?: true | undefined;
 }
 
@@ -95,7 +95,7 @@ interface KnownClaim {
   readonly subscriber: number;
   readonly word: number;
   readonly said: number;
-  /** Whether its name is above that of the other one: of two words of one second, that is the same in any order. */
+  /** Tells whether its name is above that of the other one: of two words of one second, that is the same in any order. */
   readonly above: number;
 }
 
@@ -205,7 +205,7 @@ export interface Renewal extends Pick<Telling, 'ends' | 'failed' | 'paid'> {
   readonly source: string;
 }
 
-/** What another system said last of the subscriptions of a subscriber that stand. */
+/** Finds what another system said last of the subscriptions of a subscriber that stand. */
 export async function renewalsOf(database: Database, subscriber: number, now: number): Promise<Renewal[]> {
   const sql = `SELECT plan, subscriptions.source AS source, told FROM subscriptions
     JOIN tellings ON tellings.source = subscriptions.source WHERE subscriptions.subscriber = ? AND ends >= ?`;

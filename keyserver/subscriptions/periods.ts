@@ -36,7 +36,7 @@ export function isSamePlan(
   return period.plan === here.name && period.zone === here.zone && hasSameSets(period, here);
 }
 
-/** Whether the publisher has the same sets in a plan. */
+/** Tells whether the publisher has the same sets in a plan. */
 export function hasSameSets({ sets }: Pick<Period, 'sets'>, { patterns }: Pick<Plan, 'patterns'>): boolean {
   return sets === JSON.stringify([...new Set(patterns)].sort());
 }

@@ -26,9 +26,9 @@ export interface PlanOverview extends Plan {
    * publisher has none for it.
    */
   readonly periodKeys: 'given' | 'different' | null;
-  /** What strangers are offered; `null`: the publisher does not offer it. */
+  /** Offer to strangers; `null`: the publisher does not offer it. */
   readonly offer: OfferedPlan | null;
-  /** What the publisher has otherwise than this key server. */
+  /** Parts that the publisher has otherwise than this key server. */
   readonly differs: readonly ('sets' | 'title' | 'zone')[];
 }
 

@@ -38,11 +38,11 @@ export interface SubscriptionEvent extends Omit<Telling, 'plans'> {
 export interface CheckoutEvent {
   readonly kind: 'checkout';
   readonly at: number;
-  /** Of the checkout, as the address has it at which a browser comes back. */
+  /** Name of the checkout, as the address has it at which a browser comes back. */
   readonly session: string;
   /** The subscription. */
   readonly id: string;
-  /** What the buyer brought along from here, `client_reference_id`. */
+  /** Reference that the buyer brought along from here, `client_reference_id`. */
   readonly reference: string | undefined;
   /** Typed by the buyer. */
   readonly address: string;

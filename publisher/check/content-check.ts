@@ -2,6 +2,8 @@
 import { decodePage, encodingOf } from '../../teaser/encoding.ts';
 import { saysNoindex } from '../../teaser/machine-words.ts';
 import { readPage } from '../../teaser/page.ts';
+import { referencesOfStyle, scanPage } from '../../teaser/scan.ts';
+import { importsOf } from '../../teaser/script-imports.ts';
 import { isPage, isXmlPage } from '../site/media-type.ts';
 import { namedBy } from '../site/named.ts';
 import { problemOfPageSet } from '../site/sets.ts';
@@ -11,8 +13,7 @@ import { PrintMaker, type Prints } from './copies.ts';
 import { hasHost, type LinkCheck, type Referrer } from './links.ts';
 import { type CheckedFile, readText, type Start } from './read-text.ts';
 import type { Findings } from './report.ts';
-import { referencesOfStyle, scanPage } from './scan.ts';
-import { HostFinder, importsOf, usesIn } from './scan-script.ts';
+import { HostFinder, usesIn } from './scan-script.ts';
 
 /** Facts that a document says about itself, as `wispr protect` reads it. */
 export interface OwnWord {

@@ -7,8 +7,8 @@
  * for 100 letters; samples without a window (the hashes that a number divides) promise no such length.
  */
 import { decodeHTML } from 'entities';
+import type { PageScanner } from '../../teaser/scan.ts';
 import type { Findings } from './report.ts';
-import type { PageScanner } from './scan.ts';
 
 type PageText = Pick<PageScanner, 'prose' | 'rest' | 'shown'>;
 

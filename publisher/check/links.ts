@@ -2,10 +2,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { urlPathOf } from '../../core/site/path.ts';
+import type { Match, Reference, Use } from '../../teaser/reference.ts';
+import type { Form } from '../../teaser/scan.ts';
 import type { SiteMap } from '../site/redirects.ts';
-import type { Match, Reference, Use } from './reference.ts';
 import type { Findings, SourcePosition } from './report.ts';
-import type { Form } from './scan.ts';
 
 export interface LinkedSite {
   readonly site: string;

@@ -1,25 +1,5 @@
-/** Reads what a script imports, names and does. */
-import { initSync, parse as parseModule } from 'es-module-lexer';
-import type { Match, Reference } from './reference.ts';
-
-/**
- * The addresses that a script imports by literals: from its own directory, the top of its site, or another host. Names without a slash in front
- * are for import maps. What does not parse imports nothing.
- */
-export function importsOf(text: string, offset = 0): Reference[] {
-  if (!text.includes('import') && !text.includes('export')) return [];
-  initSync(); // once
-  try {
-    const [imports] = parseModule(text);
-    return imports.flatMap(({ n: url, s: start }) =>
-      url !== undefined && IMPORTED_ADDRESS.test(url) ? [{ url, use: 'load', offset: offset + start }] : [],
-    );
-  } catch {
-    return [];
-  }
-}
-
-const IMPORTED_ADDRESS = /^(?:\.{0,2}\/|https?:)/i;
+/** Reads what a script names and does. */
+import type { Match } from '../../teaser/reference.ts';
 
 /** Characters before a match that are looked at: a text may name its host a million times. */
 const LOOKED_BACK = 2000;

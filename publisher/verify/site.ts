@@ -50,7 +50,7 @@ export interface KnownSite {
   readonly accent: string | undefined;
   /** What the settings say that browsers should get. */
   readonly program: ReaderProgram | undefined;
-  /** What the settings offer to strangers. */
+  /** Offers of the settings to strangers. */
   readonly plans: readonly OfferedPlan[] | undefined;
   readonly subscribe: string | undefined;
   readonly publisherKey: Uint8Array;

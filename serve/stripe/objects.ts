@@ -2,14 +2,14 @@
  * Objects of Stripe's API as its webhooks send them, of version 2025-03-31 and later, in which periods stand at the items of a subscription
  * (https://docs.stripe.com/api). Only what depends on no settings of a shop stands in them.
  */
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 
 const API_VERSION = '2025-03-31.basil';
 const CURRENCY = 'eur';
 /** Seconds of a month. */
 const MONTH = 30 * 86_400;
 
-/** What one sells. */
+/** Goods of a shop. */
 export interface PricedPlan {
   /** The key server's name of the plan. */
   readonly name: string;
@@ -30,7 +30,7 @@ export interface Purchase {
   invoice: string;
   period: { start: number; end: number };
   status: 'incomplete' | 'active' | 'past_due' | 'canceled';
-  /** When it was cancelled, though it may stand until the period ends. */
+  /** Time at which it was cancelled, though it may stand until the period ends. */
   canceled: number | null;
   ended: number | null;
   refunded: number;
@@ -41,6 +41,11 @@ export interface StripeEvent {
   readonly type: string;
   readonly created: number;
   readonly data: { readonly object: Readonly<Record<string, unknown>>; readonly previous_attributes?: object };
+}
+
+/** Header `Stripe-Signature` of an event. @param time - seconds since 1970 */
+export function signatureOf(body: string | Uint8Array, secret: string, time: number): string {
+  return `t=${time},v1=${createHmac('sha256', secret).update(`${time}.`).update(body).digest('hex')}`;
 }
 
 const newId = (prefix: string): string => `${prefix}_${randomBytes(20).toString('hex')}`;

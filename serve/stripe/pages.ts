@@ -22,7 +22,7 @@ ${body}</main></html>
 
 export interface Buyer {
   readonly email: string;
-  /** Whether the seller knows the address, so that it is not typed. */
+  /** Tells whether the seller knows the address, so that it is not typed. */
   readonly isLocked: boolean;
 }
 
@@ -42,7 +42,7 @@ ${problem === undefined ? '' : `<p class="bad" role="alert">${escapeHtml(problem
   );
 }
 
-/** What can be done to a subscription, by its buyer or by time. */
+/** Changes of a subscription, by its buyer or by time. */
 export const HAPPENINGS = {
   renew: 'A month passes, and is paid',
   fail: 'A month passes, and the payment fails',

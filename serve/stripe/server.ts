@@ -2,7 +2,6 @@
  * A pretended Stripe, on loopback: its Payment Links and customer portal are pages where nothing is paid, and its events go to one webhook, in the form
  * and with the signature that Stripe documents (https://docs.stripe.com/payment-links/url-parameters, https://docs.stripe.com/webhooks).
  */
-import { createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { request } from 'undici';
 import { answerWith, close, listen } from '../hosts.ts';
@@ -16,6 +15,7 @@ import {
   type Purchase,
   type StripeEvent,
   sessionObject,
+  signatureOf,
   subscriptionObject,
 } from './objects.ts';
 import { checkoutPage, HAPPENINGS, portalPage } from './pages.ts';
@@ -37,7 +37,7 @@ export interface StripeOptions {
 /** Addresses of the seller. */
 export interface Seller {
   readonly webhook: string;
-  /** Where buyers come back to; the id of the checkout is added as `session_id`. */
+  /** Page that buyers come back to; the id of the checkout is added as `session_id`. */
   readonly after: string;
 }
 
@@ -64,11 +64,6 @@ const FORM_LENGTH = 4096;
 const PATIENCE = 10_000;
 
 export const buyPath = (plan: string): string => `/pay/${plan}`;
-
-/** The header `Stripe-Signature` of an event. @param time - seconds since 1970 */
-function signatureOf(body: string, secret: string, time: number): string {
-  return `t=${time},v1=${createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')}`;
-}
 
 export async function startPretendedStripe(options: StripeOptions): Promise<PretendedStripe> {
   const { plans } = options;
@@ -216,7 +211,7 @@ class Ledger {
     return this.#options.now?.() ?? Math.floor(Date.now() / 1000);
   }
 
-  /** One after the other, as they are arranged; an event that is refused is not sent again. */
+  /** Sends events one after the other, as they are arranged; an event that is refused is not sent again. */
   async #send(events: readonly StripeEvent[]): Promise<void> {
     const { arrange = (all) => all, onAnswer, secret } = this.#options;
     for (const event of await arrange(events)) {

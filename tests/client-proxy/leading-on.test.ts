@@ -1,4 +1,4 @@
-/** Where the Reader has no key for a document, its page leads to the same address at the reading site; where a check failed, nowhere. */
+/** Pages of the Reader for documents without a key lead to the same address at the reading site; where a check failed, nowhere. */
 import { describe, expect, it } from 'vitest';
 import type { SiteSettings } from '../../core/publication/settings.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';

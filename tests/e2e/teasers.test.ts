@@ -1,4 +1,4 @@
-/** Who may not read a page in Chromium, with the in-browser reader and without it: the teaser at the reading site, and the way from it to the page. */
+/** People who may not read a page in Chromium, with the in-browser reader and without it: the teaser at the reading site, and the way from it to the page. */
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
@@ -34,7 +34,7 @@ async function expectTeaser(page: Page, title: string): Promise<void> {
   await expect.poll(() => page.evaluate('document.querySelector(".picture").naturalWidth')).toBeGreaterThan(0);
 }
 
-/** How often a window goes anywhere. */
+/** Counts how often a window goes anywhere. */
 function countMoves(page: Page): () => number {
   let moves = 0;
   page.on('request', (request) => {

@@ -2,7 +2,6 @@
  * Hostile requests to every route of the key server's apps, as its routers have them: none is a fault of the server, none is echoed as markup or
  * as a field, and no answer tells who exists. WISPR_FUZZ is how many are sent; WISPR_FUZZ_SEED sends those again that a failure names.
  */
-import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -15,6 +14,7 @@ import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { DEFAULT_LIMITS } from '../../keyserver/config/limits.ts';
 import { createToken } from '../../keyserver/publication/tokens.ts';
 import type { RunningKeyServer } from '../../keyserver/server.ts';
+import { signatureOf } from '../../serve/stripe/objects.ts';
 import { bind, post } from '../support/device.ts';
 import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { offerPlans } from '../support/offers.ts';
@@ -227,12 +227,11 @@ function written(request: Wish): { readonly app: AppName; readonly route: string
   const path = target.path.replace(/[:*{]\w+\}?/g, () => request.part);
   const origin = origins[target.app];
   const time = rig.server.state.now();
-  const v1 = createHmac('sha256', STRIPE_SECRET).update(`${time}.`).update(request.body).digest('hex');
   const own: Record<string, string> = {
     origin,
     cookie: cookies,
     authorization: `Bearer ${token}`,
-    'stripe-signature': `t=${time},v1=${v1}`,
+    'stripe-signature': signatureOf(request.body, STRIPE_SECRET, time),
   };
   const lines = Object.entries(request.headers).flatMap(([name, value]) => {
     const text = value === 'own' ? own[name] : value;

@@ -1,5 +1,4 @@
 /** Attack 93 for commands and for the log: each command says what it is for, and no other secret; the log of the key server says none. */
-import { createHmac } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
@@ -11,6 +10,7 @@ import { readConfig } from '../../keyserver/config/config.ts';
 import { readMasterKeys } from '../../keyserver/storage/master-key.ts';
 import type { KeyServerState } from '../../keyserver/storage/state.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
+import { signatureOf } from '../../serve/stripe/objects.ts';
 import { askForKeys, bind } from '../support/device.ts';
 import { temporaryFolder, writeServerConfig } from '../support/keyserver-rig.ts';
 import { codeInMail, type MailServer, startMailServer } from '../support/mail-server.ts';
@@ -194,8 +194,7 @@ it('other systems tell, and are refused', async () => {
   const time = Math.floor(Date.now() / 1000);
   for (const key of [STRIPE, 'whsec_another']) {
     const event = JSON.stringify({ id: 'evt_1', object: 'event', created: time, type: 'x', data: { object: {} } });
-    const signature = createHmac('sha256', key).update(`${time}.${event}`).digest('hex');
-    const headers = { 'stripe-signature': `t=${time},v1=${signature}` };
+    const headers = { 'stripe-signature': signatureOf(event, key, time) };
     await fetch(`${keyserver}/v1/stripe`, { method: 'POST', headers, body: event });
   }
   expect(paywall.asked).not.toEqual([]);

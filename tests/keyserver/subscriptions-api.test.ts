@@ -1,6 +1,5 @@
 /** The API with which other systems begin and end subscriptions, over HTTP. */
 import { execFile } from 'node:child_process';
-import { createHmac } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,6 +9,7 @@ import { OPERATIONS } from '../../keyserver/api/subscriptions.ts';
 import { createToken } from '../../keyserver/publication/tokens.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { openApiText } from '../../scripts/openapi.ts';
+import { signatureOf } from '../../serve/stripe/objects.ts';
 import { rigForFile, temporaryFolder } from '../support/keyserver-rig.ts';
 
 const SECRET = 'whsec_of_this_test';
@@ -179,10 +179,8 @@ describe('Stripe', () => {
     const plain = { id: 'sub_1', status: 'active', start_date: now() - 60, metadata: { subscriber: EMIL }, items };
     return JSON.stringify({ id: 'evt_1', created, type, data: { object: { ...plain, ...object } } });
   };
-  const sign = (body: string, time = now(), secret = SECRET) => {
-    const v1 = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex');
-    return `t=${time},v1=${v1},v0=${'0'.repeat(64)}`;
-  };
+  const sign = (body: string, time = now(), secret = SECRET) =>
+    `${signatureOf(body, secret, time)},v0=${'0'.repeat(64)}`;
   const sendText = (body: string, signature: string | undefined = sign(body)) =>
     post('/v1/stripe', body, { 'stripe-signature': signature });
   const send = (...event: Parameters<typeof eventOf>) => sendText(eventOf(...event));

@@ -8,12 +8,13 @@ import { deleteSubscriber, exportSubscriber } from '../../keyserver/sign-in/own-
 import { workEachMinute } from '../../keyserver/storage/each-minute.ts';
 import { definePlan, listPlans } from '../../keyserver/subscriptions/plans.ts';
 import { findSubscriber, type Named, revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
+import { signatureOf } from '../../serve/stripe/objects.ts';
 import { forFile } from '../support/for-file.ts';
 import { rigForFile, temporaryFolder } from '../support/keyserver-rig.ts';
 import { mailSettings, startMailServer } from '../support/mail-server.ts';
 import { offerPlans } from '../support/offers.ts';
 import { createVisitor, handedOver, type Visitor } from '../support/reading-site-visitor.ts';
-import { checkoutEvent, refundEvent, stripeSignature, subscriptionEvent } from '../support/stripe-events.ts';
+import { checkoutEvent, refundEvent, subscriptionEvent } from '../support/stripe-events.ts';
 import { runWispr } from '../support/wispr.ts';
 
 const SECRET = 'whsec_of_this_test';
@@ -44,7 +45,7 @@ beforeAll(() => offerPlans(rig, PLANS));
 const now = () => rig.server.state.now();
 const browser = () => createVisitor(rig.server.readingUrl);
 async function send(event: string): Promise<string> {
-  const headers = { 'stripe-signature': stripeSignature(event, SECRET, now()) };
+  const headers = { 'stripe-signature': signatureOf(event, SECRET, now()) };
   const answer = await fetch(`${rig.server.url}/v1/stripe`, { method: 'POST', body: event, headers });
   return `${answer.status} ${await answer.text()}`.trim();
 }
@@ -280,9 +281,9 @@ describe('what Stripe tells', () => {
       subscriptionEvent('updated', start + 1, { id, start }),
       checkoutEvent(start + 2, { session, subscription: id, email }),
       subscriptionEvent('updated', start + 30 * DAY, { id, start, period: start + 30 * DAY, status: 'past_due' }),
-      subscriptionEvent('updated', start + 31 * DAY, { id, start, period: start + 30 * DAY, price: 'price_monday' }),
+      subscriptionEvent('updated', start + 31 * DAY, { id, start, period: start + 30 * DAY, plan: 'monday' }),
       subscriptionEvent('deleted', start + 35 * DAY, {
-        ...{ id, start, period: start + 30 * DAY, price: 'price_monday', status: 'canceled' },
+        ...{ id, start, period: start + 30 * DAY, plan: 'monday', status: 'canceled' },
         more: { ended_at: start + 35 * DAY },
       }),
     ];

@@ -9,8 +9,8 @@ import { checkSite } from '../../publisher/check/check-site.ts';
 import { CopyCheck, PrintMaker } from '../../publisher/check/copies.ts';
 import { readText } from '../../publisher/check/read-text.ts';
 import { type CheckReport, Findings } from '../../publisher/check/report.ts';
-import { referencesOfStyle, scanPage } from '../../publisher/check/scan.ts';
 import type { ConfigurationInput } from '../../publisher/workspace/configuration/schema.ts';
+import { referencesOfStyle, scanPage } from '../../teaser/scan.ts';
 import { GOOD } from '../support/configured.ts';
 
 type Files = Readonly<Record<string, string | Uint8Array>>;

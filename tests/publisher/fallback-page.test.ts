@@ -4,7 +4,7 @@ import { BUILT_IN_ACCENT } from '../../core/site/accent.ts';
 import { documentPathOf, isDocumentPath, urlPathOf } from '../../core/site/path.ts';
 import { leadsTo, parseFallbackPage, recogniseFallbackPage } from '../../publisher/site/fallback/recognise.ts';
 import { MAXIMUM_FALLBACK_PAGE } from '../../publisher/site/fallback/template.ts';
-import { barOf, offerOf } from '../../teaser/bar.ts';
+import { barOf } from '../../teaser/bar.ts';
 import { type FallbackSettings, fallbackPageOf } from '../../teaser/fallback-page.ts';
 import { readPage, type Teaser } from '../../teaser/page.ts';
 import { renderTeaser } from '../../teaser/render.ts';
@@ -26,7 +26,7 @@ const render = (teaser: Partial<Teaser>, settings: Partial<FallbackSettings> = {
   return renderTeaser(made, barOf(made, settings), { script: true });
 };
 
-/** The same page, out of the values that are read from it. */
+/** Makes the page again, out of the values that are read from it. */
 const madeAgain = (html: string) => {
   const parsed = parseFallbackPage(Buffer.from(html));
   return parsed && renderTeaser(parsed.page, parsed.bar, { script: true });
@@ -350,7 +350,7 @@ describe('the bar', () => {
     ['pl', 22, 'Czytaj dalej, 22 dni za darmo'],
     ['ja', 7, '続きを 7 日間無料で読む'],
   ])('counts days as the language does: %s, %i', (language, trial, title) => {
-    expect(offerOf([{ ...DAILY, trial }], language, 'read.example').title).toBe(title);
+    expect(barOf({ language, reading }, { plans: [{ ...DAILY, trial }] }).title).toBe(title);
   });
 });
 

@@ -10,7 +10,7 @@ import { scope } from './scope.ts';
 export function withScripts(answer: Response, request: Request, { sheet }: SiteSettings): Response {
   const { status, body } = answer;
   const { origin } = scope.location;
-  // What a server has answered with has an address: it is not of this worker's making.
+  // Answers of a server have an address: they are not of this worker's making.
   if (request.mode !== 'navigate' || !body || answer.url) return answer;
   const headers = new Headers(answer.headers);
   const name = new URL(request.url).searchParams.get(SAVED_AS);

@@ -3,7 +3,7 @@ import { ago, dayOfYear, plural, size } from './language.ts';
 
 const pages = (count: number) => plural(count, { one: '# page', other: '# pages' });
 
-/** How far an issue is kept. */
+/** State of an issue that is kept. */
 export const wholeIssue = 'whole issue';
 export const looking = 'looking …';
 export const keptOf = (kept: number, documents: number) => `${kept} of ${documents}`;
@@ -51,7 +51,7 @@ export const removeWhat = (title: string) => `Remove: ${title}`;
 export const onlyOpened = 'Only what you opened';
 export const frontPage = 'Front page';
 
-/** In place of a document, by error code; others are in refusals.ts. */
+/** Pages in place of a document, by error code; others are in refusals.ts. */
 export const refused = {
   'hand-over-refused': { title: 'Your keys could not be fetched', lead: 'Try again in a minute.' },
   'coding-unsupported': { title: 'This browser is too old for this page', lead: 'Update it, or use another.' },

@@ -12,7 +12,7 @@ export const GIFTS = {
   makeLink: 'Make the link',
   back: 'Back to the page',
   yourAccount: 'Your account',
-  /** Why a page cannot be given. */
+  /** Reasons for which a page cannot be given. */
   problems: {
     page: 'This page is open to everybody: send its address instead.',
     right: 'Your subscription does not include this page, so you cannot give it away.',

@@ -12,10 +12,10 @@ export const plural = (count: number, forms: Forms) => pluralOf(LOCALE, count, f
 export const day = (time: number, timeZone?: string) =>
   dayOf(LOCALE, time, { dateStyle: 'long', ...(timeZone && { timeZone }) });
 
-/** The same without its year. */
+/** Day without its year. */
 export const dayOfYear = (time: number) => dayOf(LOCALE, time, { day: 'numeric', month: 'long' });
 
 export const size = (bytes: number) => bytesIn(LOCALE, bytes);
 
-/** How long ago something was. Times in seconds since 1970. */
+/** Says how long ago something was. Times in seconds since 1970. */
 export const ago = (time: number, now: number) => agoIn(LOCALE, time, now) ?? 'just now';

@@ -16,7 +16,7 @@ export const OWN_FAULT = {
   lead: 'Something went wrong on this device. Restart the Reader, and read what it prints.',
 };
 
-/** In place of a page. */
+/** Pages in place of one. */
 export const REFUSED = {
   'wrapped-key-invalid': KEY_TROUBLE,
   'answer-unreadable': KEY_TROUBLE,
@@ -109,7 +109,7 @@ export const REFUSED = {
 /** Ways on from them. */
 export const WAYS = { unlock: 'Unlock the Reader', home: 'Your sites', readAt: (host: string) => `Read at ${host}` };
 
-/** What went wrong with a form, on the page that shows it again. */
+/** Complaints about a form, on the page that shows it again. */
 export interface Problem {
   readonly text: string;
   readonly hint?: string;

@@ -14,7 +14,7 @@ export const BRAND = 'wispr Reader';
 export const PLACES = { home: 'Your sites', connect: 'Connect', settings: 'Settings' };
 export const NAMELESS = 'A publisher without a name';
 
-/** On every page. */
+/** Words of every page. */
 export const PAGE = {
   skip: 'Skip to the content',
   code: 'Code',
@@ -28,7 +28,7 @@ export const PAGE = {
 export const KEPT_BEFORE =
   'The usual http:// address may still show an old, unchecked copy in this browser: clear what it has stored of the site, once, and reload.';
 
-/** What was just done, by the word in the address. */
+/** Deeds that were just done, by the word in the address. */
 export const DONE: Readonly<Record<string, string>> = {
   connected: 'Connected. The link below opens the site.',
   disconnected: 'Disconnected. Its keys are removed from this computer.',
@@ -72,7 +72,7 @@ export const HOME = {
   lock: 'Lock now',
 };
 
-/** Where a document that was read came from. */
+/** Places that a document came from. */
 export const FROM = {
   host: 'fetched',
   cache: 'from this computer’s store',
@@ -152,7 +152,7 @@ export const CONFIRM = {
   sites: 'It would be the publisher of',
   also: (sites: string) => `Connected already: ${sites}`,
   means: 'What that means',
-  /** What it may show, and learns. */
+  /** Rights of a site, and what it learns. */
   list: (sites: readonly string[], server: string) => [
     `It can show you pages under ${sites.join(', ')}, and everything else under ${sites.length === 1 ? 'that name' : 'these names'} is refused.`,
     'It can show you nothing under any other name, and does not learn what else you read.',

@@ -28,7 +28,7 @@ export const READING_SITE = {
   ownMail: 'Codes and links that you ask for yourself still come.',
   endMail: 'No more invitations',
 
-  /** By error code. */
+  /** Texts by error code. */
   refused: {
     'not-signed-in': { title: 'Please sign in', lead: 'This page is for subscribers.' },
     'no-provider': {

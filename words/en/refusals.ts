@@ -35,7 +35,7 @@ const NO_SUCH_PAGE: Said = {
   lead: 'Check the address, or start from the front page.',
 };
 
-/** By error code. */
+/** Texts by error code. */
 export const REFUSED = {
   'object-version': TOO_NEW,
   'settings-malformed': TOO_NEW,
@@ -85,7 +85,7 @@ export const missingSoFar = (confirmed: number, now: number): Said => ({
   lead: `The list of pages was up to date ${ago(confirmed, now)}. Try again in a few minutes.`,
 });
 
-/** In front of a page that opens all the same; `button` opens it. */
+/** Pages in front of one that opens all the same; `button` opens it. */
 export const NOTICES = {
   past: (_name: string, confirmed: number) => ({
     title: `This is the page as of ${day(confirmed)}`,

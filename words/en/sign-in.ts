@@ -27,7 +27,7 @@ export const SIGN_IN = {
   invited: 'Were you sent an invitation? Open its link in this browser, or <a>type its code</a>.',
   forgotten: 'A forgotten password is replaced the same way: ask the publisher for a new invitation.',
 
-  /** Why signing in another way than by password has failed, by error code. */
+  /** Reasons for which signing in another way than by password has failed, by error code. */
   refused: {
     'passkey-refused':
       'That passkey doesn’t work here, or it took more than five minutes. Try again, or sign in another way.',
@@ -57,7 +57,7 @@ export const SIGN_IN = {
   codeWrong: 'That code doesn’t match. Type the six digits of the newest mail.',
   codeComes: (address: string) =>
     html`A code is on its way to <strong>${address}</strong>. Type its six digits here: the page goes on by itself.`,
-  /** Where it is not to be told whether the name is known. */
+  /** Said where it is not to be told whether the name is known. */
   codeMayCome: (address: string) =>
     html`If <strong>${address}</strong> can get mail from here, a code is on its way. Type its six digits here: the page goes on by itself. Or open the link of the mail.`,
   code: 'Code',

@@ -1,7 +1,10 @@
 /** Subscribing, and what is paid for: the plans, the way to the shop and back, the plan in the account. */
+import { plural } from './language.ts';
 import { SIGN_IN } from './sign-in.ts';
 
-/** What stands on the page of plans. */
+const daysOf = (days: number) => plural(days, { one: '# day', other: '# days' });
+
+/** Words of the page of plans. */
 export const SUBSCRIBE = {
   title: 'Subscribe',
   comesBack: 'You come back to your page afterwards.',
@@ -21,7 +24,7 @@ export const SUBSCRIBE = {
   account: 'Your account',
 };
 
-/** What stands on the page to which the shop leads back. */
+/** Words of the page to which the shop leads back. */
 export const BOUGHT = {
   account: 'Your account',
   wait: { title: 'One moment', text: 'Your payment arrives. Your page opens by itself.' },
@@ -35,7 +38,7 @@ export const BOUGHT = {
   },
 };
 
-/** What stands on the card of a plan in the account. */
+/** Words of the card of a plan in the account. */
 export const PLAN = {
   active: 'active',
   ended: 'ended',
@@ -49,7 +52,3 @@ export const PLAN = {
   renew: 'Renew',
   see: 'See subscriptions',
 };
-
-function daysOf(days: number): string {
-  return days === 1 ? '1 day' : `${days} days`;
-}

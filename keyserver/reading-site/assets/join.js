@@ -23,7 +23,7 @@ async function takeInvitation() {
   await nameInvited(code);
 }
 
-/** Whose the invitation is, and for what; it is not used up by this. */
+/** Names the person and the plans of an invitation; it is not used up by this. */
 async function nameInvited(code) {
   const response = await fetch('/-/invitation', { method: 'POST', body: new URLSearchParams({ code }) });
   const [isRefused, isFull] = [response.status === 403, response.status === 409];

@@ -76,7 +76,7 @@ export interface LedTo extends BarSettings {
   readonly reading: string;
 }
 
-/** Whether a fallback page leads to this document on the reading site, in a Reader to the same document of this site, and offers what the settings offer, and nothing else. */
+/** Tells whether a fallback page leads to this document on the reading site, in a Reader to the same document of this site, and offers what the settings offer, and nothing else. */
 export function leadsTo(
   page: Omit<RecognisedPage, 'ownTemplate'>,
   { site, reading, serverless = false, ...settings }: LedTo,
@@ -113,7 +113,7 @@ class ValueReader {
   readonly #bar = { language: '', title: '', lead: '' };
   #button: BarLink | undefined;
   readonly #ways: BarLink[] = [];
-  /** Of the link that is open: `go` is the class of the button. */
+  /** Attributes of the link that is open: `go` is the class of the button. */
   #link = { id: '', kind: '', url: '' };
   #inBar = false;
   readonly #openGraph = new Map<string, string>();

@@ -1,11 +1,9 @@
-/** From the plans to the article in Chromium, by a shop that signs its events as Stripe does. */
-import { once } from 'node:events';
+/** From the plans to the article in Chromium, by the pretended Stripe, whose events come later than the browser. */
 import { writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { buyPath, type PretendedStripe, startPretendedStripe } from '../../../serve/stripe/server.ts';
 import { accessibilityProblems } from '../../support/axe.ts';
 import { launchChromium } from '../../support/chromium.ts';
 import { forFile } from '../../support/for-file.ts';
@@ -13,10 +11,14 @@ import { startRig, temporaryFolder } from '../../support/keyserver-rig.ts';
 import { mailSettings, startMailServer } from '../../support/mail-server.ts';
 import { offerPlans } from '../../support/offers.ts';
 import { publish } from '../../support/publisher-with-sets.ts';
-import { checkoutEvent, stripeSignature, subscriptionEvent } from '../../support/stripe-events.ts';
 
 const SECRET = 'whsec_of_this_test';
 const ARTICLE = '/20/harbour.html';
+const PLANS = [
+  { name: 'daily', title: 'Weekday paper', about: 'Every issue, letters and leaders', price: '€6 a month', trial: 14 },
+  { name: 'monday', title: 'Monday only', about: 'One issue a week', price: '€2 a month' },
+  { name: 'institution', title: 'For an institution', about: 'From 10 people, one link', price: '€40 a month' },
+];
 const browser = forFile(launchChromium);
 const smtp = forFile(() => startMailServer({ disabledCommands: ['STARTTLS'] }));
 const rig = forFile(() => {
@@ -26,64 +28,25 @@ const rig = forFile(() => {
   const stripe = { secretFile, plans: { price_daily: 'daily' }, portal: 'https://billing.stripe.com/p/login/test' };
   return startRig({ config: { mail, stripe } });
 });
-let shop: Server;
+let shop: PretendedStripe;
 beforeAll(async () => {
-  shop = createServer(async (request, response) => {
-    const { searchParams } = new URL(request.url ?? '', 'http://shop');
-    const reference = searchParams.get('client_reference_id');
-    if (request.method !== 'POST') {
-      const form =
-        '<form method="post"><label>Card <input id="card" required></label><button id="pay">Pay</button></form>';
-      return response.end(`<!doctype html><title>Shop</title>${form}`);
-    }
-    const back = `${rig.server.readingUrl}/-/bought?session_id=cs_test_1`;
-    response.writeHead(303, { location: back }).end();
-    await wait(500); // later than the browser
-    const now = rig.server.state.now();
-    await tell(subscriptionEvent('created', now, { id: 'sub_1', start: now - 60 }));
-    await tell(
-      checkoutEvent(now, { session: 'cs_test_1', subscription: 'sub_1', reference, email: 'ada@example.org' }),
-    );
+  const plans = PLANS.map((plan) => ({ ...plan, amount: 600 }));
+  shop = await startPretendedStripe({
+    ...{ secret: SECRET, plans, patience: 0, now: () => rig.server.state.now() },
+    arrange: (events) => wait(500, events),
   });
-  shop.listen(0, '127.0.0.1');
-  await once(shop, 'listening');
-  const buy = `http://127.0.0.1:${(shop.address() as AddressInfo).port}/buy`;
+  const { url, readingUrl } = rig.server;
+  shop.connect({ webhook: `${url}/v1/stripe`, after: `${readingUrl}/-/bought` });
   await publish(rig.publisher, rig.host, {
     ...{ path: ARTICLE, content: '<!doctype html><title>Harbour</title><h1>The harbour</h1>' },
     ...{ mediaType: 'text/html', set: 'day-1' },
   });
-  await offerPlans(
-    rig,
-    [
-      {
-        name: 'daily',
-        title: 'Weekday paper',
-        about: 'Every issue, letters and leaders',
-        price: '€6 a month',
-        trial: 14,
-        buy,
-      },
-      { name: 'monday', title: 'Monday only', about: 'One issue a week', price: '€2 a month', buy },
-      {
-        name: 'institution',
-        title: 'For an institution',
-        about: 'From 10 people, one link',
-        price: '€40 a month',
-        buy,
-      },
-    ],
-    { daily: ['*'] },
-  );
+  const offered = PLANS.map((plan) => ({ ...plan, buy: shop.url + buyPath(plan.name) }));
+  await offerPlans(rig, offered, { daily: ['*'] });
 });
-afterAll(() => void shop?.close());
+afterAll(() => shop?.stop());
 
-async function tell(body: string): Promise<void> {
-  const headers = { 'stripe-signature': stripeSignature(body, SECRET, rig.server.state.now()) };
-  const { status } = await fetch(`${rig.server.url}/v1/stripe`, { method: 'POST', body, headers });
-  if (status !== 204) throw new Error(`the key server answers ${status}`);
-}
-
-it('three taps after the teaser, and a card typed, the article stands there; every page on the way is accessible', async () => {
+it('three taps after the teaser, and an address typed, the article stands there; every page on the way is accessible', async () => {
   const page = await (await browser.newContext()).newPage();
   const complaints: string[] = [];
   page.on(
@@ -106,8 +69,8 @@ it('three taps after the teaser, and a card typed, the article stands there; eve
   await page.waitForSelector('text=You come back to Harbour');
   await look('subscribe');
   await page.click('#subscribe button');
-  await page.fill('#card', '4242424242424242');
-  await page.click('#pay');
+  await page.fill('#email', 'ada@example.org');
+  await page.click('text=Pay');
   await page.waitForSelector('text=One moment');
   await page.waitForURL(rig.server.documentsUrl + ARTICLE);
   await page.waitForSelector('text=The harbour');
@@ -118,7 +81,7 @@ it('three taps after the teaser, and a card typed, the article stands there; eve
   await other.goto(/http:\S+#\S+/.exec(await smtp.take('ada@example.org'))?.[0] ?? '');
   await other.click('#here button');
   await other.waitForURL(rig.server.documentsUrl + ARTICLE);
-  await page.goto(`${rig.server.readingUrl}/-/bought?session_id=cs_test_1`);
+  await page.goto(`${rig.server.readingUrl}/-/bought?session_id=${shop.purchases[0]?.ids.session}`);
   await page.waitForSelector('text=Check your mail');
   await look('mail');
   expect(complaints).toEqual([]);

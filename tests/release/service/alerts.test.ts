@@ -1,11 +1,11 @@
 /** Every alert, fired in a real Prometheus by what it is there for. Only times are shorter: those of windows, and those that something has to last. */
-import { createHmac } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { freePort } from '../../../cache-config/child.ts';
 import { startKeyServer } from '../../../keyserver/server.ts';
+import { signatureOf } from '../../../serve/stripe/objects.ts';
 import { makeSelfSigned } from '../../support/certificates.ts';
 import { configIn, logged, type Rig, rigForTest, temporaryFolder, writeConfigAt } from '../../support/keyserver-rig.ts';
 import { mailSettings } from '../../support/mail-server.ts';
@@ -60,8 +60,7 @@ async function keepFailing(the: PublicationRig): Promise<void> {
   const event = { id: 'evt_1', created: the.now(), type: 'customer.subscription.updated', data: { object } };
   const body = JSON.stringify(event);
   const secret = readFileSync(join(folder, 'secret'), 'utf8');
-  const v1 = createHmac('sha256', secret).update(`${the.now()}.${body}`).digest('hex');
-  const headers = { 'stripe-signature': `t=${the.now()},v1=${v1}` };
+  const headers = { 'stripe-signature': signatureOf(body, secret, the.now()) };
   expect((await fetch(`${server.url}/v1/stripe`, { method: 'POST', body, headers })).status).toBe(202);
 }
 

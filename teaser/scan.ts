@@ -1,10 +1,10 @@
 /** Reads what a page refers to, sends and runs; in one pass, as a browser would load it. */
 import { TokenType, tokenizer } from '@csstools/css-tokenizer';
 import { Parser } from 'htmlparser2';
-import { SRCSET_CANDIDATE } from '../../core/site/srcset.ts';
-import { addDirectives, isCrawler, isFeed } from '../../teaser/machine-words.ts';
+import { SRCSET_CANDIDATE } from '../core/site/srcset.ts';
+import { addDirectives, isCrawler, isFeed } from './machine-words.ts';
 import type { Match, Reference, Use } from './reference.ts';
-import { importsOf } from './scan-script.ts';
+import { importsOf } from './script-imports.ts';
 
 export interface Form {
   readonly method: string;
