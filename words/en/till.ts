@@ -16,6 +16,7 @@ export const SUBSCRIBE = {
   mailed: (name: string | undefined) =>
     `We mail a link to ${name ?? 'the address that you type there'}, and this browser opens your page when you come back.`,
   held: 'You have this plan.',
+  paidApart: 'To change your plan, go to your account: what you choose here is paid in addition.',
   member: 'Are you a subscriber already?',
   signIn: 'Sign in',
   account: 'Your account',
