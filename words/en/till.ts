@@ -28,11 +28,11 @@ export const BOUGHT = {
   wait: { title: 'One moment', text: 'Your payment arrives. Your page opens by itself.' },
   mail: {
     title: 'Check your mail',
-    text: 'Thank you. The link to read is on its way to the address that you typed at the payment. It may take a minute; look into the spam folder too.',
+    text: 'Thank you. Once your payment arrives here, the link to read is mailed to the address that you typed there. Look into the spam folder too; if nothing comes in an hour, ask the publisher.',
   },
   none: {
     title: 'Thank you',
-    text: 'Your payment was made elsewhere, and cannot be matched to this browser. Sign in to read, or ask the publisher for a link.',
+    text: 'Your payment has not arrived here yet, or was made in another browser. Sign in to read, or ask the publisher for a link.',
   },
 };
 
