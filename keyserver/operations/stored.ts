@@ -6,6 +6,7 @@ import { shownChecks } from '../../node-support/doctor/shown.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { listTokens } from '../publication/tokens.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import { findVainOffers } from '../subscriptions/named-plans.ts';
 import { describePublication } from './overview.ts';
 import { contentTargets, placesThatShow } from './shown-places.ts';
 import { lastBackup } from './stored-facts.ts';
@@ -26,6 +27,7 @@ export async function storedChecks(state: KeyServerState, config: KeyServerConfi
     // PostgreSQL is backed up by its own programs, which leave no trace in it.
     ...(config.database === undefined ? [backupCheck(state)] : []),
     ...(await pushChecks(state)),
+    ...(await offerChecks(state, config)),
     ...shownChecks(await placesThatShow(state, config, content), state.now(), PUBLISH),
   ];
 }
@@ -34,6 +36,13 @@ async function tokenChecks(state: KeyServerState): Promise<Check[]> {
   return (await listTokens(state)).map(({ name, scope, expires }) => {
     const remedy = `\`wispr admin token --name NAME --for ${scope}\` makes another one; give it to its holder, then \`--revoke ${name}\``;
     return { check: `token ${name}`, remedy, run: async () => untilEnd(expires, state.now(), HANDED_ON, remedy) };
+  });
+}
+
+async function offerChecks(state: KeyServerState, config: KeyServerConfig): Promise<Check[]> {
+  return (await findVainOffers(config, state)).map(({ plan, says, todo }) => {
+    const remedy = `${todo} in keyserver.json, or take the offer out of wispr.json`;
+    return { check: `plan ${plan}`, remedy, run: async () => problem(says, remedy) };
   });
 }
 

@@ -51,8 +51,11 @@ export function addMailPages(app: Express, pages: AccountPages): void {
     (wish: MailPurpose): RequestHandler =>
     (request, response) =>
       askForCode(pages, mail, request, response, wish);
-  app.get('/-/mail', noStore, (request, response) => {
+  app.get('/-/mail', noStore, async (request, response) => {
     const way = wayOf(queryOf(request, 'wish'), queryOf(request, 'to'), pages.origin);
+    // A step back, or another tab, after the code was used.
+    const isOver = !(await findMailCode(pages.state, mail.cookie.read(request)));
+    if (isOver && way.wish !== 'move' && (await subscriberOf(pages, request))) return response.redirect(303, way.to);
     return sendCodePage(pages, mail, way, request, response, 200);
   });
   app.post('/-/mail', ...own, ...mailLimits, askFor('sign-in'));

@@ -9,16 +9,10 @@ import { field, queryOf } from '../http/forms.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { createSession } from '../sign-in/accounts.ts';
 import { createCheckout, findReturn, useReturn } from '../subscriptions/checkouts.ts';
+import { renewalsOf } from '../subscriptions/kept-elsewhere.ts';
+import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { plansOf } from '../subscriptions/subscriptions.ts';
-import {
-  type AccountPages,
-  beginSession,
-  headlineFor,
-  leadTo,
-  ownForm,
-  subscriberOf,
-  trialOf,
-} from './account-session.ts';
+import { type AccountPages, beginSession, headlineFor, ownForm, subscriberOf, trialOf } from './account-session.ts';
 import { openedOnly, sendPage, unrecorded } from './own-pages.ts';
 import type { FlowCookie } from './session-cookie.ts';
 
@@ -53,6 +47,7 @@ async function showPlans(pages: TillPages, request: Request, response: Response)
   const subscriber = await subscriberOf(pages, request);
   const now = pages.state.now();
   if (subscriber) keepLength(response); // the address says what "to" is, beside the name
+  const paid = await paidBy(pages, subscriber);
   const held = subscriber ? await plansOf(pages.state.database, subscriber.id) : [];
   const standing = held.filter(({ from, until }) => from <= now && (until === null || until >= now));
   const shops = plans.flatMap(({ buy }) => (buy === undefined ? [] : new URL(buy)));
@@ -63,12 +58,22 @@ async function showPlans(pages: TillPages, request: Request, response: Response)
   const to = documentTarget(queryOf(request, 'to'), pages.documents);
   await sendPage(pages, response, 'subscribe', {
     ...{ to, headline: await headlineFor(pages, to) },
-    plans: plans.map((plan) => ({ ...plan, isHeld: standing.some(({ plan: name }) => name === plan.name) })),
+    plans: plans.map((plan) => ({
+      ...plan,
+      isHeld: standing.some(({ plan: name }) => name === plan.name),
+      isPaid: paid.has(plan.name),
+    })),
     shops: [...new Set(shops.map(({ host }) => host))],
     trial: subscriber ? undefined : trial?.days,
     name: subscriber && isMailAddress(subscriber.name) ? subscriber.name : undefined,
     isSignedIn: subscriber !== undefined,
   });
+}
+
+/** Names of the plans that somebody pays for at a shop, which are not sold twice. */
+async function paidBy({ state }: TillPages, subscriber: Subscriber | undefined): Promise<ReadonlySet<string>> {
+  const renewals = subscriber ? await renewalsOf(state.database, subscriber.id, state.now()) : [];
+  return new Set(renewals.filter(({ ends }) => !ends).map(({ plan }) => plan));
 }
 
 async function goToShop(pages: TillPages, request: Request, response: Response): Promise<void> {
@@ -78,6 +83,7 @@ async function goToShop(pages: TillPages, request: Request, response: Response):
   if (!plan) return response.redirect(303, `/-/subscribe?${again}`);
   if (!isBuyUrl(plan.buy)) return response.redirect(303, `/-/sign-up?${again}`);
   const subscriber = await subscriberOf(pages, request);
+  if ((await paidBy(pages, subscriber)).has(plan.name)) return response.redirect(303, '/-/account');
   const wish = { plan: plan.name, target, subscriber: subscriber?.id };
   const { reference, secret } = await createCheckout(pages.state, wish);
   pages.checkout.add(request, response, secret);
@@ -106,7 +112,8 @@ async function comeBack(pages: TillPages, request: Request, response: Response):
   if (!found || !begun) return sendElsewhere(pages, response);
   checkout.remove(request, response, found.secret);
   if (begun !== 'before') await beginSession(pages, request, response, begun);
-  await leadTo(pages, response, begun === 'before' ? pages.cookie.read(request) : begun.token, found.target);
+  // By the page's own address: what was bought may not open it.
+  response.redirect(303, found.target);
 }
 
 /** Has the browser ask again by itself, for a while. */

@@ -55,10 +55,20 @@ async function expectArticle(page: Page): Promise<void> {
   expect(page.url()).toBe(`${rig.server.documentsUrl}/20/tide.html?from=mail#end`);
 }
 
-it('a code that is typed sends itself, and leads to the article', async () => {
+/** Types a code, and taps the button while the page sends it already. */
+async function tapTwice(page: Page, code: string): Promise<void> {
+  await page.evaluate((typed) => {
+    const field = document.querySelector('#code') as HTMLInputElement;
+    field.value = typed;
+    field.dispatchEvent(new Event('input'));
+    setTimeout(() => field.form?.requestSubmit(), 4);
+  }, code);
+}
+
+it('a code that is typed sends itself, once, and leads to the article', async () => {
   const page = await wanting();
   expect(await page.isVisible('#passkey')).toBe(false); // of no use at an IP address
-  await page.fill('#code', codeInMail(await askForCode(page)));
+  await tapTwice(page, codeInMail(await askForCode(page)));
   await expectArticle(page);
 });
 

@@ -58,6 +58,8 @@ it('signs in by the code of a mail, once, and leads to the headline that was wan
   const taken = await visitor.post('/-/mail-code', { code });
   expect([taken.status, taken.headers.location]).toEqual([303, '/20/harbour.html']);
   expect((await visitor.get('/-/account')).text).toContain('ada@example.org');
+  const back = await visitor.get('/-/mail?wish=sign-in&to=/20/harbour.html');
+  expect([back.status, back.headers.location]).toEqual([303, '/20/harbour.html']);
   const again = browser();
   for (const [name, value] of copy) again.cookies.set(name, value);
   expect((await again.post('/-/mail-code', { code })).status).toBe(403);

@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { deleteSubscriber, exportSubscriber } from '../../keyserver/sign-in/own-account.ts';
 import { workEachMinute } from '../../keyserver/storage/each-minute.ts';
+import { findVainOffers } from '../../keyserver/subscriptions/named-plans.ts';
 import { definePlan, listPlans } from '../../keyserver/subscriptions/plans.ts';
 import { findSubscriber, type Named, revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { signatureOf } from '../../serve/stripe/objects.ts';
@@ -72,7 +73,10 @@ async function pay(url: URL | undefined, { subscription, session, email }: Retur
   expect(await send(checkoutEvent(now(), { session, subscription, reference, email }))).toBe('204');
 }
 
-const comeBack = (visitor: Visitor, session: string) => visitor.get(`/-/bought?session_id=${session}`);
+async function comeBack(visitor: Visitor, session: string) {
+  const back = await visitor.get(`/-/bought?session_id=${session}`);
+  return back.status === 303 ? visitor.get(String(back.headers.location)) : back;
+}
 const accountOf = async (visitor: Visitor) => (await visitor.get('/-/account')).text.replace(/\s+/g, ' ');
 const idOf = async (name: string) => (await findSubscriber(rig.server.state.database, name)) as Named;
 
@@ -96,9 +100,14 @@ describe('whoever subscribes', () => {
     expect(await accountOf(visitor)).toContain(PORTAL);
     const link = /#([A-Z0-9-]+)/.exec(await smtp.take(bought.email))?.[1] ?? '';
     const other = browser();
-    expect(handedOver(await other.post('/-/join', { code: link, to: ARTICLE })).action).toContain(ARTICLE);
+    expect((await other.post('/-/join', { code: link, to: ARTICLE })).headers.location).toBe(ARTICLE);
     expect(await accountOf(other)).toContain(bought.email);
     expect(rig.log()).not.toContain(bought.email);
+    const again = (await visitor.get('/-/subscribe')).text;
+    expect(again).toMatch(
+      /value="daily" required disabled>[\s\S]*You have this plan[\s\S]*value="monday" required checked>/,
+    );
+    expect((await visitor.post('/-/subscribe', { plan: 'daily', to: '/' })).headers.location).toBe('/-/account');
   });
 
   it('is asked at the shop for nothing that is known here, and stays who they are', async () => {
@@ -119,7 +128,7 @@ describe('whoever subscribes', () => {
     const other = await choose(numbered);
     expect(other.searchParams.has('locked_prefilled_email')).toBe(false);
     await pay(other, bought);
-    expect(handedOver(await comeBack(numbered, bought.session)).action).toContain(ARTICLE);
+    expect((await numbered.get(`/-/bought?session_id=${bought.session}`)).headers.location).toBe(ARTICLE);
     expect(await accountOf(numbered)).toContain('renews on');
     expect(await idOf(bought.email)).toBeUndefined();
     const { id } = await idOf('Customer 4711');
@@ -155,6 +164,17 @@ describe('whoever subscribes', () => {
 });
 
 describe('a plan that the publisher offers', () => {
+  it('and that cannot be begun or paid for by this configuration is found', async () => {
+    const { state } = rig.server;
+    const found = await findVainOffers({ mail: undefined, stripe: undefined }, state);
+    expect(found.map(({ plan, todo }) => `${plan}: ${todo}`)).toEqual([
+      'daily: set "mail"',
+      'daily: name its price in "stripe.plans"',
+      'monday: name its price in "stripe.plans"',
+    ]);
+    expect(await findVainOffers(rig.config, state)).toEqual([]);
+  });
+
   const overview = async () => (await listPlans(rig.server.state)).find(({ name }) => name === 'daily');
 
   it('is made with the bundle, unless there is one, and commands say what is otherwise', async () => {
@@ -318,7 +338,7 @@ describe('what Stripe tells', () => {
   it('of something else that is sold there makes no subscriber, and no mail', async () => {
     const { subscription: id, session, email } = names();
     const unused = '202 {"unused":"no-such-plan"}';
-    expect(await send(subscriptionEvent('created', now(), { id, start: now() - 60, price: 'price_mug' }))).toBe(unused);
+    expect(await send(subscriptionEvent('created', now(), { id, start: now() - 60, plan: 'club' }))).toBe(unused);
     expect(await send(checkoutEvent(now(), { session, subscription: id, email }))).toBe(unused);
     expect(await idOf(email)).toBeUndefined();
   });

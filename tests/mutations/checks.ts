@@ -19,7 +19,7 @@ const CHECKS: Readonly<
   'keyserver/reading-site/till-pages.ts': [
     [[149], '(present ? present.id === found.buyer : found.isNew)', 'true'],
     [[149], '!isTheirs || !(await useReturn(state, found))', '!isTheirs'],
-    [[149], 'createSession(state, found.buyer, false)', 'createSession(state, found.buyer)'],
+    [[149], "createSession(state, found.buyer, 'purchase')", 'createSession(state, found.buyer)'],
   ],
   'keyserver/subscriptions/checkouts.ts': [
     [[149], '(row.session_hash && !equalSecrets(row.session_hash, sessionHash(session)))', 'false'],

@@ -52,7 +52,8 @@ export const SIGN_IN = {
   yourCode: 'Your code',
   checkMail: 'Check your mail',
   codeOver: 'This code no longer works',
-  codeOverWhy: 'It was used, is older than 10 minutes, or was mistyped too often.',
+  codeOverWhy:
+    'It was used, is older than 10 minutes, or was mistyped too often; or this browser refuses cookies, without which nobody can sign in.',
   newCode: 'Get a new code',
   codeWrong: 'That code doesn’t match. Type the six digits of the newest mail.',
   codeComes: (address: string) =>

@@ -19,6 +19,7 @@ export const SUBSCRIBE = {
   mailed: (name: string | undefined) =>
     `We mail a link to ${name ?? 'the address that you type there'}, and this browser opens your page when you come back.`,
   held: 'You have this plan.',
+  paidApart: 'To change your plan, go to your account: what you choose here is paid in addition.',
   member: 'Are you a subscriber already?',
   signIn: 'Sign in',
   account: 'Your account',
@@ -30,11 +31,11 @@ export const BOUGHT = {
   wait: { title: 'One moment', text: 'Your payment arrives. Your page opens by itself.' },
   mail: {
     title: 'Check your mail',
-    text: 'Thank you. The link to read is on its way to the address that you typed at the payment. It may take a minute; look into the spam folder too.',
+    text: 'Thank you. Once your payment arrives here, the link to read is mailed to the address that you typed there. Look into the spam folder too; if nothing comes in an hour, ask the publisher.',
   },
   none: {
     title: 'Thank you',
-    text: 'Your payment was made elsewhere, and cannot be matched to this browser. Sign in to read, or ask the publisher for a link.',
+    text: 'Your payment has not arrived here yet, or was made in another browser. Sign in to read, or ask the publisher for a link.',
   },
 };
 

@@ -11,6 +11,13 @@ for (const link of document.querySelectorAll('a[href*="?to="]')) {
   else if (location.hash) link.href += `&place=${encodeURIComponent(location.hash)}`;
 }
 
+// A code that is sent twice, by itself and by a tap, would be refused as used.
+let sent = Number.NEGATIVE_INFINITY;
+addEventListener('submit', (event) => {
+  if (event.timeStamp - sent < 5000) event.preventDefault();
+  else sent = event.timeStamp;
+});
+
 const code = document.querySelector('#code');
 code?.addEventListener('input', () => {
   if (/^\s*(?:\d\s*){6}$/.test(code.value)) code.form.requestSubmit();

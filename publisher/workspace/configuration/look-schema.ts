@@ -19,7 +19,7 @@ export const logo = z
   .string()
   .refine((text) => isDocumentPath(writtenPath(text)), { error: 'must be the path of a document, such as logo.svg' })
   .optional()
-  .meta({ description: 'A public picture of the site that stands at the head of these pages.' });
+  .meta({ description: 'A public picture of the site that stands at the head of teasers and refusals.' });
 
 export const subscribe = z
   .string()

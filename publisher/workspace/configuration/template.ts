@@ -6,7 +6,7 @@ const EXAMPLES: Readonly<Record<string, object | string>> = {
   httpcrypt: { key: '…', url: 'http://keys.news.example/a/' },
   sets: { name: 'day-{yyyy}-{mm}-{dd}', path: '{yyyy}/{mm}/{dd}/**' },
   plans: {
-    ...{ name: 'daily', sets: ['day-*'], period: 'month', zone: 'Europe/Berlin' },
+    ...{ name: 'daily', sets: ['day-*'], period: 'month' },
     ...{ title: 'Every issue', price: '€6 a month', trial: 14, buy: 'https://buy.stripe.com/…' },
   },
   gifts: { days: 14, openings: 10, perMonth: 5 },
