@@ -1,5 +1,6 @@
 /** The teaser of a protected page in place of the page: for whoever may not read it at the account's origin, and for programs at the documents'. Nothing runs in it. */
 import type { Request, Response } from 'express';
+import type { OfferedPlan } from '../../core/publication/offers.ts';
 import type { SiteSettings } from '../../core/publication/settings.ts';
 import { fileOf } from '../../node-support/web-reader-files.ts';
 import { answer, type FoundDocument } from '../../reading/answer.ts';
@@ -108,14 +109,20 @@ export interface AccountTeasers extends TeaserPages {
   readonly subscriberOf: (request: Request) => Promise<Subscriber | undefined>;
 }
 
-/** The headline of the page at an address, where its teaser was shown. @param to - path and query */
-export async function headlineAt({ publications, teasers, ...pages }: AccountTeasers, to: string) {
+/** What the page at an address is called, where its teaser was shown, and those of the plans that open it. @param to - path and query */
+export async function wantedAt({ state, publications, teasers, ...pages }: AccountTeasers, to: string) {
   const provider = await pages.provider.read();
   const site = provider && siteReadAt(provider.descriptor, pages.account);
   if (!provider || !site) return undefined;
   const { publication } = publications.of(provider, site);
-  const found = await publication.resolve(to, pages.state.now()).catch(() => undefined);
-  return found?.kind === 'document' ? teasers.headlineOf(found.entry) : undefined;
+  const found = await publication.resolve(to, state.now()).catch(() => undefined);
+  if (found?.kind !== 'document') return undefined;
+  const { entry } = found;
+  const plansFor = async (plans: readonly OfferedPlan[]) => {
+    const denied = entry.set && (await denialOf(state, undefined, site.site, entry.set));
+    return denied ? plansThatOpen(state, plans, denied.name) : [];
+  };
+  return { headline: teasers.headlineOf(entry), plansFor };
 }
 
 /**

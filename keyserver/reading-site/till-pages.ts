@@ -9,15 +9,7 @@ import { isMailAddress } from '../mail/address.ts';
 import { createSession } from '../sign-in/accounts.ts';
 import { createCheckout, findReturn, useReturn } from '../subscriptions/checkouts.ts';
 import { plansOf } from '../subscriptions/subscriptions.ts';
-import {
-  type AccountPages,
-  beginSession,
-  headlineFor,
-  leadTo,
-  ownForm,
-  subscriberOf,
-  trialOf,
-} from './account-session.ts';
+import { type AccountPages, beginSession, leadTo, ownForm, subscriberOf, trialOf } from './account-session.ts';
 import { openedOnly, sendPage, unrecorded } from './own-pages.ts';
 import type { FlowCookie } from './session-cookie.ts';
 
@@ -59,9 +51,14 @@ async function showPlans(pages: TillPages, request: Request, response: Response)
   const origins = [...new Set(shops.map(({ origin }) => origin))].join(' ');
   response.set('Content-Security-Policy', policy.replace('form-action ', `form-action ${origins} `));
   const to = documentTarget(queryOf(request, 'to'), pages.documents);
+  const wanted = to === '/' ? undefined : await pages.wantedAt(to);
+  const isHeld = ({ name }: OfferedPlan) => standing.some(({ plan }) => plan === name);
+  const opening = (await wanted?.plansFor(plans)) ?? [];
+  const again = opening.filter(({ name }) => held.some(({ plan }) => plan === name));
   await sendPage(pages, response, 'subscribe', {
-    ...{ to, headline: await headlineFor(pages, to) },
-    plans: plans.map((plan) => ({ ...plan, isHeld: standing.some(({ plan: name }) => name === plan.name) })),
+    ...{ to, headline: wanted?.headline },
+    plans: plans.map((plan) => ({ ...plan, isHeld: isHeld(plan) })),
+    chosen: [...again, ...opening, ...plans].find((plan) => !isHeld(plan))?.name,
     shops: [...new Set(shops.map(({ host }) => host))],
     trial: subscriber ? undefined : trial?.days,
     name: subscriber && isMailAddress(subscriber.name) ? subscriber.name : undefined,
