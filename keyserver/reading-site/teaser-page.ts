@@ -114,8 +114,11 @@ export async function wantedAt({ state, publications, teasers, ...pages }: Accou
   const provider = await pages.provider.read();
   const site = provider && siteReadAt(provider.descriptor, pages.account);
   if (!provider || !site) return undefined;
-  const { publication } = publications.of(provider, site);
-  const found = await publication.resolve(to, state.now()).catch(() => undefined);
+  const keeper = publications.of(provider, site);
+  const found = await keeper.current().then(
+    () => keeper.publication.resolve(to, state.now()),
+    () => undefined,
+  );
   if (found?.kind !== 'document') return undefined;
   const { entry } = found;
   const plansFor = async (plans: readonly OfferedPlan[]) => {

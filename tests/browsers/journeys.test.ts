@@ -235,7 +235,7 @@ const BROWSERS = [
 ] as const;
 
 describe.each(BROWSERS)('%s', (name, start) => {
-  it.each(JOURNEYS)('$name', async ({ taps, fields, go }) => {
+  it.each(JOURNEYS.map((journey) => [journey.name, journey] as const))('%s', async (_name, { taps, fields, go }) => {
     const begin = async () => {
       const browser = await start({ proxy: network.port, downloads: temporaryFolder() });
       onTestFinished(() => browser.close());
