@@ -17,7 +17,8 @@ import { temporaryFolder } from './workspace.ts';
 const KEYS = 'keys.news.example';
 export const READ = 'read.news.example';
 export const PAGES = 'pages.news.example';
-const CDN = 'cdn.news.example';
+/** Content host. */
+export const CDN = 'cdn.news.example';
 /** Host that has the same pages in clear. */
 export const PLAIN = 'plain.news.example';
 

@@ -17,6 +17,7 @@ import { type OwnPages, sendPage } from './own-pages.ts';
 import type { ProgramVersion } from './program.ts';
 import { type FlowCookie, type ReadingCookie, sameOriginOnly } from './session-cookie.ts';
 import { rememberBrowser, type SignInLimits } from './sign-in-limits.ts';
+import type { wantedAt } from './teaser-page.ts';
 
 /** The document that signing in leads to in the end. */
 export function wantedBy(to: string, { origin, documents }: Pick<AccountPages, 'documents' | 'origin'>): string {
@@ -27,7 +28,7 @@ export function wantedBy(to: string, { origin, documents }: Pick<AccountPages, '
 /** Finds the headline of the page that signing in leads to in the end. */
 export async function headlineFor(pages: AccountPages, to: string): Promise<string | undefined> {
   const wanted = wantedBy(to, pages);
-  return wanted === '/' ? undefined : pages.headlineOf(wanted);
+  return wanted === '/' ? undefined : (await pages.wantedAt(wanted))?.headline;
 }
 
 /** Fields of every mail. */
@@ -46,8 +47,7 @@ export interface ReadingMail {
 /** What the pages of accounts work with. */
 export interface AccountPages extends OwnPages, SignInLimits {
   readonly documents: string;
-  /** Finds the headline of a page, if it is at hand. @param path - path and query */
-  readonly headlineOf: (path: string) => Promise<string | undefined>;
+  readonly wantedAt: (to: string) => ReturnType<typeof wantedAt>;
   readonly cookie: ReadingCookie;
   /** `undefined`: no mail is sent. */
   readonly mail: ReadingMail | undefined;

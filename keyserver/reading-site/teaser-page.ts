@@ -1,5 +1,6 @@
 /** The teaser of a protected page in place of the page: for whoever may not read it at the account's origin, and for programs at the documents'. Nothing runs in it. */
 import type { Request, Response } from 'express';
+import type { OfferedPlan } from '../../core/publication/offers.ts';
 import type { SiteSettings } from '../../core/publication/settings.ts';
 import { fileOf } from '../../node-support/web-reader-files.ts';
 import { answer, type FoundDocument } from '../../reading/answer.ts';
@@ -109,13 +110,23 @@ export interface AccountTeasers extends TeaserPages {
   readonly subscriberOf: (request: Request) => Promise<Subscriber | undefined>;
 }
 
-/** The headline of the page at an address, where its teaser was shown. @param to - path and query */
-export async function headlineAt({ publications, teasers, ...pages }: AccountTeasers, to: string) {
+/** Finds the headline of the page at an address, where its teaser was shown, and those of the plans that open it. @param to - path and query */
+export async function wantedAt({ state, publications, teasers, ...pages }: AccountTeasers, to: string) {
   const here = await pages.provider.siteAt(pages.account);
   if (!here) return undefined;
-  const { publication } = publications.of(here.provider, here.site);
-  const found = await publication.resolve(to, pages.state.now()).catch(() => undefined);
-  return found?.kind === 'document' ? teasers.headlineOf(found.entry) : undefined;
+  const { provider, site } = here;
+  const keeper = publications.of(provider, site);
+  const found = await keeper.current().then(
+    () => keeper.publication.resolve(to, state.now()),
+    () => undefined,
+  );
+  if (found?.kind !== 'document') return undefined;
+  const { entry } = found;
+  const plansFor = async (plans: readonly OfferedPlan[]) => {
+    const denied = entry.set && (await denialOf(state, undefined, site.site, entry.set));
+    return denied ? plansThatOpen(state, plans, denied.name) : [];
+  };
+  return { headline: teasers.headlineOf(entry), plansFor };
 }
 
 /**

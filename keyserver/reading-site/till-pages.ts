@@ -12,7 +12,7 @@ import { createCheckout, findReturn, useReturn } from '../subscriptions/checkout
 import { renewalsOf } from '../subscriptions/kept-elsewhere.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { plansOf } from '../subscriptions/subscriptions.ts';
-import { type AccountPages, beginSession, headlineFor, ownForm, subscriberOf, trialOf } from './account-session.ts';
+import { type AccountPages, beginSession, ownForm, subscriberOf, trialOf } from './account-session.ts';
 import { openedOnly, sendPage, unrecorded } from './own-pages.ts';
 import type { FlowCookie } from './session-cookie.ts';
 
@@ -56,13 +56,16 @@ async function showPlans(pages: TillPages, request: Request, response: Response)
   const origins = [...new Set(shops.map(({ origin }) => origin))].join(' ');
   response.set('Content-Security-Policy', policy.replace('form-action ', `form-action ${origins} `));
   const to = documentTarget(queryOf(request, 'to'), pages.documents);
+  const wanted = to === '/' ? undefined : await pages.wantedAt(to);
+  const isHeld = ({ name }: OfferedPlan) => standing.some(({ plan }) => plan === name);
+  const opening = (await wanted?.plansFor(plans)) ?? [];
+  const again = opening.filter(({ name }) => held.some(({ plan }) => plan === name));
+  const left = [...again, ...opening, ...plans].filter(({ name }) => !paid.has(name));
+  const chosen = left.find((plan) => !isHeld(plan)) ?? left[0];
   await sendPage(pages, response, 'subscribe', {
-    ...{ to, headline: await headlineFor(pages, to) },
-    plans: plans.map((plan) => ({
-      ...plan,
-      isHeld: standing.some(({ plan: name }) => name === plan.name),
-      isPaid: paid.has(plan.name),
-    })),
+    ...{ to, headline: wanted?.headline },
+    plans: plans.map((plan) => ({ ...plan, isHeld: isHeld(plan), isPaid: paid.has(plan.name) })),
+    chosen: chosen?.name,
     shops: [...new Set(shops.map(({ host }) => host))],
     trial: subscriber ? undefined : trial?.days,
     name: subscriber && isMailAddress(subscriber.name) ? subscriber.name : undefined,

@@ -1,6 +1,6 @@
 /** What the story needs of a browser, whichever protocol drives it. */
 export interface BrowserUnderTest {
-  readonly name: 'firefox' | 'webkit';
+  readonly name: 'chromium' | 'firefox' | 'webkit';
   readonly version: string;
   /** Opens an address. What fails on the way, as without a network, is left to what the page then shows. */
   open(url: string): Promise<void>;

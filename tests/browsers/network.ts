@@ -1,8 +1,8 @@
 /** The network of a browser under test: a proxy that finds hosts by names on loopback, with TLS from end to end, and that can be cut. */
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { listenOnLoopback } from '../support/content-host.ts';
+import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 
 export interface Network {
   /** Of the proxy. */
@@ -66,4 +66,18 @@ export async function startNetwork(hosts: Readonly<Record<string, number>>): Pro
       endAll();
     },
   };
+}
+
+/** A host of any name, in front of a server that answers by the name of its own address alone. */
+export async function startFront(server: string) {
+  const { hostname, port, host } = new URL(server);
+  const front = createServer((asked, answer) => {
+    const { url: path, method, headers } = asked;
+    const there = request({ hostname, port, path, method, headers: { ...headers, host } }, (got) => {
+      answer.writeHead(got.statusCode ?? 502, got.headers);
+      got.pipe(answer);
+    });
+    asked.pipe(there.on('error', () => answer.destroy()));
+  });
+  return { port: await listenOnLoopback(front), close: () => closeServer(front) };
 }

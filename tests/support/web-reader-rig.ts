@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { Browser, Page } from 'playwright-core';
 import { DESCRIPTOR_TARGET } from '../../core/publication/names.ts';
+import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { makeCertificate } from './certificates.ts';
 import { launchChromium } from './chromium.ts';
@@ -48,6 +49,7 @@ export async function startWebReaderServers(
     content?: readonly string[];
     otherNames?: readonly string[];
     firstPage?: 'browser' | 'server';
+    config?: Pick<KeyServerConfig, 'mail' | 'stripe'>;
   } = {},
 ): Promise<WebReaderServers> {
   await buildWebReader();
@@ -61,7 +63,10 @@ export async function startWebReaderServers(
   const [account, documents] = [`https://${READ}`, `https://${PAGES}`];
   const shown = { origin: documents, listen, tls, inBrowser: true, firstPage: options.firstPage ?? 'browser' };
   const reading = { origin: account, listen, tls, documents: shown };
-  const rig = await startRig({ ...options, config: { dev: false, origin: `https://${KEYS}`, tls, reading } });
+  const rig = await startRig({
+    ...options,
+    config: { ...options.config, dev: false, origin: `https://${KEYS}`, tls, reading },
+  });
   const { descriptor } = (await readProviderRow(rig.server.state.database)) ?? {};
   if (descriptor) rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
   const { keyServer, reading: read, documents: pages } = rig.server.ports;

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { buyPath, type PretendedStripe, startPretendedStripe } from '../../../serve/stripe/server.ts';
 import { accessibilityProblems } from '../../support/axe.ts';
@@ -10,10 +11,11 @@ import { forFile } from '../../support/for-file.ts';
 import { startRig, temporaryFolder } from '../../support/keyserver-rig.ts';
 import { mailSettings, startMailServer } from '../../support/mail-server.ts';
 import { offerPlans } from '../../support/offers.ts';
+import { takePictures } from '../../support/pages/browser.ts';
 import { publish } from '../../support/publisher-with-sets.ts';
 
 const SECRET = 'whsec_of_this_test';
-const ARTICLE = '/20/harbour.html';
+const [ARTICLE, ARABIC] = ['/20/harbour.html', '/20/arabic.html'];
 const PLANS = [
   { name: 'daily', title: 'Weekday paper', about: 'Every issue, letters and leaders', price: '€6 a month', trial: 14 },
   { name: 'monday', title: 'Monday only', about: 'One issue a week', price: '€2 a month' },
@@ -37,14 +39,27 @@ beforeAll(async () => {
   });
   const { url, readingUrl } = rig.server;
   shop.connect({ webhook: `${url}/v1/stripe`, after: `${readingUrl}/-/bought` });
-  await publish(rig.publisher, rig.host, {
-    ...{ path: ARTICLE, content: '<!doctype html><title>Harbour</title><h1>The harbour</h1>' },
-    ...{ mediaType: 'text/html', set: 'day-1' },
-  });
+  for (const [path, language] of [
+    [ARTICLE, 'lang="en"'],
+    [ARABIC, 'lang="ar" dir="rtl"'],
+  ] as const)
+    await publish(rig.publisher, rig.host, {
+      ...{ path, content: `<!doctype html><html ${language}><title>Harbour</title><h1>The harbour</h1>` },
+      ...{ mediaType: 'text/html', set: 'day-1' },
+    });
   const offered = PLANS.map((plan) => ({ ...plan, buy: shop.url + buyPath(plan.name) }));
-  await offerPlans(rig, offered, { daily: ['*'] });
+  await offerPlans(rig, offered, { daily: ['*'] }, { gifts: { days: 14, openings: 3, perMonth: 4 } });
 });
 afterAll(() => shop?.stop());
+
+/** On a phone and on a desk. */
+async function look(page: Page, name: string): Promise<void> {
+  for (const width of [390, 1280]) {
+    await page.setViewportSize({ width, height: 844 });
+    expect(await accessibilityProblems(page)).toEqual([]);
+  }
+  await takePictures(page, `till-${name}`);
+}
 
 it('three taps after the teaser, and an address typed, the article stands there; every page on the way is accessible', async () => {
   const page = await (await browser.newContext()).newPage();
@@ -54,35 +69,64 @@ it('three taps after the teaser, and an address typed, the article stands there;
     (message) =>
       void (message.type() === 'error' && !message.text().includes('status of 404') && complaints.push(message.text())),
   );
-  const look = async (name: string) => {
-    expect(await accessibilityProblems(page)).toEqual([]);
-    const folder = process.env.WISPR_SCREENSHOTS;
-    for (const width of folder === undefined ? [] : [390, 1280])
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.setViewportSize({ width, height: 800 });
-        await page.emulateMedia({ colorScheme });
-        await page.screenshot({ path: join(folder ?? '', `till-${name}-${width}-${colorScheme}.png`), fullPage: true });
-      }
-  };
   await page.goto(rig.server.readingUrl + ARTICLE);
   await page.click('a[href*="/-/subscribe?"]');
   await page.waitForSelector('text=You come back to Harbour');
-  await look('subscribe');
+  await look(page, 'subscribe');
   await page.click('#subscribe button');
   await page.fill('#email', 'ada@example.org');
+  const waiting = await page.context().newPage();
+  await waiting.route('**/-/bought?*', async (route) => {
+    const response = await route.fetch();
+    const body = (await response.text()).replace(/<meta http-equiv="refresh"[^>]*>/, ''); // so that it stays
+    await route.fulfill({ response, body });
+  });
+  await waiting.goto(`${rig.server.readingUrl}/-/bought?session_id=cs_test_1`);
+  await waiting.waitForSelector('text=One moment');
+  await look(waiting, 'bought');
   await page.click('text=Pay');
   await page.waitForSelector('text=One moment');
   await page.waitForURL(rig.server.documentsUrl + ARTICLE);
   await page.waitForSelector('text=The harbour');
   await page.goto(`${rig.server.readingUrl}/-/account`);
   await page.waitForSelector('text=€6 a month, renews on');
-  await look('account');
+  await look(page, 'account');
+  await page.goto(`${rig.server.readingUrl}/-/give?to=${ARTICLE}`);
+  await look(page, 'give');
+  await page.click('#give button');
+  await page.waitForSelector('#link');
+  await look(page, 'given');
+  const gift = await page.inputValue('#link');
   const other = await (await browser.newContext()).newPage();
+  await other.goto(gift);
+  await look(other, 'gift');
   await other.goto(/http:\S+#\S+/.exec(await smtp.take('ada@example.org'))?.[0] ?? '');
   await other.click('#here button');
   await other.waitForURL(rig.server.documentsUrl + ARTICLE);
   await page.goto(`${rig.server.readingUrl}/-/bought?session_id=${shop.purchases[0]?.ids.session}`);
   await page.waitForSelector('text=Check your mail');
-  await look('mail');
+  await look(page, 'mail');
   expect(complaints).toEqual([]);
+});
+
+it('a stranger’s other pages are accessible: teasers at both origins, right to left too, and signing up', async () => {
+  const page = await (await browser.newContext()).newPage();
+  const { readingUrl: account, documentsUrl } = rig.server;
+  for (const path of [ARTICLE, ARABIC]) {
+    await page.goto(account + path);
+    await look(page, `teaser-${path.slice(4, 6)}`);
+  }
+  const url = documentsUrl + ARABIC;
+  const headers = { 'user-agent': 'facebookexternalhit/1.1', accept: '*/*' };
+  const response = await page.request.get(url, { headers }); // windows are led to the account's
+  await page.route(url, (route) => route.fulfill({ response }));
+  await page.goto(url);
+  await page.waitForSelector('#read');
+  await look(page, 'teaser-documents');
+  await page.goto(`${account}/-/sign-up?to=${ARTICLE}`);
+  await look(page, 'sign-up');
+  await page.fill('#name', 'eve@example.org');
+  await page.click('#sign-up button');
+  await page.waitForSelector('#mail-code');
+  await look(page, 'mail-code');
 });
