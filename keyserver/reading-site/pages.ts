@@ -57,7 +57,7 @@ const SCRIPTS = {
 /** Digests of these, as a policy names them. */
 export const SCRIPT_DIGESTS = Object.values(SCRIPTS).map((text) => fileOf(Buffer.from(text)).integrity);
 
-const STYLE = assetOf('style.css');
+const STYLE = assetOf('style.css').replace(/\s+/g, ' '); // it stands in each page
 let coloured: { readonly text: string; readonly file: WebReaderFile } | undefined;
 
 function assetOf(file: string): string {
