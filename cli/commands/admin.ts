@@ -162,12 +162,13 @@ async function runRevoke(names: string[], { config: configFile, json, dryRun = f
 }
 
 function sayRevoked(result: Revoked, dryRun: boolean): void {
-  const { members, devices, sessions, invitations } = result;
+  const { members, devices, sessions, invitations, elsewhere } = result;
   const who = members > 0 ? `${result.name} and its ${count(members, 'member')}` : result.name;
   const verb = dryRun ? 'would be' : members > 0 ? 'are' : 'is';
   say(
     `${who} ${verb} revoked: ${count(devices, 'device')} refused, ${count(sessions, 'session')} ended, ${count(invitations, 'open invitation')} void`,
   );
+  if (elsewhere.length > 0) say(`payments go on until they are cancelled there: ${elsewhere.join(', ')}`);
 }
 
 /** @param isShort - whether it is for a screen: of many subscribers, the first are named */

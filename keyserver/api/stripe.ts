@@ -30,8 +30,17 @@ export function addStripeRoute(app: Express, options: ApiOptions): void {
   const { state, limits, log, stripe } = options;
   if (stripe === undefined) return;
   const counted = limitRequests(limits.subscriptionsPerAddress, refuseTooMany);
-  const verify = async (request: Request) =>
-    checkSignature(bytesOf(request.body), request.get('stripe-signature') ?? '', stripe.secret, state.now());
+  const verify = async (request: Request) => {
+    const signature = request.get('stripe-signature') ?? '';
+    try {
+      checkSignature(bytesOf(request.body), signature, stripe.secret, state.now());
+    } catch (error) {
+      // Anybody can send what no one has signed.
+      if (signature !== '')
+        log.warn('an event is not signed with the secret in "stripe.secretFile", or a clock is wrong');
+      throw error;
+    }
+  };
   const limit = limits.publishingRefusals;
   const signed = verifyFirst(state, { kind: 'stripe', limit }, verify, refuseTooMany);
   app.post(STRIPE_PATH, noStore, body(MAXIMUM_EVENT_LENGTH), signed, counted, async (request, response) => {

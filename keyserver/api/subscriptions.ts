@@ -113,7 +113,10 @@ export const OPERATIONS: readonly Operation[] = [
     path: '/v1/subscriptions/revoke',
     summary: 'Withdraw all access, of a group also that of its members: devices are refused, sessions end.',
     request: person,
-    answer: z.object({ members: z.number(), devices: z.number(), sessions: z.number(), invitations: z.number() }),
+    answer: z.object({
+      ...{ members: z.number(), devices: z.number(), sessions: z.number(), invitations: z.number() },
+      elsewhere: z.array(z.string()).meta({ description: 'Subscriptions to cancel at another system too.' }),
+    }),
     run: async ({ state }, { subscriber }: z.infer<typeof person>) => {
       const { name: known } = await knownSubscriber(state.database, subscriber);
       const { name: _, ...ended } = await revokeSubscriber(state, known);

@@ -68,7 +68,6 @@ async function showPlans(pages: TillPages, request: Request, response: Response)
     chosen: chosen?.name,
     shops: [...new Set(shops.map(({ host }) => host))],
     trial: subscriber ? undefined : trial?.days,
-    name: subscriber && isMailAddress(subscriber.name) ? subscriber.name : undefined,
     isSignedIn: subscriber !== undefined,
   });
 }

@@ -128,6 +128,8 @@ export interface Revoked {
   readonly sessions: number;
   /** Open ones. */
   readonly invitations: number;
+  /** Subscriptions that another system keeps, and goes on with: `stripe sub_…`. */
+  readonly elsewhere: readonly string[];
 }
 
 /** SQL: the ids of a subscriber and of a group's members who were not revoked before. The id stands for both `?`. */
@@ -150,8 +152,23 @@ export async function revokeSubscriber(state: KeyServerState, name: string, { dr
       (SELECT count(*) FROM devices WHERE subscriber IN (${WITH_MEMBERS}) AND revoked IS NULL) AS devices,
       (SELECT count(*) FROM sessions WHERE subscriber IN (${WITH_MEMBERS})) AS sessions,
       (SELECT count(*) FROM invitations WHERE subscriber IN (${WITH_MEMBERS}) AND used_by IS NULL AND expires >= ?) AS invitations`;
-    const counted = await database.first<Omit<Revoked, 'name'>>(count, ...Array.from({ length: 7 }, () => id), now());
-    const revoked = { members: 0, devices: 0, sessions: 0, invitations: 0, ...counted, name: subscriber.name };
+    const kept = `SELECT DISTINCT source FROM subscriptions WHERE subscriber IN (${WITH_MEMBERS}) AND ends >= ?
+      AND source IN (SELECT source FROM tellings) ORDER BY source`;
+    const elsewhere = (await database.all<{ source: string }>(kept, id, id, now())).map(({ source }) => source);
+    const counted = await database.first<Omit<Revoked, 'elsewhere' | 'name'>>(
+      count,
+      ...Array.from({ length: 7 }, () => id),
+      now(),
+    );
+    const revoked = {
+      members: 0,
+      devices: 0,
+      sessions: 0,
+      invitations: 0,
+      ...counted,
+      name: subscriber.name,
+      elsewhere,
+    };
     if (dryRun) return revoked;
     const devices = `UPDATE devices SET revoked = ? WHERE subscriber IN (${WITH_MEMBERS}) AND revoked IS NULL`;
     await database.run(devices, now(), id, id);
@@ -160,7 +177,7 @@ export async function revokeSubscriber(state: KeyServerState, name: string, { dr
     // At the end: what went before finds the members by it.
     const revoke = `UPDATE subscribers SET revoked = coalesce(revoked, ?) WHERE id IN (${WITH_MEMBERS})`;
     await database.run(revoke, now(), id, id);
-    const { name: _, ...ended } = revoked;
+    const { name: _, elsewhere: __, ...ended } = revoked;
     if (subscriber.revoked === null) await audit(state, 'revoke', subscriber.name, ended);
     return revoked;
   });

@@ -218,7 +218,7 @@ class SiteCheck {
     for (const problem of problemsOfFiles(this.#configuration, this.#lookUp))
       this.#findings.add('refused', 'wispr.json', undefined, problem);
     const rules = [this.#rules, this.#headers, this.#uncompressed, this.#sections];
-    const unused = rules.flatMap((each) => each.unused());
+    const unused = [...rules.flatMap((each) => each.unused()), ...this.#sets.unusedOf(this.#configuration.plans)];
     for (const text of [...unused, ...this.#unusedIgnores]) this.#findings.add('pattern-unused', text);
     this.#sets.findLoneSets(this.#findings);
     this.#copies.find((path) => this.#decisions.get(path)?.set, this.#findings);

@@ -1,9 +1,11 @@
 /** Counts which documents belong where, and why. */
+import { matchesPattern } from '../../core/keys/set-pattern.ts';
 import { headTargetOf } from '../../core/publication/names.ts';
 import { printable } from '../../node-support/printable.ts';
 import { Sections } from '../site/sections.ts';
 import type { Decision } from '../site/sets.ts';
 import type { SectionRule } from '../workspace/configuration/names.ts';
+import type { Configuration } from '../workspace/configuration/schema.ts';
 import type { CheckReport, Findings } from './report.ts';
 
 /** Sets that are compared with each other: more of them are made by rules, and not by hand. */
@@ -34,6 +36,15 @@ export class SetsCount {
       const other = [...this.#sets.keys()].find((each) => each !== name && nearlySame(each, name));
       if (other !== undefined) findings.add('set-lone', name, { path: first }, `perhaps ${other} is meant`);
     }
+  }
+
+  /** Finds patterns of plans that open nothing: people would pay for it. */
+  unusedOf(plans: Configuration['plans']): string[] {
+    const names = [...this.#sets.keys()];
+    const isUsed = (pattern: string) => names.some((name) => matchesPattern(pattern, name));
+    return plans.flatMap(({ name, sets }) =>
+      sets.filter((each) => !isUsed(each)).map((each) => `${each} (plan ${name})`),
+    );
   }
 
   summary(): Pick<CheckReport, 'sets' | 'public'> {

@@ -91,7 +91,7 @@ describe('a key request', () => {
 
   it('of a revoked subscriber is refused with the reason, and a new invitation does not revive the old device', async () => {
     const device = await connect('emil');
-    const revoked = { name: 'emil', members: 0, devices: 1, sessions: 0, invitations: 0 };
+    const revoked = { name: 'emil', members: 0, devices: 1, sessions: 0, invitations: 0, elsewhere: [] };
     expect(await revokeSubscriber(rig.server.state, 'EMIL')).toEqual(revoked);
     expect((await askForKeys(device, [day1().id])).refused).toEqual([{ id: day1().id, reason: 'revoked' }]);
     const again = await connect('emil');

@@ -246,6 +246,7 @@ describe('Stripe', () => {
     expect(await post('/v1/stripe', body, {})).toEqual({ status: 401, error: 'token-refused' });
     const twoSecrets = `${sign(body, now(), 'whsec_old')},${sign(body).split(',')[1]}`;
     expect(await sendText(body, twoSecrets)).toEqual(unused('revoked'));
+    expect(rig.log()).toContain('an event is not signed with the secret in');
   });
 
   it('passes over what is not ours, and answers what cannot be used so that Stripe goes on (attack 130)', async () => {

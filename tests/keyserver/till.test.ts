@@ -365,6 +365,8 @@ describe('what Stripe tells', () => {
     await pay(await choose(visitor), bought);
     await comeBack(visitor, bought.session);
     const about = { id: bought.subscription, start: now() - 60 };
+    const { elsewhere } = await revokeSubscriber(rig.server.state, bought.email, { dryRun: true });
+    expect(elsewhere).toEqual([`stripe ${bought.subscription}`]);
     await send(subscriptionEvent('updated', now() + 1, { ...about, more: { cancel_at_period_end: true } }));
     expect(await accountOf(visitor)).toMatch(/€6 a month, ends on /);
     expect(await send(refundEvent(now()))).toBe('204');

@@ -16,8 +16,7 @@ export const SUBSCRIBE = {
   free: (days: number) => `free for ${daysOf(days)}`,
   nothing: 'There is nothing to subscribe to here at the moment. Ask the publisher.',
   paidAt: (shops: readonly string[]) => `Paid at ${shops.join(' or ')}.`,
-  mailed: (name: string | undefined) =>
-    `We mail a link to ${name ?? 'the address that you type there'}, and this browser opens your page when you come back.`,
+  mailed: 'We mail a link to the address that you type there, and this browser opens your page when you come back.',
   held: 'You have this plan.',
   paidApart: 'To change your plan, go to your account: what you choose here is paid in addition.',
   member: 'Are you a subscriber already?',
