@@ -91,6 +91,7 @@ describe('another system', () => {
       devices: 0,
       sessions: 0,
       invitations: 1,
+      elsewhere: [],
     });
     // An invitation does not readmit a revoked person.
     expect(await ask('invite', { subscriber: 'bert' })).toEqual({ status: 409, error: 'revoked' });
