@@ -10,9 +10,8 @@ import { startKeyServer } from '../../keyserver/server.ts';
 import { makeCertificate } from '../support/certificates.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { offerPlans } from '../support/offers.ts';
 import { publish } from '../support/publisher-with-sets.ts';
-import { signOnto } from '../support/signed-publication.ts';
-import { TEST_SETTINGS } from '../support/test-publication.ts';
 import { inRelease } from '../support/tier.ts';
 
 const [KEYS, READ, PAGES] = ['keys.news.example', 'read.news.example', 'pages.news.example'];
@@ -195,19 +194,16 @@ it('attack 96: nothing that is published is at the origin with accounts', async 
 
 inRelease(() => {
   it('has the publisher’s colour after a new start, before anything was read', async () => {
-    rig.publisher.publication.setSettings({ ...TEST_SETTINGS, accent: '#a3301d' });
-    await signOnto(rig.publisher.publication, rig.host.files);
+    await offerPlans(rig, [], {}, { accent: '#a3301d' });
     await rig.server.close();
-    rig.host.requests.length = 0;
+    await rig.host.close();
     const server = await startKeyServer(rig.config, { log: pino({ level: 'silent' }) });
-    // No page is asked for before the start itself has read them.
-    await expect.poll(() => rig.host.requests.some(({ url }) => url.includes('wispr-settings'))).toBe(true);
     const options = { port: server.ports.reading, path: '/-/style.css', headers: { host: READ }, servername: READ };
     const style = () =>
       new Promise<string>((resolve, reject) =>
         get({ ...options, rejectUnauthorized: false }, (response) => resolve(text(response))).on('error', reject),
       );
-    await expect.poll(style).toContain('--accent:#a3301d');
+    expect(await style()).toContain('--accent:#a3301d');
     await server.close();
   });
 });
