@@ -40,7 +40,7 @@ export const ACCOUNT = {
   /** For screen readers, of several buttons. */
   removeWhat: (title: string, used: string) => `Remove: ${title}, ${used}`,
   aboutDevices: 'A device that you remove gets no new keys. What it has, it keeps until these run out.',
-  noDevices: 'In no Reader, and in no browser that keeps keys.',
+  noDevices: 'No Reader so far, and no browser that keeps pages.',
   addComputer: 'Add a computer',
   connectReader: 'Connect the Reader on this computer',
   showLink: 'Show a link to copy',
