@@ -9,7 +9,7 @@ export interface DishonestCache {
   readonly url: string;
   /** From now on, changes one byte of the object at this URL path. */
   tamperWith(urlPath: string): void;
-  /** From now on, answers nothing. */
+  /** Answers nothing from now on. */
   cutOff(): void;
   /** From now on, changes nothing. */
   beHonest(): void;

@@ -35,7 +35,7 @@ export function addStripeRoute(app: Express, options: ApiOptions): void {
     try {
       checkSignature(bytesOf(request.body), signature, stripe.secret, state.now());
     } catch (error) {
-      // Anybody can send what no one has signed.
+      // Unsigned events come from anybody, and are no news.
       if (signature !== '')
         log.warn('an event is not signed with the secret in "stripe.secretFile", or a clock is wrong');
       throw error;
@@ -129,7 +129,7 @@ async function acceptCheckout(options: ApiOptions, told: CheckoutEvent): Promise
     // The subscription names it itself, or was told of before.
     if (await ownerOf(database, source)) return undefined;
     const checkout = reference === undefined ? undefined : await findCheckout(state, reference);
-    // Of something else that is sold there: whoever has bought it is no subscriber here.
+    // Buyers of something else that is sold there are no subscribers here.
     if (!checkout && (await isOfNoPlan(database, source)))
       throw new KeyServerError('no-such-plan', 'the checkout is of a subscription whose prices are no plan here');
     const typed = checkout?.name && !isMailAddress(checkout.name) ? checkout.name : addressName(address);

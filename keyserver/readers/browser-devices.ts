@@ -11,7 +11,7 @@ const RENEWAL = 86_400;
 export interface BrowserSession {
   readonly token: string;
   readonly subscriber: Subscriber;
-  /** What the browser is called, where it becomes a device. */
+  /** Name of the browser, where it becomes a device. */
   readonly label?: string | undefined;
 }
 

@@ -12,7 +12,7 @@ export interface ListedDevice {
   /** The first characters of its key id, by which commands name it. */
   readonly short: string;
   readonly kind: 'browser' | 'reader';
-  /** Of a browser: itself and its system, as `Chrome/Android`. */
+  /** Browser and system, as `Chrome/Android`; a Reader has none. */
   readonly label: string | null;
   readonly created: number;
   readonly lastSeen: number | null;

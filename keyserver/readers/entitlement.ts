@@ -102,7 +102,7 @@ export async function findKeyForTeaser(
   return { key: await openSetKey(state, set), notBefore: 0, notAfter: state.now() };
 }
 
-/** Why a person may not read a set, and what there is to say about it. */
+/** Reason for which a person may not read a set, and what there is to say about it. */
 export interface DeniedSet {
   readonly code: Denial | 'key-missing' | 'not-signed-in';
   /** The name of the set; `undefined` where it is not known here. */

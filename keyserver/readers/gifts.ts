@@ -52,7 +52,7 @@ export async function createGift(
     const sql =
       'INSERT INTO gifts (secret_hash, subscriber, target, made, expires, openings) VALUES (?, ?, ?, ?, ?, ?)';
     await database.run(sql, hashOf(secret), giver.id, target, now(), expires, openings);
-    // Which page it was stands nowhere for ever.
+    // The trail is for ever, and does not name the page.
     await audit(asReader(state, giver.name), 'gift', giver.name, { days, openings });
     return { secret, expires, openings };
   });

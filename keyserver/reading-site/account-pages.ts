@@ -87,7 +87,7 @@ export interface SignInPage {
   readonly again?: boolean;
   /** Why signing in another way has failed. */
   readonly refused?: RefusedSignIn;
-  /** How the reader has just left: `forgotten`, or signed out; empty otherwise. */
+  /** Way in which the reader has just left: `forgotten`, or signed out; empty otherwise. */
   readonly left?: string;
 }
 
@@ -98,7 +98,7 @@ export async function sendSignIn(pages: AccountPages, response: Response, page: 
   const refused = page.refused && REFUSED_SIGN_INS[page.refused];
   const ways = { openid: openid?.title, byMail: mail !== undefined, signsUp };
   const wanted = wantedBy(page.to, pages);
-  // On the way to keys, what is wanted stands behind "#".
+  // The page that is wanted stands, on the way to keys, behind "#".
   const onward = page.to === KEYS_PAGE ? page.to : wanted;
   const headline = await headlineFor(pages, page.to);
   await sendPage(pages, response, 'sign-in', { name: '', ...page, ...ways, refused, wanted, onward, headline });

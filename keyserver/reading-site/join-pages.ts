@@ -71,7 +71,7 @@ async function acceptJoin(pages: AccountPages, request: Request, response: Respo
   const next = to === '' ? '/' : afterJoining(to, pages.origin);
   if (next === KEYS_PAGE || (to === '' && password !== undefined))
     return response.redirect(303, next === KEYS_PAGE ? next : ACCOUNT_PAGE);
-  // By the page's own address: the invitation may not open it.
+  // The page's own address decides: the invitation may not open it.
   if (next !== '/') return response.redirect(303, next);
   await leadTo(pages, response, joined.token, next);
 }

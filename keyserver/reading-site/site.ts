@@ -14,7 +14,7 @@ import { type DocumentRequest, type DocumentService, sendDocument } from './docu
 import type { PageFront } from './first-page.ts';
 import { sendTeaser, type TeaserPages } from './teaser-page.ts';
 
-/** At the origin of the documents. */
+/** Services of the documents' origin. */
 export interface SiteService extends DocumentService, Omit<TeaserPages, 'signUp'> {
   /** Says, in front of a page, that the publication has not been confirmed for long. */
   readonly sendNotice: (request: Request, response: Response, freshness: Freshness) => Promise<void>;

@@ -114,7 +114,7 @@ async function comeBack(pages: TillPages, request: Request, response: Response):
   if (!found || !begun) return sendElsewhere(pages, response);
   checkout.remove(request, response, found.secret);
   if (begun !== 'before') await beginSession(pages, request, response, begun);
-  // By the page's own address: what was bought may not open it.
+  // The page's own address decides: what was bought may not open it.
   response.redirect(303, found.target);
 }
 

@@ -40,7 +40,7 @@ export function workEachMinute(state: KeyServerState, log: Logger, isWorker: boo
       for (const table of ['invitations', 'checkouts', 'gift_visits'])
         await database.runUnflushed(`DELETE FROM ${table} WHERE expires < ?`, now());
       await database.runUnflushed('DELETE FROM unclaimed_tellings WHERE came < ?', now() - UNCLAIMED_LIFETIME);
-      // Those of this month count, also where they have ended.
+      // Gifts of this month count, also where they have ended.
       await database.runUnflushed('DELETE FROM gifts WHERE expires < ? AND made < ?', now(), now() - LONGEST_MONTH);
       await removeOldChanges(database);
     } catch (error) {

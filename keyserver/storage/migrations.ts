@@ -36,7 +36,7 @@ CREATE TABLE gift_visits (
 CREATE INDEX gift_visits_gift ON gift_visits (gift);
 CREATE INDEX gift_visits_expires ON gift_visits (expires);`,
   tillTables,
-  // What a browser is, in two words: readers/device-label.ts.
+  // Names of browsers, in two words: readers/device-label.ts.
   () => 'ALTER TABLE devices ADD COLUMN label TEXT',
 ];
 

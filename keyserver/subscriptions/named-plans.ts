@@ -26,7 +26,7 @@ export async function warnOfUnknownPlans(
     log.warn({ plan }, `${says}: ${todo}, or take the offer out of wispr.json`);
 }
 
-/** Something that strangers are offered, and that cannot be had. */
+/** Offer that strangers see, and that cannot be kept. */
 export interface VainOffer {
   readonly plan: string;
   readonly says: string;

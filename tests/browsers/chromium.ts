@@ -2,7 +2,7 @@
 import { launchChromium } from '../support/chromium.ts';
 import type { BrowserSettings, BrowserUnderTest } from './driver.ts';
 
-/** Without {@link BrowserSettings.downloads}: its windows are private ones, whose files go with them. */
+/** Chromium in private windows, whose files go with them: {@link BrowserSettings.downloads} is not used. */
 export async function startChromium({ proxy, withoutWorkers }: BrowserSettings): Promise<BrowserUnderTest> {
   const browser = await launchChromium(`--proxy-server=127.0.0.1:${proxy}`, '--ignore-certificate-errors');
   const context = await browser.newContext({

@@ -76,7 +76,7 @@ beforeAll(async () => {
 });
 afterAll(() => setGlobalDispatcher(before));
 
-/** What the publisher's content host shows at the address of an article. */
+/** Page that the publisher's content host shows at the address of an article. */
 function teaserOf(path: string, text: string, redirect: FallbackSettings['redirect']): string {
   const names = { publisher: 'The News', site: 'news.example', content: CONTENT, reading: at('') };
   const settings = { ...names, plans: PLANS, redirect };
@@ -84,7 +84,7 @@ function teaserOf(path: string, text: string, redirect: FallbackSettings['redire
   return renderTeaser(page, barOf(page, settings), { script: true });
 }
 
-/** At the account's origin. */
+/** Address at the account's origin. */
 const at = (path: string) => rig.account + path;
 
 /** Opens the article in this browser by its address at a content host, as from a search engine. */

@@ -1,4 +1,4 @@
-/** Somebody on the way to an article, whose taps and typed fields are counted. */
+/** Person on the way to an article, whose taps and typed fields are counted. */
 import { expect } from 'vitest';
 import type { BrowserUnderTest } from './driver.ts';
 

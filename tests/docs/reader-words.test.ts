@@ -68,7 +68,7 @@ describe('sentences stand in words/ alone', () => {
     expect([template.replace(/<[^>]*>/g, ' '), ...attributes].join(' ')).not.toMatch(/[a-z]{2}/);
   });
 
-  it('and a page finds each that it names, of which none is left over', () => {
+  it('a page finds each sentence that it names, and none is left over', () => {
     const used = new Set<unknown>();
     for (const [template, words] of Object.entries(WORDS)) {
       const text = readFileSync(`keyserver/reading-site/pages/${template}.eta`, 'utf8');

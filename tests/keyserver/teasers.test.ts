@@ -270,7 +270,7 @@ describe('pictures of a teaser', () => {
 describe('a reader', () => {
   const open = (reader: Reader, headers: Record<string, string> = WINDOW) =>
     reader.documents.get('/tide.html', headers);
-  /** At the account's origin, where a document has an address too. */
+  /** Asks at the account's origin, where a document has an address too. */
   const visit = async (reader: Reader) => {
     const page = createVisitor(rig.server.readingUrl);
     for (const [name, value] of reader.cookies) page.cookies.set(name, value);

@@ -80,7 +80,7 @@ async function comeBack(visitor: Visitor, session: string) {
 const accountOf = async (visitor: Visitor) => (await visitor.get('/-/account')).text.replace(/\s+/g, ' ');
 const idOf = async (name: string) => (await findSubscriber(rig.server.state.database, name)) as Named;
 
-describe('whoever subscribes', () => {
+describe('a person who subscribes', () => {
   it('chooses among the signed plans, pays at the shop, and reads the article on coming back', async () => {
     const [visitor, bought] = [browser(), names()];
     const { text, headers } = await visitor.get(`/-/subscribe?to=${ARTICLE}`);
@@ -138,7 +138,7 @@ describe('whoever subscribes', () => {
     });
   });
 
-  it('without a shop begins with a trial by mail, once for each address', async () => {
+  it('begins with a trial by mail where there is no shop, once for each address', async () => {
     await offerPlans(rig, [{ name: 'daily', title: 'Weekday paper', trial: 14 }]);
     const visitor = browser();
     expect((await visitor.get('/-/subscribe')).text).toContain('free for 14 days');
@@ -164,7 +164,7 @@ describe('whoever subscribes', () => {
 });
 
 describe('a plan that the publisher offers', () => {
-  it('and that cannot be begun or paid for by this configuration is found', async () => {
+  it('is found where this configuration can neither begin nor take payment for it', async () => {
     const { state } = rig.server;
     const found = await findVainOffers({ mail: undefined, stripe: undefined }, state);
     expect(found.map(({ plan, todo }) => `${plan}: ${todo}`)).toEqual([
@@ -196,14 +196,14 @@ describe('a plan that the publisher offers', () => {
   });
 });
 
-describe('attack 149: nobody is signed in', () => {
+describe('attack 149', () => {
   const expectMail = async (visitor: Visitor, session: string) => {
     const { text } = await comeBack(visitor, session);
     expect(text).toContain('Check your mail');
     expect(await accountOf(visitor)).toContain('Sign in to read');
   };
 
-  it('by the address of a return alone, in another browser', async () => {
+  it('the address of a return alone signs nobody in, in another browser', async () => {
     const [visitor, bought] = [browser(), names()];
     await pay(await choose(visitor), bought);
     await expectMail(browser(), bought.session);
@@ -213,7 +213,7 @@ describe('attack 149: nobody is signed in', () => {
     await expectMail(stranger, bought.session);
   });
 
-  it('by the cookie of a checkout that a victim has paid, without the id of the checkout', async () => {
+  it('the cookie of a checkout that a victim has paid signs nobody in without the id of the checkout', async () => {
     const [attacker, bought] = [browser(), names()];
     await pay(await choose(attacker), bought);
     for (const session of ['', 'cs_test_0', `${bought.session}x`]) await expectMail(attacker, session);
@@ -221,7 +221,7 @@ describe('attack 149: nobody is signed in', () => {
     await expectMail(browser(), bought.session);
   });
 
-  it('by a purchase that was used already', async () => {
+  it('a purchase that was used already signs nobody in', async () => {
     const [visitor, bought] = [browser(), names()];
     await pay(await choose(visitor), bought);
     const copy = new Map(visitor.cookies);
@@ -231,7 +231,7 @@ describe('attack 149: nobody is signed in', () => {
     await expectMail(again, bought.session);
   });
 
-  it('as a subscriber who was there before, whose address a stranger typed at the shop', async () => {
+  it('a stranger who types the address of a subscriber at the shop is not signed in as them', async () => {
     await rig.invite({ name: 'victim@example.org', sets: ['none'] });
     const [stranger, bought] = [browser(), { ...names(), email: 'Victim@example.org' }];
     await pay(await choose(stranger), bought);
@@ -244,7 +244,7 @@ describe('attack 149: nobody is signed in', () => {
     expect(await accountOf(present)).toContain('somebody@example.org');
   });
 
-  it('as somebody who was revoked, or hours after the payment', async () => {
+  it('nobody is signed in who was revoked, nor hours after the payment', async () => {
     const [visitor, bought] = [browser(), names()];
     await pay(await choose(visitor), bought);
     await revokeSubscriber(rig.server.state, bought.email);
@@ -255,7 +255,7 @@ describe('attack 149: nobody is signed in', () => {
     await expectMail(late, other.session);
   });
 
-  it('any longer by a payment with an address whose owner has opened the mail, or signed in', async () => {
+  it('a payment with somebody’s address signs in no longer once its owner has opened the mail, or signed in', async () => {
     for (const way of ['link', 'code'] as const) {
       const [stranger, bought, owner] = [browser(), names(), browser()];
       await pay(await choose(stranger), bought);
@@ -277,7 +277,7 @@ describe('attack 149: nobody is signed in', () => {
     await expectMail(late, bought.session);
   });
 
-  it('and a purchase gives no session that could add a way to sign in', async () => {
+  it('a purchase gives no session that could add a way to sign in', async () => {
     const [visitor, bought] = [browser(), names()];
     await pay(await choose(visitor), bought);
     await comeBack(visitor, bought.session);
@@ -286,7 +286,7 @@ describe('attack 149: nobody is signed in', () => {
   });
 });
 
-describe('what Stripe tells', () => {
+describe('an event of Stripe', () => {
   const rightsOf = async (name: string) =>
     rig.server.state.database.all(
       `SELECT plan, begins, ends FROM subscriptions JOIN subscribers ON subscribers.id = subscriber
@@ -335,7 +335,7 @@ describe('what Stripe tells', () => {
     }
   });
 
-  it('of something else that is sold there makes no subscriber, and no mail', async () => {
+  it('makes no subscriber, and no mail, of something else that is sold there', async () => {
     const { subscription: id, session, email } = names();
     const unused = '202 {"unused":"no-such-plan"}';
     expect(await send(subscriptionEvent('created', now(), { id, start: now() - 60, plan: 'club' }))).toBe(unused);
@@ -343,7 +343,7 @@ describe('what Stripe tells', () => {
     expect(await idOf(email)).toBeUndefined();
   });
 
-  it('of a payment that failed is a line and one mail, and ends nothing', async () => {
+  it('says by a line and one mail that a payment failed, and ends nothing', async () => {
     const [visitor, bought] = [browser(), names()];
     await pay(await choose(visitor), bought);
     await comeBack(visitor, bought.session);
@@ -360,7 +360,7 @@ describe('what Stripe tells', () => {
     expect(smtp.mails.filter(({ to }) => to === bought.email)).toEqual([]);
   });
 
-  it('of a cancelled subscription ends it with what was paid; a refund ends nothing, and cancelling at once does', async () => {
+  it('ends a cancelled subscription with what was paid, or at once; a refund ends nothing', async () => {
     const [visitor, bought] = [browser(), names()];
     await pay(await choose(visitor), bought);
     await comeBack(visitor, bought.session);
@@ -391,7 +391,7 @@ describe('what Stripe tells', () => {
     expect(await send(checkoutEvent(now(), { ...names(), email: 'gone@example.org' }))).toContain('revoked');
   });
 
-  it('of somebody who has deleted the account is nobody’s', async () => {
+  it('is nobody’s where the account was deleted', async () => {
     const [visitor, bought] = [browser(), names()];
     await pay(await choose(visitor), bought);
     await deleteSubscriber(rig.server.state, await idOf(bought.email));
@@ -403,7 +403,7 @@ describe('what Stripe tells', () => {
     expect((await comeBack(visitor, bought.session)).text).toContain('Check your mail');
   });
 
-  it('of a subscription that nobody claims is said after ten minutes, and forgotten after 30 days, as is a checkout that nobody pays', async () => {
+  it('that nobody claims is logged after ten minutes, and forgotten after 30 days, as is a checkout that nobody pays', async () => {
     const { state } = rig.server;
     const [{ subscription: id }, lines] = [names(), [] as string[]];
     const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });

@@ -232,7 +232,7 @@ async function show(visit: Visit, { path, entry, status }: FoundDocument): Promi
 /** A page that was given to this browser, or what such a page loads, as the server opens it; `undefined` for everything else. */
 async function askServer(request: Request, clientId: string): Promise<Response | undefined> {
   const page = isOpened(request) ? request.url : (await scope.clients.get(clientId))?.url;
-  // Without a key server, whoever answers is a content host like any other.
+  // An answering server is a content host like any other where there is no key server.
   if (!scope.wisprSite.reading || page === undefined || new URL(page).search !== GIVEN) return undefined;
   const { method, headers } = request;
   // A request of this worker's own: the other may be that of a page elsewhere.

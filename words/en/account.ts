@@ -12,14 +12,14 @@ export const ACCOUNT = {
   nothing: 'No plan yet. Ask the publisher.',
   everything: 'Everything',
   read: (publisher: string) => `Read ${publisher}`,
-  /** When a grant begins or ends. Times in seconds since 1970. */
+  /** Begin and end of a grant. Times in seconds since 1970. */
   endedOn: (time: number, zone: string) => `ended on ${day(time, zone)}`,
   from: (time: number, zone: string) => `from ${day(time, zone)}`,
   until: (time: number, zone: string) => `until ${day(time, zone)}`,
   noEnd: 'no end date',
 
   gaveAway: 'Pages that you gave away',
-  /** How often a link still opens its page, and until when. */
+  /** Openings that a link has left, and its end. */
   gift: (openings: number, expires: number) =>
     openings === 0
       ? `used up, until ${day(expires, 'UTC')}`
@@ -37,7 +37,7 @@ export const ACCOUNT = {
   lastUsed: (time: number) => `last used on ${day(time, 'UTC')}`,
   added: (time: number) => `added on ${day(time, 'UTC')}`,
   remove: 'Remove',
-  /** For screen readers, of several buttons. */
+  /** Names of several buttons, for screen readers. */
   removeWhat: (title: string, used: string) => `Remove: ${title}, ${used}`,
   aboutDevices: 'A device that you remove gets no new keys. What it has, it keeps until these run out.',
   noDevices: 'No Reader so far, and no browser that keeps pages.',
@@ -46,7 +46,7 @@ export const ACCOUNT = {
   showLink: 'Show a link to copy',
 
   signingIn: 'Signing in',
-  /** How one can sign in, on one line. */
+  /** Ways to sign in, on one line. */
   ways: (passkeys: number, isMailed: boolean, hasPassword: boolean) =>
     [
       passkeys === 0 ? 'no passkey' : plural(passkeys, { one: '# passkey', other: '# passkeys' }),

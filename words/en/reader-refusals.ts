@@ -123,7 +123,7 @@ const DAMAGED: Problem = {
   hint: 'Try another network. If it happens again, tell the publisher the code below.',
 };
 
-/** Why a connection failed, where it is not for a reason that the pages of documents have too. */
+/** Reasons for which a connection failed, where it is not for a reason that the pages of documents have too. */
 export const NOT_CONNECTED: Problems = {
   'link-malformed': {
     text: 'This is not the whole link of an invitation.',
@@ -179,7 +179,7 @@ export const INVITATION_GONE: Problem = {
 
 const ON_COMMAND_LINE = 'Without one, start the Reader on the command line: it says how to go on.';
 
-/** Why a Reader stays locked. */
+/** Reasons for which a Reader stays locked. */
 export const STILL_LOCKED: Problems = {
   'passphrase-wrong': {
     text: 'This is not the passphrase. The Reader is still locked.',

@@ -1,7 +1,7 @@
 // The place in the page that the reader wanted: browsers keep what stands behind "#" through the redirect after signing in.
 for (const form of document.forms) {
   form.action += location.hash;
-  // For the link of the mail, which may be opened elsewhere. On the way to keys it is not this server's business what is read.
+  // The link of the mail may be opened elsewhere. No server is to know, on the way to keys, what is read.
   const { to, place } = form.elements;
   if (place && to.value !== '/-/keys') place.value = location.hash;
 }

@@ -1,4 +1,4 @@
-/** From the plans to the article in Chromium, by the pretended Stripe, whose events come later than the browser. */
+/** Way from the plans to the article in Chromium, by the pretended Stripe, whose events come later than the browser. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -52,7 +52,7 @@ beforeAll(async () => {
 });
 afterAll(() => shop?.stop());
 
-/** On a phone and on a desk. */
+/** Looks at a page on a phone and on a desk. */
 async function look(page: Page, name: string): Promise<void> {
   for (const width of [390, 1280]) {
     await page.setViewportSize({ width, height: 844 });
