@@ -8,8 +8,8 @@ import { mailBought, mailPaymentFailed } from '../mail/purchases.ts';
 import { createSubscriber } from '../readers/invitations.ts';
 import { as, audit } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { completeCheckout, findCheckout } from '../subscriptions/checkouts.ts';
-import { claimSource, isOfNoPlan, ownerOf, recordTelling } from '../subscriptions/kept-elsewhere.ts';
+import { completeCheckout, findCheckout, targetOf } from '../subscriptions/checkouts.ts';
+import { claimSource, isOfNoPlan, ownerOf, recordTelling, type Settled } from '../subscriptions/kept-elsewhere.ts';
 import {
   type CheckoutEvent,
   checkSignature,
@@ -88,12 +88,13 @@ async function acceptSubscription(
   const unknown = prices.filter((price) => !Object.hasOwn(stripe.plans, price));
   const plans = [...new Set(prices.flatMap((price) => (unknown.includes(price) ? [] : (stripe.plans[price] ?? []))))];
   const missing = unknown.map((price) => `stripe.plans.${price}`).join(' ');
-  const { isNews, failsNow, owner } = await state.database.transaction(() => record(state, told, plans));
+  const { isNews, begins, failsNow, owner } = await state.database.transaction(() => record(state, told, plans));
   if (!isNews && plans.length === 0)
     throw new KeyServerError('no-such-plan', 'no price is a plan of "stripe.plans"', { fields: { missing } });
   if (unknown.length > 0) log.warn({ event, missing }, 'a price of an event of Stripe is no plan: it gives nothing');
   if (!owner) log.info({ event }, 'an event of Stripe waits for the checkout that says whose subscription it is');
   else if (failsNow) await mailPaymentFailed(options, owner.name);
+  if (owner && begins) await mailBought(options, { ...owner, to: begins.to });
   return isNews;
 }
 
@@ -105,18 +106,20 @@ async function record(state: KeyServerState, told: SubscriptionEvent, plans: rea
   const name = named === undefined ? undefined : parseSubscriberName(named);
   const before = name === undefined ? undefined : await findSubscriber(database, name);
   if (before) demandStanding(before);
-  let isMoved = false;
+  let moved: Settled;
   if (name !== undefined && (before || plans.length > 0)) {
     const subscriber = before?.id ?? (await createSubscriber(database, name, now()));
-    isMoved = await claimSource(database, source, { subscriber, said: telling.at, isNamed: true });
+    moved = await claimSource(database, source, { subscriber, said: telling.at, isNamed: true });
   }
   const owner = await ownerOf(database, source);
   if (owner) demandStanding(owner);
   const recorded = await recordTelling(database, source, { ...telling, plans }, now());
-  const isNews = isMoved || recorded.isNews;
+  const isNews = (moved ?? recorded.change) !== undefined;
+  // The checkout that came before has mailed nothing yet.
+  const begins = name === undefined && recorded.change === 'begun' && { to: await targetOf(database, source) };
   const details = { plans: [...plans], from: telling.from, until: telling.until, source: id };
   if (isNews && owner) await audit(as(state, 'stripe'), 'subscription', owner.name, details);
-  return { isNews, failsNow: recorded.failsNow, owner };
+  return { isNews, begins, failsNow: recorded.failsNow, owner };
 }
 
 /** Begins what a checkout says: whose the subscription is. Whoever was signed in without a mail address stays who they are; otherwise the address counts. */
@@ -137,13 +140,13 @@ async function acceptCheckout(options: ApiOptions, told: CheckoutEvent): Promise
     if (before) demandStanding(before);
     const name = before?.name ?? typed;
     const buyer = before?.id ?? (await createSubscriber(database, name, now()));
-    await claimSource(database, source, { subscriber: buyer, said, isNamed: false });
+    const change = await claimSource(database, source, { subscriber: buyer, said, isNamed: false });
     if (reference !== undefined)
       await completeCheckout(state, reference, { session, source, buyer, isNew: before === undefined });
     await audit(as(state, 'stripe'), 'bought', name, { source: told.id });
-    return { id: buyer, name, to: checkout?.target ?? '/' };
+    return { id: buyer, name, to: checkout?.target ?? '/', change };
   });
-  if (bought) await mailBought(options, bought);
+  if (bought?.change) await mailBought(options, bought);
   return bought !== undefined;
 }
 

@@ -4,6 +4,7 @@
  * together, and to a purchase that has made its subscriber.
  */
 import { equalSecrets } from '#primitives';
+import type { Database } from '../storage/database.ts';
 import { digest, newSecret } from '../storage/digest.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
@@ -55,6 +56,12 @@ export async function findCheckout({ database, now }: State, reference: string):
   const sql = `SELECT target, subscriber, name FROM checkouts LEFT JOIN subscribers ON subscribers.id = subscriber
     WHERE reference_hash = ? AND session_hash IS NULL AND expires >= ?`;
   return database.first<OpenCheckout>(sql, referenceHash(reference), now());
+}
+
+/** Finds the page to which a buyer wanted to go. @param source - names the subscription that was bought */
+export async function targetOf(database: Database, source: string): Promise<string> {
+  const sql = 'SELECT target FROM checkouts WHERE source = ?';
+  return (await database.first<{ target: string }>(sql, source))?.target ?? '/';
 }
 
 /** Statement of the shop about a checkout. */

@@ -103,23 +103,23 @@ interface KnownClaim {
  * Says whose a subscription is, within the caller's transaction: whatever was told of it, and waits, counts from then on.
  *
  * @param source - names the subscription there, and the system
- * @returns whether it changed a right
+ * @returns the change of rights
  */
 export async function claimSource(
   database: Database,
   source: string,
   { subscriber, said, isNamed }: Claim,
-): Promise<boolean> {
+): Promise<Settled> {
   const sql = `SELECT subscriber, word, said,
       CASE WHEN name_key > (SELECT name_key FROM subscribers WHERE id = ?) THEN 1 ELSE 0 END AS above
     FROM sources JOIN subscribers ON subscribers.id = subscriber WHERE source = ?`;
   const known = await database.first<KnownClaim>(sql, subscriber, source);
   const word = Number(isNamed);
-  if (known && (word - known.word || said - known.said || -known.above) < 0) return false;
+  if (known && (word - known.word || said - known.said || -known.above) < 0) return undefined;
   const upsert = `INSERT INTO sources (source, subscriber, word, said) VALUES (?, ?, ?, ?)
     ON CONFLICT (source) DO UPDATE SET subscriber = excluded.subscriber, word = excluded.word, said = excluded.said`;
   await database.run(upsert, source, subscriber, word, said);
-  if (known?.subscriber === subscriber) return false;
+  if (known?.subscriber === subscriber) return undefined;
   await database.run('UPDATE tellings SET subscriber = ? WHERE source = ?', subscriber, source);
   const waiting = 'SELECT told FROM unclaimed_tellings WHERE source = ? ORDER BY id';
   for (const { told } of await database.all<{ told: string }>(waiting, source))
@@ -146,7 +146,7 @@ export async function ownerOf(database: Database, source: string): Promise<Subsc
  * Records what another system tells, within the caller's transaction. While nobody knows whose the subscription is, it waits.
  *
  * @param source - names the subscription there, and the system
- * @returns whether it changed a right, and whether a payment has failed now that had not before
+ * @returns the change of rights, and whether a payment has failed now that had not before
  * @throws KeyServerError `no-such-plan`
  */
 export async function recordTelling(
@@ -154,7 +154,7 @@ export async function recordTelling(
   source: string,
   telling: Telling,
   now: number,
-): Promise<{ readonly isNews: boolean; readonly failsNow: boolean }> {
+): Promise<{ readonly change: Settled; readonly failsNow: boolean }> {
   for (const plan of telling.plans) if (!(await findPlan(database, plan))) throw noPlan(plan);
   const owner = await ownerOf(database, source);
   const told = JSON.stringify(telling);
@@ -164,12 +164,12 @@ export async function recordTelling(
   const isKnown = before.includes(told);
   if (!owner) {
     if (!isKnown) await keepUnclaimed(database, source, told, now);
-    return { isNews: false, failsNow: false };
+    return { change: undefined, failsNow: false };
   }
   if (!isKnown) await database.run(INSERT, source, owner.id, told);
   const had = lastOf(before)?.failed;
   const has = lastOf([...before, told])?.failed;
-  return { isNews: await settle(database, source, owner.id), failsNow: has === true && had !== true };
+  return { change: await settle(database, source, owner.id), failsNow: has === true && had !== true };
 }
 
 async function keepUnclaimed(database: Database, source: string, told: string, now: number): Promise<void> {
@@ -178,19 +178,22 @@ async function keepUnclaimed(database: Database, source: string, told: string, n
   await database.run(`DELETE FROM unclaimed_tellings WHERE id <= (${tooMany})`);
 }
 
-/** Gives the owner of a subscription the rights that follow from all that was told. @returns whether they had others */
-async function settle(database: Database, source: string, owner: number): Promise<boolean> {
+/** Change of the rights that a subscription gives; `begun`: it gave none before. */
+export type Settled = 'begun' | 'changed' | undefined;
+
+/** Gives the owner of a subscription the rights that follow from all that was told. */
+async function settle(database: Database, source: string, owner: number): Promise<Settled> {
   const all = await database.all<{ told: string }>('SELECT told FROM tellings WHERE source = ?', source);
   const spans = spansOf(all.map(({ told }) => JSON.parse(told) as Telling)).map(({ plan, begins, ends }) => [
     ...[owner, plan, begins, ends],
   ]);
   const sql = 'SELECT subscriber, plan, begins, ends FROM subscriptions WHERE source = ? ORDER BY id';
   const rows = (await database.all<object>(sql, source)).map((row) => Object.values(row));
-  if (JSON.stringify(rows) === JSON.stringify(spans)) return false;
+  if (JSON.stringify(rows) === JSON.stringify(spans)) return undefined;
   await database.run('DELETE FROM subscriptions WHERE source = ?', source);
   const insert = 'INSERT INTO subscriptions (subscriber, plan, begins, ends, source) VALUES (?, ?, ?, ?, ?)';
   for (const span of spans) await database.run(insert, ...span, source);
-  return true;
+  return rows.length === 0 ? 'begun' : 'changed';
 }
 
 /** The newest of what another system has told. */

@@ -119,7 +119,7 @@ describe('a subscriber', () => {
     const told = { step: 'updated', plans: ['pictures'], from: now - 10, periodFrom: now - 10 } as const;
     const tell = async (source: string, telling: Pick<Telling, 'at' | 'until'> & Partial<Telling>) => {
       await claimSource(database, source, { subscriber: id, said: 0, isNamed: true });
-      return (await recordTelling(database, source, { ...told, ...telling }, now)).isNews;
+      return (await recordTelling(database, source, { ...told, ...telling }, now)).change !== undefined;
     };
     expect(await tell('stripe sub_1', { at: now - 5, until: now + DAY })).toBe(true);
     expect(await readableBy('emil')).toEqual(['photos']);

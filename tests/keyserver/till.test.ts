@@ -151,6 +151,16 @@ describe('a person who subscribes', () => {
     await offerPlans(rig, PLANS);
   });
 
+  it('is mailed the link once there is something to read, in either order, and not before', async () => {
+    const { subscription: id, session, email } = names();
+    const reference = (await choose(browser())).searchParams.get('client_reference_id');
+    expect(await send(checkoutEvent(now(), { session, subscription: id, reference, email }))).toBe('204');
+    expect(smtp.mails.filter(({ to }) => to === email)).toEqual([]);
+    for (let times = 0; times < 2; times++) await send(subscriptionEvent('created', now(), { id, start: now() - 60 }));
+    expect(decodeURIComponent(await smtp.take(email))).toContain(`to=${ARTICLE}#`);
+    expect(smtp.mails.filter(({ to }) => to === email)).toEqual([]);
+  });
+
   it('who pays for a browser that never comes back is mailed the link', async () => {
     const bought = names();
     await pay(undefined, bought);
