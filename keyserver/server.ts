@@ -2,14 +2,13 @@
 import type { Express } from 'express';
 import { type Logger, pino } from 'pino';
 import { loggedError } from '../node-support/logged-error.ts';
-import { readWebReader, type WebReaderFiles } from '../node-support/web-reader-files.ts';
 import { createAdminSite } from './admin-site/app.ts';
 import { adminOrigin } from './admin-site/operators.ts';
 import { createApi } from './api/app.ts';
 import type { KeyServerConfig } from './config/config.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './config/limits.ts';
 import { DEFAULT_PUBLICATION } from './config/schema.ts';
-import { type KeyServerError, misconfigured } from './errors.ts';
+import type { KeyServerError } from './errors.ts';
 import { openDispatcher } from './hashing/dispatcher.ts';
 import { trustedProxies } from './http/client-address.ts';
 import { closeListeners, type Listeners, listenersOf, openListeners } from './http/listeners.ts';
@@ -34,6 +33,7 @@ import { PushTarget } from './publication/push-target.ts';
 import { createReadingSite } from './reading-site/app.ts';
 import { createContentHosts } from './reading-site/content-host.ts';
 import { createDocumentsSite } from './reading-site/documents-app.ts';
+import { webReaderFor } from './reading-site/program.ts';
 import { ReadPublications } from './reading-site/publications.ts';
 import { Teasers } from './reading-site/teasers.ts';
 import { openOpenId } from './sign-in/openid-configuration.ts';
@@ -291,16 +291,4 @@ function certificateEnds(listeners: Listeners): [string, number][] {
     const end = listener?.certificateEnd();
     return end === undefined ? [] : [[name, end]];
   });
-}
-
-/** The in-browser reader, where it is wanted and there. @throws KeyServerError `configuration-invalid` where it is wanted by name, and not there */
-function webReaderFor(config: KeyServerConfig, folder: string | undefined, log: Logger): WebReaderFiles | undefined {
-  const { inBrowser } = config.reading.documents;
-  if (inBrowser === false) return undefined;
-  const files = readWebReader(folder);
-  if (files) return files;
-  const message = 'the in-browser reader is not built: in a clone, `npm run build:web`';
-  if (inBrowser) throw misconfigured(message);
-  log.warn(`${message}; until then documents are decrypted here`);
-  return undefined;
 }

@@ -154,7 +154,7 @@ interface FrameSource {
   readonly dispatcher?: Dispatcher;
   readonly headers?: Readonly<Record<string, string>>;
   readonly policy: string;
-  /** Told of the documents that are followed to. */
+  /** Hears of the documents that are followed to. */
   readonly visit?: (path: string) => void;
 }
 

@@ -1,4 +1,6 @@
 /** The bar under a teaser: what the site offers to people who may not read the page, out of signed settings, and the ways on. */
+import { isSoldHere, planToTry } from '../core/publication/offers.ts';
+import { SUBSCRIBE_PAGE } from '../core/site/path.ts';
 import type { FallbackPage, FallbackSettings } from './fallback-page.ts';
 import { wordsFor } from './words.ts';
 
@@ -42,11 +44,11 @@ export function barOf(
 ): Bar {
   const { host, pathname, search } = new URL(reading);
   const words = wordsFor(language, host);
-  const signIn = { text: words.signIn, url: pageFor(reading, 'sign-in') };
+  const signIn = { text: words.signIn, url: pageFor(reading, '/-/sign-in') };
   const offers = offersFor(reading, { plans, subscribe });
   const toOffers = (text: string) => (offers === '' ? [] : [{ text, url: offers }]);
-  const tried = account?.signUp === false ? undefined : plans.find(({ trial }) => trial !== undefined);
-  if (tried?.trial !== undefined) {
+  const tried = account?.signUp === false ? undefined : planToTry(plans);
+  if (tried) {
     const lead = tried.price === undefined ? '' : words.after(tried.price);
     const links = [signIn, ...toOffers(words.all)];
     const bar = { language: words.language, title: words.free(tried.trial), lead, links };
@@ -67,11 +69,11 @@ export function barOf(
 
 /** Finds the page of a site's plans; empty where there are none. @param reading - address of the page at the reading site */
 export function offersFor(reading: string, { plans = [], subscribe = '' }: Omit<BarSettings, 'serverless'>): string {
-  const hasTill = plans.some(({ buy, trial }) => buy !== undefined || trial !== undefined);
-  return plans.length > 0 && (hasTill || subscribe === '') ? pageFor(reading, 'subscribe') : subscribe;
+  const isHere = isSoldHere(plans) || (plans.length > 0 && subscribe === '');
+  return isHere ? pageFor(reading, SUBSCRIBE_PAGE) : subscribe;
 }
 
-function pageFor(reading: string, name: string): string {
+function pageFor(reading: string, page: string): string {
   const { origin, pathname, search } = new URL(reading);
-  return `${origin}/-/${name}?to=${encodeURIComponent(pathname + search).replaceAll('%2F', '/')}`;
+  return `${origin}${page}?to=${encodeURIComponent(pathname + search).replaceAll('%2F', '/')}`;
 }

@@ -74,7 +74,7 @@ export function valuesOf(page: FallbackPage, bar: Bar, script = true): object {
   });
 }
 
-export function headlineOf({ openGraph, title }: FallbackPage): string {
+export function headlineOf({ openGraph, title }: Pick<FallbackPage, 'openGraph' | 'title'>): string {
   return openGraph.get('og:title') || title;
 }
 

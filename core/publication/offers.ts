@@ -43,6 +43,16 @@ const WITH_PLAIN_HOST = /^https:\/\/[\w.:[\]-]+\//;
 /** Text without what controls it, or turns its direction. */
 const TEXT = /^[^\p{C}\p{Zl}\p{Zp}]+$/u;
 
+/** Tells whether a plan can be begun at the reading site. */
+export function isSoldHere(plans: readonly OfferedPlan[]): boolean {
+  return plans.some(({ buy, trial }) => buy !== undefined || trial !== undefined);
+}
+
+/** Finds the plan whose trial signing up begins: the first that has one. */
+export function planToTry(plans: readonly OfferedPlan[]): (OfferedPlan & { readonly trial: number }) | undefined {
+  return plans.find((plan): plan is OfferedPlan & { trial: number } => plan.trial !== undefined);
+}
+
 /** Tells whether a text can stand in an offer: one line, without space around it. */
 export function isOfferText(value: unknown, length: number): value is string {
   return typeof value === 'string' && value.length <= length && TEXT.test(value) && value.trim() === value;

@@ -24,6 +24,9 @@ export const STRICT_COOKIE = 'wispr-strictly';
 /** The page of the reading site with a person's subscription and devices. */
 export const ACCOUNT_PAGE = '/-/account';
 
+/** The page of the reading site with the plans on offer. */
+export const SUBSCRIBE_PAGE = '/-/subscribe';
+
 /** Pages where one is given away, and where whoever has the link opens it; at the documents' origin, where the secret of the link arrives. */
 export const GIVE_PAGE = '/-/give';
 export const GIFT_PAGE = '/-/gift';

@@ -17,6 +17,7 @@ import { isProven } from '../sign-in/own-account.ts';
 import { MAXIMUM_PASSKEYS, passkeysOf } from '../sign-in/passkeys.ts';
 import { MINIMUM_PASSWORD_LENGTH } from '../sign-in/passwords.ts';
 import { asReader } from '../storage/audit.ts';
+import { isStanding } from '../subscriptions/access.ts';
 import { renewalsOf } from '../subscriptions/kept-elsewhere.ts';
 import { grantsOf, nameKey, type Subscriber } from '../subscriptions/subscribers.ts';
 import { type HeldPlan, plansOf } from '../subscriptions/subscriptions.ts';
@@ -150,7 +151,7 @@ async function showAccount(pages: AccountPages, request: Request, response: Resp
   const { titles, plans: offers } = await pages.masthead();
   const titleOf = (pattern: string) => (pattern === '*' ? ACCOUNT.everything : titleOfSet(titles, pattern));
   const plans = await plansOf(state.database, id);
-  const standing = plans.filter(({ from, until }) => from <= now && (until === null || until >= now));
+  const standing = plans.filter((plan) => isStanding(plan, now));
   const ended = plans
     .filter(({ until }) => until !== null && until < now)
     .sort((a, b) => Number(b.until) - Number(a.until));

@@ -1,5 +1,6 @@
 /** The session of a browser at the reading site: who is signed in, and how that begins and ends. */
 import type { Request, RequestHandler, Response } from 'express';
+import { type OfferedPlan, planToTry } from '../../core/publication/offers.ts';
 import { LEAVE_PAGE } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
 import type { MailFields } from '../../words/en/mails.ts';
@@ -17,7 +18,6 @@ import { type OwnPages, sendPage } from './own-pages.ts';
 import type { ProgramVersion } from './program.ts';
 import { type FlowCookie, type ReadingCookie, sameOriginOnly } from './session-cookie.ts';
 import { rememberBrowser, type SignInLimits } from './sign-in-limits.ts';
-import type { wantedAt } from './teaser-page.ts';
 
 /** The document that signing in leads to in the end. */
 export function wantedBy(to: string, { origin, documents }: Pick<AccountPages, 'documents' | 'origin'>): string {
@@ -28,7 +28,7 @@ export function wantedBy(to: string, { origin, documents }: Pick<AccountPages, '
 /** Finds the headline of the page that signing in leads to in the end. */
 export async function headlineFor(pages: AccountPages, to: string): Promise<string | undefined> {
   const wanted = wantedBy(to, pages);
-  return wanted === '/' ? undefined : (await pages.wantedAt(wanted))?.headline;
+  return wanted === '/' ? undefined : pages.headlineOf(wanted);
 }
 
 /** Fields of every mail. */
@@ -47,7 +47,10 @@ export interface ReadingMail {
 /** What the pages of accounts work with. */
 export interface AccountPages extends OwnPages, SignInLimits {
   readonly documents: string;
-  readonly wantedAt: (to: string) => ReturnType<typeof wantedAt>;
+  /** Finds the headline of a page, if it is at hand: no page waits for a content host. @param to - path and query */
+  readonly headlineOf: (to: string) => Promise<string | undefined>;
+  /** Finds those of the plans that open a page. @param to - path and query */
+  readonly plansFor: (to: string, plans: readonly OfferedPlan[]) => Promise<readonly OfferedPlan[]>;
   readonly cookie: ReadingCookie;
   /** `undefined`: no mail is sent. */
   readonly mail: ReadingMail | undefined;
@@ -66,8 +69,8 @@ export interface AccountPages extends OwnPages, SignInLimits {
 
 /** The trial that signing up by mail begins: that of the first plan that has one. */
 export async function trialOf({ mail, masthead }: Pick<AccountPages, 'mail' | 'masthead'>): Promise<Trial | undefined> {
-  const { name: plan, trial: days } = (mail && (await masthead()).plans.find(({ trial }) => trial !== undefined)) ?? {};
-  return plan !== undefined && days !== undefined ? { plan, days } : undefined;
+  const plan = mail && planToTry((await masthead()).plans);
+  return plan && { plan: plan.name, days: plan.trial };
 }
 
 export const form = formOf(MAXIMUM_FORM_LENGTH, 10);

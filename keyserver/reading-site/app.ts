@@ -42,7 +42,7 @@ import type { ReadPublications } from './publications.ts';
 import { refusalFor } from './refusals.ts';
 import { checkoutCookie, knownBrowserCookie, mailCookie, openIdCookie, sessionCookie } from './session-cookie.ts';
 import { DAY } from './sign-in-limits.ts';
-import { type AccountTeasers, teaseAtAccount, wantedAt } from './teaser-page.ts';
+import { type AccountTeasers, headlineAt, plansAt, teaseAtAccount } from './teaser-page.ts';
 import type { Teasers } from './teasers.ts';
 import { addTillPages } from './till-pages.ts';
 import { addUnsubscribePage } from './unsubscribe-page.ts';
@@ -86,7 +86,8 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
     isSignedIn: async (request) => (await subscriberOf(pages, request)) !== undefined,
     opensHere: async () => firstPage === 'server' || !(await isInBrowser()),
     tease: (...asked) => teaseAtAccount(teasing, ...asked),
-    wantedAt: (to) => wantedAt(teasing, to),
+    headlineOf: (to) => headlineAt(teasing, to),
+    plansFor: (to, plans) => plansAt(teasing, to, plans),
   };
   const teasing: AccountTeasers = {
     ...options,

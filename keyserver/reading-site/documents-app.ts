@@ -68,6 +68,7 @@ export interface DocumentsSiteOptions extends AppOptions {
 /** The documents as an Express app, not listening. */
 export function createDocumentsSite(options: DocumentsSiteOptions): Express {
   const { state, provider, publications, origin, account, limits } = options;
+  const given = giftsAt(state, origin);
   const entrance: Entrance = {
     state,
     origin,
@@ -76,8 +77,8 @@ export function createDocumentsSite(options: DocumentsSiteOptions): Express {
     sendLeaving: (response, left) => sendLeaving(inBrowser, response, left),
     session: sessionCookie(origin),
     plain: plainCookie(origin),
+    given: given.cookie,
   };
-  const given = giftsAt(state, origin);
   const pages: OwnPages = {
     origin,
     account,

@@ -14,7 +14,7 @@ import { enterWithCode, findDocumentSession } from '../sign-in/document-sessions
 import type { KeyServerState } from '../storage/state.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { accountOnly, named, openedOnly, unrecorded } from './own-pages.ts';
-import type { ReadingCookie } from './session-cookie.ts';
+import type { FlowCookie, ReadingCookie } from './session-cookie.ts';
 
 const form = formOf(200, 1);
 
@@ -28,6 +28,8 @@ export interface Entrance {
   readonly session: ReadingCookie;
   /** Marks a browser that has asked to read what is decrypted here. */
   readonly plain: ReadingCookie;
+  /** Holds what opens the gifts that this browser has opened. */
+  readonly given: FlowCookie;
 }
 
 /** Adds the routes below `/-/` of the documents' origin. */
@@ -43,7 +45,7 @@ export function addEntrance(app: Express, entrance: Entrance, limit: RequestHand
     response.set('Cache-Control', 'no-store').redirect(303, documentTarget(queryOf(request, 'to'), entrance.origin));
   });
   app.post(LEAVE_PAGE, noStore, accountOnly(entrance.account), limit, async (request, response) => {
-    for (const cookie of [entrance.session, entrance.plain]) cookie.clear(response);
+    for (const cookie of [entrance.session, entrance.plain, entrance.given]) cookie.clear(response);
     // Neither decrypted pages nor keys, kept documents and the worker stay for the next person at this browser. Not "cookies": browsers would
     // clear those of the whole domain, with everything that belongs to the publisher's other hosts.
     const left = queryOf(request, 'forgotten') === '' ? '1' : 'forgotten';

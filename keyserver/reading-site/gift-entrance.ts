@@ -81,15 +81,14 @@ async function open(entrance: GiftEntrance, request: Request, target: string): P
   const visits = await giftVisits(state, given.cookie.read(request));
   if (visits.some((visit) => visit.gift === gift.id)) return undefined;
   if (gift.openings === 0) throw refused('the gift is used up');
-  const { provider, site } = await entrance.provider.demandSite(account);
-  const keeper = entrance.publications.of(provider, site);
-  await keeper.current();
-  if (keeper.publication.settings.gifts === undefined) throw refused('nothing is given away any more');
-  const found = await keeper.publication.resolve(target, state.now());
+  const here = await entrance.provider.demandSite(account);
+  const found = await entrance.publications.documentAt(here, target);
+  const { publication } = entrance.publications.of(here.provider, here.site);
+  if (publication.settings.gifts === undefined) throw refused('nothing is given away any more');
   // Documents that are public by now, or gone, are answered as for everybody.
-  if (found.kind !== 'document' || !isGivable(found)) return undefined;
-  const page = { ...found, provider, site, subscriber: gift.giver, url: new URL(target, origin) };
-  const paths = await pathsOf(entrance, page, keeper.publication).catch((error: unknown) => {
+  if (!found || !isGivable(found)) return undefined;
+  const page = { ...found, subscriber: gift.giver, url: new URL(target, origin) };
+  const paths = await pathsOf(entrance, page, publication).catch((error: unknown) => {
     throw isOfGiver(error) ? refused('the giver may not read the page any more') : error;
   });
   const token = await openGift(state, gift.id, paths);

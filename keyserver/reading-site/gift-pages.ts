@@ -86,17 +86,13 @@ function linkOf(origin: string, to: string, secret: string): string {
   return `${origin}${GIFT_PAGE}?to=${to.replace(/[%&+]/g, encodeURIComponent)}#${secret}`;
 }
 
-/** Finds the document at an address. @throws PublicationError where none may be used */
+/** @throws PublicationError where no publication may be used */
 async function documentAt(
-  { state, provider, publications, origin }: GiftPages,
+  { provider, publications, origin }: GiftPages,
   to: string,
 ): Promise<SiteDocument | undefined> {
   const here = await provider.siteAt(origin);
-  if (!here) return undefined;
-  const keeper = publications.of(here.provider, here.site);
-  await keeper.current();
-  const found = await keeper.publication.resolve(to, state.now());
-  return found.kind === 'document' ? { ...here, path: found.path, entry: found.entry } : undefined;
+  return here && publications.documentAt(here, to);
 }
 
 /** Finds what everybody may see of a page; `undefined` where there is nothing, or it cannot be had now. */

@@ -1,7 +1,8 @@
 /** What both origins of the reading site answer with instead of what was asked for: pages of refusal, without a form. */
 import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } from 'express';
+import { isSoldHere } from '../../core/publication/offers.ts';
 import { accentOf } from '../../core/site/accent.ts';
-import { urlPathOf } from '../../core/site/path.ts';
+import { SUBSCRIBE_PAGE, urlPathOf } from '../../core/site/path.ts';
 import { localTarget } from '../../reading/local-target.ts';
 import { isShown, openerOf } from '../../reading/navigation.ts';
 import { refusalStyle } from '../../reading/refusal-page.ts';
@@ -70,14 +71,13 @@ export async function mastheadOf({ provider, publications, account }: MastheadSo
   const known = await provider.read();
   const site = known && siteReadAt(known.descriptor, account);
   const { accent, logo, plans = [], subscribe, titles = [] } = site ? publications.settingsOf(known, site) : {};
-  const isSold = plans.some(({ buy, trial }) => buy !== undefined || trial !== undefined);
   return {
     publisher: known?.descriptor.name ?? READING_SITE.unnamed,
     site: site?.site ?? new URL(account).host,
     signed: site !== undefined,
     accent: accentOf(accent),
     logo: logo === undefined ? undefined : urlPathOf(logo),
-    subscribe: isSold ? `${account}/-/subscribe` : subscribe,
+    subscribe: isSoldHere(plans) ? account + SUBSCRIBE_PAGE : subscribe,
     titles,
     plans,
     content: site?.content[0],

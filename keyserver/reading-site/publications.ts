@@ -10,7 +10,7 @@ import type { SiteSettings } from '../../core/publication/settings.ts';
 import { HostedSource } from '../../reading/hosted-source.ts';
 import { PublicationKeeper } from '../../reading/publication-keeper.ts';
 import { READING_TIMES } from '../../reading/times.ts';
-import type { Provider } from '../publication/provider.ts';
+import type { Provider, SiteHere } from '../publication/provider.ts';
 import { readMetadata } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { type BundledPublication, PublicationBundle } from './bundle.ts';
@@ -53,6 +53,20 @@ export class ReadPublications {
     if (keeper.publication.state !== undefined) return keeper.publication.settings;
     keeper.current().catch(() => undefined);
     return provider.settings ?? keeper.publication.settings;
+  }
+
+  /**
+   * Finds the document at an address; `undefined` where there is none.
+   *
+   * @param to - path and query
+   * @param isAtHand - takes the publication at hand, and waits for no content host
+   * @throws PublicationError where none may be used
+   */
+  async documentAt(here: SiteHere, to: string, isAtHand = false) {
+    const keeper = this.of(here.provider, here.site);
+    if (!isAtHand) await keeper.current();
+    const found = await keeper.publication.resolve(to, this.#state.now());
+    return found.kind === 'document' ? { ...here, path: found.path, entry: found.entry } : undefined;
   }
 
   /** Looks for a newer publication now. */

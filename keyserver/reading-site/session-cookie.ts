@@ -55,6 +55,7 @@ export interface FlowCookie {
   /** Adds one; where there is no room, the oldest go. @param flow - without `~` */
   readonly add: (request: Request, response: Response, flow: string) => void;
   readonly remove: (request: Request, response: Response, flow: string) => void;
+  readonly clear: (response: Response) => void;
 }
 
 function flowsIn(cookie: ReadingCookie): FlowCookie {
@@ -63,6 +64,7 @@ function flowsIn(cookie: ReadingCookie): FlowCookie {
     flows.length > 0 ? cookie.set(response, flows.join('~')) : cookie.clear(response);
   return {
     read,
+    clear: cookie.clear,
     add: (request, response, flow) => {
       const flows = [flow, ...read(request)].slice(0, MOST_FLOWS);
       while (flows.length > 1 && flows.join('~').length > MAXIMUM_COOKIE_LENGTH) flows.pop();

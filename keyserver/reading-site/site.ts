@@ -74,7 +74,8 @@ async function sendFound(
     const to = request.originalUrl;
     return denied ? sendTeaser(service, { ...found, denied, to }, request, response) : false;
   };
-  if (isProgram && !subscriber && (await tease())) return;
+  const hasRight = subscriber !== undefined || (isProgram && (await found.giversOf(found.path)).length > 0);
+  if (isProgram && !hasRight && (await tease())) return;
   try {
     await sendDocument(service, found, request, response);
   } catch (error) {

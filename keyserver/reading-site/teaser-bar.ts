@@ -9,7 +9,7 @@ import type { FallbackPage } from '../../teaser/fallback-page.ts';
 import { ENDED, NOT_INCLUDED, SEE_ALL, YOUR_ACCOUNT } from '../../words/en/not-included.ts';
 import type { DeniedSet } from '../readers/entitlement.ts';
 import type { KeyServerState } from '../storage/state.ts';
-import { decideAccess } from '../subscriptions/access.ts';
+import { decideAccess, isStanding } from '../subscriptions/access.ts';
 import type { Plan, Right } from '../subscriptions/periods.ts';
 import { findPlan } from '../subscriptions/plans.ts';
 
@@ -59,8 +59,6 @@ export async function plansThatOpen(
 
 /** Titles of the plans that stand. */
 function standing(rights: readonly Right[], now: number): string[] {
-  const titles = rights.flatMap(({ plan, from, until }) =>
-    plan && from <= now && (until === null || until >= now) ? plan.title : [],
-  );
+  const titles = rights.flatMap((right) => (right.plan && isStanding(right, now) ? right.plan.title : []));
   return [...new Set(titles)];
 }

@@ -1,6 +1,6 @@
 /** The teaser of a protected page in place of the page: for whoever may not read it at the account's origin, and for programs at the documents'. Nothing runs in it. */
 import type { Request, Response } from 'express';
-import type { OfferedPlan } from '../../core/publication/offers.ts';
+import { type OfferedPlan, planToTry } from '../../core/publication/offers.ts';
 import type { SiteSettings } from '../../core/publication/settings.ts';
 import { fileOf } from '../../node-support/web-reader-files.ts';
 import { answer, type FoundDocument } from '../../reading/answer.ts';
@@ -99,8 +99,7 @@ async function barFor(
   const { plans = [] } = settings;
   const opening = await plansThatOpen(state, plans, denied.name);
   const offered = opening.length > 0 ? opening : plans;
-  // Signing up begins the first trial that there is.
-  const tried = plans.find(({ trial }) => trial !== undefined);
+  const tried = planToTry(plans);
   const mayTry = signUp && (tried === undefined || offered.includes(tried));
   return barOf(page, { ...settings, plans: offered }, mayTry === undefined ? undefined : { signUp: mayTry });
 }
@@ -110,23 +109,28 @@ export interface AccountTeasers extends TeaserPages {
   readonly subscriberOf: (request: Request) => Promise<Subscriber | undefined>;
 }
 
-/** Finds the headline of the page at an address, where its teaser was shown, and those of the plans that open it. @param to - path and query */
-export async function wantedAt({ state, publications, teasers, ...pages }: AccountTeasers, to: string) {
-  const here = await pages.provider.siteAt(pages.account);
-  if (!here) return undefined;
-  const { provider, site } = here;
-  const keeper = publications.of(provider, site);
-  const found = await keeper.current().then(
-    () => keeper.publication.resolve(to, state.now()),
-    () => undefined,
-  );
-  if (found?.kind !== 'document') return undefined;
-  const { entry } = found;
-  const plansFor = async (plans: readonly OfferedPlan[]) => {
-    const denied = entry.set && (await denialOf(state, undefined, site.site, entry.set));
-    return denied ? plansThatOpen(state, plans, denied.name) : [];
-  };
-  return { headline: teasers.headlineOf(entry), plansFor };
+/** Finds the headline of the page at an address, where its teaser was shown. @param to - path and query */
+export async function headlineAt(pages: AccountTeasers, to: string): Promise<string | undefined> {
+  const found = await documentAt(pages, to, true);
+  return found && pages.teasers.headlineOf(found.entry);
+}
+
+/** Finds those of the plans that open the page at an address. @param to - path and query */
+export async function plansAt(
+  pages: AccountTeasers,
+  to: string,
+  plans: readonly OfferedPlan[],
+): Promise<readonly OfferedPlan[]> {
+  const found = await documentAt(pages, to, false);
+  if (!found?.entry.set) return [];
+  const denied = await denialOf(pages.state, undefined, found.site.site, found.entry.set);
+  return denied ? plansThatOpen(pages.state, plans, denied.name) : [];
+}
+
+/** @returns `undefined` also where no publication may be used */
+async function documentAt({ provider, publications, account }: AccountTeasers, to: string, isAtHand: boolean) {
+  const here = await provider.siteAt(account);
+  return here && publications.documentAt(here, to, isAtHand).catch(() => undefined);
 }
 
 /**

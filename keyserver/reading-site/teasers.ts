@@ -8,6 +8,7 @@ import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { documentPathOf } from '../../core/site/path.ts';
 import { type FallbackPage, fallbackPageOf } from '../../teaser/fallback-page.ts';
 import { readPage, type Teaser } from '../../teaser/page.ts';
+import { headlineOf } from '../../teaser/render.ts';
 import { FairQueue } from '../hashing/fair-queue.ts';
 import { findKeyForTeaser } from '../readers/entitlement.ts';
 import { readBeginning } from './beginning.ts';
@@ -73,7 +74,7 @@ export class Teasers {
   /** The headline of a page whose teaser was shown before. */
   headlineOf({ head }: DocumentEntry): string | undefined {
     const { teaser } = this.#read.peek(head) ?? {};
-    return teaser && (teaser.openGraph.get('og:title') || teaser.title);
+    return teaser && headlineOf(teaser);
   }
 
   /** Tells whether everybody can load a file that a teaser shows. */

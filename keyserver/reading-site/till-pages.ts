@@ -1,6 +1,7 @@
 /** Subscribing: the plans on offer, the way to the shop, and the way back. */
 import type { Express, Request, Response } from 'express';
 import { isBuyUrl, type OfferedPlan } from '../../core/publication/offers.ts';
+import { SUBSCRIBE_PAGE } from '../../core/site/path.ts';
 import { documentTarget } from '../../reading/local-target.ts';
 import { BOUGHT } from '../../words/en/till.ts';
 import { noStore } from '../http/app.ts';
@@ -8,11 +9,12 @@ import { keepLength } from '../http/compressed.ts';
 import { field, queryOf } from '../http/forms.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { createSession } from '../sign-in/accounts.ts';
+import { isStanding } from '../subscriptions/access.ts';
 import { createCheckout, findReturn, useReturn } from '../subscriptions/checkouts.ts';
 import { renewalsOf } from '../subscriptions/kept-elsewhere.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { plansOf } from '../subscriptions/subscriptions.ts';
-import { type AccountPages, beginSession, ownForm, subscriberOf, trialOf } from './account-session.ts';
+import { type AccountPages, beginSession, headlineFor, ownForm, subscriberOf, trialOf } from './account-session.ts';
 import { openedOnly, sendPage, unrecorded } from './own-pages.ts';
 import type { FlowCookie } from './session-cookie.ts';
 
@@ -27,8 +29,8 @@ interface TillPages extends AccountPages {
 
 /** Adds the routes. */
 export function addTillPages(app: Express, pages: TillPages): void {
-  app.get('/-/subscribe', noStore, (request, response) => showPlans(pages, request, response));
-  app.post('/-/subscribe', ...ownForm(pages), (request, response) => goToShop(pages, request, response));
+  app.get(SUBSCRIBE_PAGE, noStore, (request, response) => showPlans(pages, request, response));
+  app.post(SUBSCRIBE_PAGE, ...ownForm(pages), (request, response) => goToShop(pages, request, response));
   app.get('/-/bought', unrecorded, openedOnly, (request, response) => comeBack(pages, request, response));
 }
 
@@ -49,21 +51,20 @@ async function showPlans(pages: TillPages, request: Request, response: Response)
   if (subscriber) keepLength(response); // the address says what "to" is, beside the name
   const paid = await paidBy(pages, subscriber);
   const held = subscriber ? await plansOf(pages.state.database, subscriber.id) : [];
-  const standing = held.filter(({ from, until }) => from <= now && (until === null || until >= now));
+  const standing = held.filter((each) => isStanding(each, now));
   const shops = plans.flatMap(({ buy }) => (buy === undefined ? [] : new URL(buy)));
   // A form leads to the shop, which browsers have to be told.
   const policy = String(response.get('Content-Security-Policy'));
   const origins = [...new Set(shops.map(({ origin }) => origin))].join(' ');
   response.set('Content-Security-Policy', policy.replace('form-action ', `form-action ${origins} `));
   const to = documentTarget(queryOf(request, 'to'), pages.documents);
-  const wanted = to === '/' ? undefined : await pages.wantedAt(to);
   const isHeld = ({ name }: OfferedPlan) => standing.some(({ plan }) => plan === name);
-  const opening = (await wanted?.plansFor(plans)) ?? [];
+  const opening = to === '/' ? [] : await pages.plansFor(to, plans);
   const again = opening.filter(({ name }) => held.some(({ plan }) => plan === name));
   const left = [...again, ...opening, ...plans].filter(({ name }) => !paid.has(name));
   const chosen = left.find((plan) => !isHeld(plan)) ?? left[0];
   await sendPage(pages, response, 'subscribe', {
-    ...{ to, headline: wanted?.headline },
+    ...{ to, headline: await headlineFor(pages, to) },
     plans: plans.map((plan) => ({ ...plan, isHeld: isHeld(plan), isPaid: paid.has(plan.name) })),
     chosen: chosen?.name,
     shops: [...new Set(shops.map(({ host }) => host))],
@@ -82,7 +83,7 @@ async function goToShop(pages: TillPages, request: Request, response: Response):
   const target = documentTarget(field(request, 'to'), pages.documents);
   const again = new URLSearchParams({ to: target });
   const plan = (await plansToBegin(pages)).find(({ name }) => name === field(request, 'plan'));
-  if (!plan) return response.redirect(303, `/-/subscribe?${again}`);
+  if (!plan) return response.redirect(303, `${SUBSCRIBE_PAGE}?${again}`);
   if (!isBuyUrl(plan.buy)) return response.redirect(303, `/-/sign-up?${again}`);
   const subscriber = await subscriberOf(pages, request);
   if ((await paidBy(pages, subscriber)).has(plan.name)) return response.redirect(303, '/-/account');

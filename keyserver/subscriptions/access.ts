@@ -22,6 +22,11 @@ export interface Access {
   readonly zone: string | null;
 }
 
+/** Tells whether a right stands now, whatever sets it covers. */
+export function isStanding({ from, until }: Pick<Access, 'from' | 'until'>, now: number): boolean {
+  return from <= now && (until === null || until >= now);
+}
+
 export type Verdict<Right extends Access> =
   /** `notAfter`: until when a key is handed out. */
   | { readonly denied: undefined; readonly by: Right; readonly notAfter: number }

@@ -78,11 +78,14 @@ it('opens the page and what it loads, again and again for a day, and for whoever
   expect(opened.headers['referrer-policy']).toBe('no-referrer');
   for (const path of ['/letter.html?wispr-gift', '/letter.html', ...LOADED])
     expect([path, await reads(stranger, path)]).toEqual([path, true]);
+  expect((await stranger.documents.get('/letter.html')).text).toBe(LETTER); // as old browsers ask
   await open(stranger, link); // the same browser: nothing more is used up
   expect((await anna.get('/-/account')).text).toMatch(/letter\.html<\/a>.*opens 2 times more/s);
   rig.passTime(86_401);
   expect(await reads(stranger, '/letter.html')).toBe(false);
   rig.passTime(-86_401);
+  await stranger.documents.post('/-/leave', {}, { origin: rig.server.readingUrl });
+  expect(await reads(stranger, '/letter.html')).toBe(false);
 });
 
 it('attack 149: opens no other page, nothing of another page or set, and signs nobody in', async () => {

@@ -237,7 +237,7 @@ describe('below /-/', () => {
     const leave = (origin: string) => documents.post('/-/leave', {}, { origin });
     const { status, headers, text } = await leave(rig.server.readingUrl);
     expect(headers['clear-site-data']).toBe('"cache", "storage"');
-    expect(headers['set-cookie']).toHaveLength(2);
+    expect(headers['set-cookie']).toHaveLength(3);
     // Not every browser obeys: the page does the rest.
     expect([status, text.includes(' data-leaving="1">'), text.includes(BEGINNING)]).toEqual([200, true, true]);
     for (const origin of [rig.server.documentsUrl, 'https://evil.example', 'null']) {

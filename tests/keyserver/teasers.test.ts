@@ -267,7 +267,7 @@ describe('pictures of a teaser', () => {
   });
 });
 
-describe('a reader', () => {
+describe('the way between account and documents', () => {
   const open = (reader: Reader, headers: Record<string, string> = WINDOW) =>
     reader.documents.get('/tide.html', headers);
   /** Asks at the account's origin, where a document has an address too. */
@@ -277,14 +277,14 @@ describe('a reader', () => {
     return page.get('/tide.html', WINDOW);
   };
 
-  it('who may read is led on from the account, and reads', async () => {
+  it('a reader who may read is led on from the account, and reads', async () => {
     const anna = await rig.join('berta', { plan: 'weekdays' });
     const led = await visit(anna);
     expect([led.status, led.text.includes(`action="${rig.server.documentsUrl}/tide.html"`)]).toEqual([200, true]);
     expect((await open(anna)).text).toContain(PAID);
   });
 
-  it('of another plan is told what the page is in, what they have, and what would open it', async () => {
+  it('a reader of another plan is told what the page is in, what they have, and what would open it', async () => {
     const carla = await rig.join('carla', { plan: 'first' });
     expect((await open(carla)).headers.location).toBe(`${rig.server.readingUrl}/tide.html`);
     const text = expectTeaser(await visit(carla), 'not-entitled');
@@ -296,7 +296,7 @@ describe('a reader', () => {
     expectTeaser(await open(carla, MESSENGER), 'not-entitled');
   });
 
-  it('whose subscription has ended is told when, and how to go on', async () => {
+  it('a reader whose subscription has ended is told when, and how to go on', async () => {
     const now = rig.server.state.now();
     const dora = await rig.join('dora', { plan: 'weekdays', until: now + DAY });
     expect((await open(dora)).status).toBe(200);
@@ -308,7 +308,7 @@ describe('a reader', () => {
     expect(bar).toContain('Renew');
   });
 
-  it('is not led round and round where account and documents do not agree', async () => {
+  it('a reader is not led round and round where account and documents do not agree', async () => {
     const emma = await rig.join('emma', { plan: 'first' });
     const page = await open(emma, { ...WINDOW, referer: `${rig.server.readingUrl}/` });
     expect([page.status, page.text.includes('<code>not-entitled</code>')]).toEqual([403, true]);

@@ -161,7 +161,7 @@ describe('a person who subscribes', () => {
     expect(smtp.mails.filter(({ to }) => to === email)).toEqual([]);
   });
 
-  it('who pays for a browser that never comes back is mailed the link', async () => {
+  it('a buyer whose browser never comes back is mailed the link', async () => {
     const bought = names();
     await pay(undefined, bought);
     expect(await smtp.take(bought.email)).toContain(`${rig.server.readingUrl}/-/join?mail=1#`);
@@ -413,7 +413,7 @@ describe('an event of Stripe', () => {
     expect((await comeBack(visitor, bought.session)).text).toContain('Check your mail');
   });
 
-  it('that nobody claims is logged after ten minutes, and forgotten after 30 days, as is a checkout that nobody pays', async () => {
+  it('about a subscription that nobody claims is logged after ten minutes, and forgotten after 30 days, as is a checkout that nobody pays', async () => {
     const { state } = rig.server;
     const [{ subscription: id }, lines] = [names(), [] as string[]];
     const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });

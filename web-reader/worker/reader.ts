@@ -4,9 +4,10 @@ import type { KeyId } from '../../core/crypto/key-id.ts';
 import { CodedError, reasonOf } from '../../core/errors.ts';
 import type { SetKeyHandle } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';
+import { isSoldHere } from '../../core/publication/offers.ts';
 import type { Freshness, PastPublication } from '../../core/publication/site-publication.ts';
 import { accentOf } from '../../core/site/accent.ts';
-import { GIVEN, READING_SITE_PAGES, urlPathOf } from '../../core/site/path.ts';
+import { GIVEN, READING_SITE_PAGES, SUBSCRIBE_PAGE, urlPathOf } from '../../core/site/path.ts';
 import { answer, type FoundDocument } from '../../reading/answer.ts';
 import { CONFIRMED_HEADER, confirmedAt } from '../../reading/confirmation.ts';
 import { noticePage, type RefusalLook } from '../../reading/refusal-page.ts';
@@ -114,12 +115,11 @@ export class WebReader {
     const { publication } = this.#parts ? await this.#parts.catch(() => NO_PARTS) : NO_PARTS;
     const { name } = (await publication?.publisher(true).catch(() => undefined)) ?? { name: scope.wisprSite.site };
     const { accent, logo, plans = [], subscribe } = publication?.publication.settings ?? {};
-    const isSold = plans.some(({ buy, trial }) => buy !== undefined || trial !== undefined);
     return {
       name,
       accent: accentOf(accent),
       logo: logo && urlPathOf(logo),
-      subscribe: isSold ? `${scope.wisprSite.reading}/-/subscribe` : subscribe,
+      subscribe: isSoldHere(plans) ? scope.wisprSite.reading + SUBSCRIBE_PAGE : subscribe,
     };
   }
 

@@ -58,7 +58,7 @@ export const SIGN_IN = {
   codeWrong: 'That code doesn’t match. Type the six digits of the newest mail.',
   codeComes: (address: string) =>
     html`A code is on its way to <strong>${address}</strong>. Type its six digits here: the page goes on by itself.`,
-  /** Said where it is not to be told whether the name is known. */
+  /** Sentence that does not tell whether the name is known. */
   codeMayCome: (address: string) =>
     html`If <strong>${address}</strong> can get mail from here, a code is on its way. Type its six digits here: the page goes on by itself. Or open the link of the mail.`,
   code: 'Code',
