@@ -56,7 +56,8 @@ export function limitFailures(
     }
     // A client that leaves before the answer has failed: otherwise broken-off attempts would cost the server work without being counted.
     // The server's own failures are not the client's, and 429 says nothing of what was sent.
-    const isFailure = ({ statusCode: status }: Response) => status >= 400 && status < 500 && status !== 429;
+    const isFailure = ({ locals, statusCode: status }: Response) =>
+      locals.hasFailed === true || (status >= 400 && status < 500 && status !== 429);
     onceClosed(response, () => attempt.end(all || !response.writableEnded || isFailure(response)));
     next();
   };
@@ -98,6 +99,11 @@ export function retryAfter(response: Response, seconds: number): Response {
 /** Has this request counted as one of a known browser, named by `id`. */
 export function countAsKnownBrowser(response: Response, id: string): void {
   response.locals.knownBrowser = id;
+}
+
+/** Has this request counted as a failure, though its answer leads to the page that says so. */
+export function countAsFailure(response: Response): void {
+  response.locals.hasFailed = true;
 }
 
 /** Finds the address as {@link clientAddress} does. */

@@ -4,7 +4,7 @@ import { documentTarget, localTarget } from '../../reading/local-target.ts';
 import { noStore } from '../http/app.ts';
 import { keepLength } from '../http/compressed.ts';
 import { field, nameField, queryOf } from '../http/forms.ts';
-import { limitFailures } from '../http/limits.ts';
+import { countAsFailure, limitFailures } from '../http/limits.ts';
 import { isMailAddress } from '../mail/address.ts';
 import type { MailKind } from '../mail/mailer.ts';
 import { readProviderRow } from '../publication/provider.ts';
@@ -53,10 +53,11 @@ export function addMailPages(app: Express, pages: AccountPages): void {
       askForCode(pages, mail, request, response, wish);
   app.get('/-/mail', noStore, async (request, response) => {
     const way = wayOf(queryOf(request, 'wish'), queryOf(request, 'to'), pages.origin);
+    const problem = problemOf(queryOf(request, 'problem'));
     // A step back, or another tab, after the code was used.
-    const isOver = !(await findMailCode(pages.state, mail.cookie.read(request)));
+    const isOver = problem !== 'over' && !(await findMailCode(pages.state, mail.cookie.read(request)));
     if (isOver && way.wish !== 'move' && (await subscriberOf(pages, request))) return response.redirect(303, way.to);
-    return sendCodePage(pages, mail, way, request, response, 200);
+    return sendCodePage(pages, mail, way, request, response, problem);
   });
   app.post('/-/mail', ...own, ...mailLimits, askFor('sign-in'));
   app.post('/-/mail-code', ...own, limitFailures(state, codes, refuseTooMany), (request, response) =>
@@ -158,20 +159,26 @@ function wayOf(wish: string, to: string, origin: string): Way {
   return { wish: wish === 'sign-up' || wish === 'move' ? wish : 'sign-in', to: localTarget(to, origin) };
 }
 
+/** Problem of the code that was typed last, as the address of its page says. */
+type CodeProblem = 'over' | 'wrong';
+
+function problemOf(text: string): CodeProblem | undefined {
+  return text === 'over' || text === 'wrong' ? text : undefined;
+}
+
 async function sendCodePage(
   pages: AccountPages,
   { cookie }: ReadingMail,
   { wish, to }: Way,
   request: Request,
   response: Response,
-  status: number,
-  problem?: 'over' | 'wrong',
+  problem: CodeProblem | undefined,
 ): Promise<void> {
   const asked = await findMailCode(pages.state, cookie.read(request));
   const said = { problem: asked ? problem : 'over', name: asked?.name ?? '', isCertain: wish === 'sign-up' } as const;
   const page = { ...said, ...WAYS[wish], wish, to, headline: await headlineFor(pages, to) };
   keepLength(response); // the address says what "to" is, and the page whose code it is
-  await sendPage(pages, response.status(status), 'mail-code', page);
+  await sendPage(pages, response, 'mail-code', page);
 }
 
 async function acceptCode(pages: AccountPages, mail: ReadingMail, request: Request, response: Response): Promise<void> {
@@ -184,7 +191,8 @@ async function acceptCode(pages: AccountPages, mail: ReadingMail, request: Reque
   });
   if (taken === 'wrong' || taken === 'over') {
     const way = wayOf(field(request, 'wish'), field(request, 'to'), pages.origin);
-    return sendCodePage(pages, mail, way, request, response, 403, taken);
+    countAsFailure(response);
+    return response.redirect(303, `/-/mail?${new URLSearchParams({ ...way, problem: taken })}`);
   }
   mail.cookie.remove(request, response, taken.secret);
   if (taken.session) await beginSession(pages, request, response, taken.session);

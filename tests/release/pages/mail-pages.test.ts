@@ -41,7 +41,12 @@ it('a code, and the link of its mail in another browser, sign in; opening the li
     await other.waitForSelector('text=Read as ada@example.org');
     expect(other.url()).not.toContain('#');
   }
-  await page.fill('#code', codeInMail(mail));
+  const code = codeInMail(mail);
+  await page.fill('#code', code === '000000' ? '000001' : '000000');
+  await page.waitForSelector('#problem');
+  expect((await page.reload())?.request().method()).toBe('GET'); // a form is not sent once more
+  await page.waitForSelector('#problem');
+  await page.fill('#code', code);
   await page.waitForURL(`${rig.server.documentsUrl}/**`);
   await page.goto(`${rig.server.readingUrl}/-/account`);
   await shoot('account');
