@@ -27,21 +27,27 @@ export async function barForReader(place: BarPlace, denied: DeniedSet): Promise<
   const own = { text: YOUR_ACCOUNT, url: new URL(ACCOUNT_PAGE, page.reading).href };
   const buttonOf = (text: string) => offers && { button: { text, url: offers } };
   const { ended } = denied;
+  const { plans = [] } = settings;
+  const [opening] = await plansThatOpen(state, plans, denied.name);
+  const opens = opening ? NOT_INCLUDED.opens(opening.title, opening.price) : '';
+  const get = opening && buttonOf(NOT_INCLUDED.button(opening.title));
   if (ended) {
-    const lead = ENDED.lead(ended.plan?.title, ended.until ?? 0, ended.zone ?? 'UTC');
-    return { language, title: ENDED.title, lead, ...buttonOf(ENDED.button), links: [own] };
+    const said = ENDED.on(ended.plan?.title, ended.until ?? 0, ended.zone ?? 'UTC');
+    const isOffered = plans.length === 0 || plans.some(({ name }) => name === ended.plan?.name);
+    const bar = { language, title: ENDED.title, links: [own] };
+    if (isOffered && opensNow(ended, denied.name ?? '', state.now()))
+      return { ...bar, lead: `${said} ${ENDED.renew}`, ...buttonOf(ENDED.button) };
+    return { ...bar, lead: [said, opens].filter(Boolean).join(' '), ...get, links: [own, ...all] };
   }
   const { title = '', lead = '' } = REFUSALS[denied.code] ?? {};
   if (denied.code !== 'not-entitled') return { language, title, lead, links: [own] };
   const set = titleOfSet(settings.titles ?? [], denied.name ?? '');
-  const [opening] = await plansThatOpen(state, settings.plans ?? [], denied.name);
   const has = NOT_INCLUDED.have(standing(denied.rights, state.now()));
-  const opens = opening ? NOT_INCLUDED.opens(opening.title, opening.price) : '';
   return {
     language,
     title: NOT_INCLUDED.title(set),
     lead: [has, opens].filter(Boolean).join(' ') || lead,
-    ...(opening && buttonOf(NOT_INCLUDED.button(opening.title))),
+    ...get,
     links: [own, ...all],
   };
 }
@@ -53,8 +59,12 @@ export async function plansThatOpen(
   name = '',
 ): Promise<OfferedPlan[]> {
   const plans = await Promise.all(offered.map((each) => findPlan(database, each.name)));
-  const opens = (plan: Plan) => !decideAccess([{ ...plan, from: now(), until: null }], name, now()).denied;
-  return offered.filter((_each, index) => plans[index] && opens(plans[index]));
+  return offered.filter((_each, index) => plans[index] && opensNow(plans[index], name, now()));
+}
+
+/** Tells whether a right to a plan opens a set if it begins now: a dated one does not where the time of the set is over. */
+function opensNow(plan: Pick<Plan, 'patterns' | 'zone'>, name: string, now: number): boolean {
+  return !decideAccess([{ ...plan, from: now, until: null }], name, now).denied;
 }
 
 /** Titles of the plans that stand. */

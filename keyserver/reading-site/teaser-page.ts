@@ -6,7 +6,7 @@ import { fileOf } from '../../node-support/web-reader-files.ts';
 import { answer, type FoundDocument } from '../../reading/answer.ts';
 import { asksForNewest } from '../../reading/confirmation.ts';
 import { openerOf } from '../../reading/navigation.ts';
-import { type Bar, barOf } from '../../teaser/bar.ts';
+import { type Bar, barOf, offersFor } from '../../teaser/bar.ts';
 import { type FallbackPage, fallbackPageOf } from '../../teaser/fallback-page.ts';
 import { readPage } from '../../teaser/page.ts';
 import { renderTeaser } from '../../teaser/render.ts';
@@ -97,11 +97,11 @@ async function barFor(
   const page = { language, reading: account + to };
   if (denied.code !== 'not-signed-in') return barForReader({ state, settings, page }, denied);
   const { plans = [] } = settings;
-  const opening = await plansThatOpen(state, plans, denied.name);
-  const offered = opening.length > 0 ? opening : plans;
+  const offered = await plansThatOpen(state, plans, denied.name);
   const tried = planToTry(plans);
   const mayTry = signUp && (tried === undefined || offered.includes(tried));
-  return barOf(page, { ...settings, plans: offered }, mayTry === undefined ? undefined : { signUp: mayTry });
+  const offers = { ...settings, plans: offered, subscribe: offersFor(page.reading, settings) };
+  return barOf(page, offers, mayTry === undefined ? undefined : { signUp: mayTry });
 }
 
 export interface AccountTeasers extends TeaserPages {

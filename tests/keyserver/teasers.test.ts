@@ -206,6 +206,7 @@ describe('a teaser', () => {
       config: { mail: { smtp: 'smtp://127.0.0.1:9', from: 'news@news.example', connections: 1, queue: 1 } },
     });
     publisher.publication.setSettings({ ...SETTINGS, plans: [{ name: 'weekdays', title: 'Weekdays', trial: 14 }] });
+    await definePlan(server.state, { name: 'weekdays', sets: ['day-*'] });
     await publish(publisher, host, ARTICLE);
     const { headers, text } = await createVisitor(server.readingUrl).get('/tide.html?q=1', WINDOW);
     expect(headers['content-security-policy']).toMatch(
@@ -219,6 +220,57 @@ describe('a teaser', () => {
     const { text: elsewhere } = await createVisitor(server.documentsUrl).get('/tide.html', MESSENGER);
     expect(elsewhere).toContain('free for 14 days');
     expect(elsewhere).not.toMatch(/<form|<input/);
+  });
+});
+
+describe('the teaser of a page whose day no plan on sale covers any more', () => {
+  const now = Math.floor(Date.now() / 1000);
+  const dayOf = (time: number) => new Date(time * 1000).toISOString().slice(0, 10);
+  const end = now + 3600;
+  const YESTERDAY = `paper-${dayOf(now + 2 * DAY)}`;
+  async function rigOfYesterday() {
+    const old = await rigForTest({ sets: [YESTERDAY], startAt: now });
+    const plans = [
+      { name: 'dated', title: 'The daily paper', price: '€6 a month', trial: 14, buy: 'https://pay.example/' },
+      { name: 'archive', title: 'The archive', price: '€9 a month', buy: 'https://pay.example/archive' },
+    ];
+    old.publisher.publication.setSettings({ ...SETTINGS, plans });
+    await publish(old.publisher, old.host, { ...ARTICLE, set: YESTERDAY });
+    await definePlan(old.server.state, { name: 'dated', title: 'The daily paper', sets: ['paper-*'], zone: 'UTC' });
+    const { readingUrl, documentsUrl, state } = old.server;
+    const barAt = async (visitor: Visitor, headers: Record<string, string> = WINDOW) =>
+      barOf((await visitor.get('/tide.html', headers)).text);
+    const ended = await old.join('ended', { plan: 'dated', until: end });
+    old.passTime(3 * DAY);
+    const reader = createVisitor(readingUrl);
+    for (const [name, value] of ended.cookies) reader.cookies.set(name, value);
+    const strangers = () =>
+      Promise.all([barAt(createVisitor(readingUrl)), barAt(createVisitor(documentsUrl), MESSENGER)]);
+    const sellArchive = () => definePlan(state, { name: 'archive', title: 'The archive', sets: ['paper-*'] });
+    return { barAt, reader, strangers, sellArchive };
+  }
+
+  it('promises nothing to strangers, and offers the plan that opens it, if there is one', async () => {
+    const { strangers, sellArchive } = await rigOfYesterday();
+    for (const bar of await strangers()) {
+      expect(bar).toContain('Subscribe');
+      expect(bar).not.toMatch(/The daily paper|free|€/);
+    }
+    await sellArchive();
+    for (const bar of await strangers()) {
+      expect(bar).toContain('The archive · €9 a month');
+      expect(bar).not.toContain('free');
+    }
+  });
+
+  it('asks nobody to renew what would not open it', async () => {
+    const { barAt, reader, sellArchive } = await rigOfYesterday();
+    const bar = await barAt(reader);
+    const day = new Date(end * 1000).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+    expect(bar).toContain(`The daily paper ended on ${day}.`);
+    expect(bar).not.toMatch(/Renew|has it/);
+    await sellArchive();
+    expect(await barAt(reader)).toMatch(/\. The archive has it, for €9 a month\. Get The archive/);
   });
 });
 

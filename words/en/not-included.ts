@@ -17,8 +17,8 @@ export const NOT_INCLUDED = {
 
 export const ENDED = {
   title: 'Your subscription has ended',
-  lead: (plan: string | undefined, until: number, zone: string) =>
-    `${plan ?? 'It'} ended on ${day(until, zone)}. Renew it to read on.`,
+  on: (plan: string | undefined, until: number, zone: string) => `${plan ?? 'It'} ended on ${day(until, zone)}.`,
+  renew: 'Renew it to read on.',
   button: 'Renew',
 };
 
