@@ -208,6 +208,7 @@ async function serve(
       openid,
       mailer,
       portal: config.stripe?.portal,
+      priced: new Set(Object.values(config.stripe?.plans ?? {})),
       webReader,
       firstPage,
     }),

@@ -44,7 +44,7 @@ export const limits = z
       'Failed sign-ins in 15 minutes in one known browser, which the three limits above do not count.',
     ),
     mailsPerNameAndAddress: limit(3, 'Mails in 15 minutes for one name from one address.'),
-    mailsPerAddress: limit(20, 'Mails in 15 minutes from one address.'),
+    mailsPerAddress: limit(20, 'Mails in 15 minutes from one address, and as many ways to a shop.'),
     mailsPerName: limit(10, 'Mails in 15 minutes for one name from all addresses.'),
     mailsPerNameAndDay: limit(
       40,

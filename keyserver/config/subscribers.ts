@@ -15,7 +15,8 @@ export const stripeConfig = z
       .optional()
       .meta({
         format: 'uri',
-        description: "The link of Stripe's customer portal, to which the account leads whoever pays there.",
+        description:
+          "The link of Stripe's customer portal, to which the account, and the choice of another plan, lead whoever pays there.",
       }),
   })
   .meta({ description: "Takes Stripe's events about subscriptions at `/v1/stripe`." });

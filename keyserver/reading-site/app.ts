@@ -58,6 +58,8 @@ export interface ReadingSiteOptions extends AppOptions {
   readonly mailer: Mailer | undefined;
   /** Page at which people who pay by Stripe change that. */
   readonly portal: string | undefined;
+  /** Names of the plans that have a price at Stripe. */
+  readonly priced: ReadonlySet<string>;
   readonly openid: OpenIdSignIn | undefined;
   /** The in-browser reader; `undefined`: documents are decrypted by the server. */
   readonly webReader: WebReaderFiles | undefined;
@@ -106,7 +108,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   addPasskeyPages(app, pages);
   if (openid) addOpenIdPages(app, { ...pages, log, openid, way: openIdCookie(origin) });
   addMailPages(app, pages);
-  addTillPages(app, { ...pages, checkout: checkoutCookie(origin) });
+  addTillPages(app, { ...pages, checkout: checkoutCookie(origin), priced: options.priced });
   addOwnAccountPages(app, pages);
   addUnsubscribePage(app, pages);
   app.get(DESCRIPTOR_PATH, sendDescriptor(provider));

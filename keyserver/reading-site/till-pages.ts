@@ -7,6 +7,7 @@ import { BOUGHT } from '../../words/en/till.ts';
 import { noStore } from '../http/app.ts';
 import { keepLength } from '../http/compressed.ts';
 import { field, queryOf } from '../http/forms.ts';
+import { limitFailures } from '../http/limits.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { createSession } from '../sign-in/accounts.ts';
 import { isStanding } from '../subscriptions/access.ts';
@@ -15,7 +16,7 @@ import { renewalsOf } from '../subscriptions/kept-elsewhere.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { plansOf } from '../subscriptions/subscriptions.ts';
 import { type AccountPages, beginSession, headlineFor, ownForm, subscriberOf, trialOf } from './account-session.ts';
-import { openedOnly, sendPage, unrecorded } from './own-pages.ts';
+import { openedOnly, refuseTooMany, sendPage, unrecorded } from './own-pages.ts';
 import type { FlowCookie } from './session-cookie.ts';
 
 /** Questions of a browser for a purchase that the shop has not told of yet, and the seconds between two of them. */
@@ -25,12 +26,17 @@ const INTERVAL = 2;
 interface TillPages extends AccountPages {
   /** Holds the secrets of a browser that went to a shop. */
   readonly checkout: FlowCookie;
+  /** Names of the plans that have a price at Stripe. */
+  readonly priced: ReadonlySet<string>;
 }
 
 /** Adds the routes. */
 export function addTillPages(app: Express, pages: TillPages): void {
   app.get(SUBSCRIBE_PAGE, noStore, (request, response) => showPlans(pages, request, response));
-  app.post(SUBSCRIBE_PAGE, ...ownForm(pages), (request, response) => goToShop(pages, request, response));
+  // Checkouts are kept in a bounded number: no address pushes out those of others.
+  const ways = { kind: 'checkouts', limit: pages.limits.mailsPerAddress, countedBy: 'address', all: true } as const;
+  const limit = limitFailures(pages.state, ways, refuseTooMany);
+  app.post(SUBSCRIBE_PAGE, ...ownForm(pages), limit, (request, response) => goToShop(pages, request, response));
   app.get('/-/bought', unrecorded, openedOnly, (request, response) => comeBack(pages, request, response));
 }
 
@@ -52,7 +58,8 @@ async function showPlans(pages: TillPages, request: Request, response: Response)
   const paid = await paidBy(pages, subscriber);
   const held = subscriber ? await plansOf(pages.state.database, subscriber.id) : [];
   const standing = held.filter((each) => isStanding(each, now));
-  const shops = plans.flatMap(({ buy }) => (buy === undefined ? [] : new URL(buy)));
+  const portals = plans.flatMap((plan) => portalFor(pages, plan, paid) ?? []);
+  const shops = plans.flatMap((plan) => portalFor(pages, plan, paid) ?? plan.buy ?? []).map((url) => new URL(url));
   // A form leads to the shop, which browsers have to be told.
   const policy = String(response.get('Content-Security-Policy'));
   const origins = [...new Set(shops.map(({ origin }) => origin))].join(' ');
@@ -68,9 +75,15 @@ async function showPlans(pages: TillPages, request: Request, response: Response)
     plans: plans.map((plan) => ({ ...plan, isHeld: isHeld(plan), isPaid: paid.has(plan.name) })),
     chosen: chosen?.name,
     shops: [...new Set(shops.map(({ host }) => host))],
-    trial: subscriber ? undefined : trial?.days,
+    changedAt: portals.map((url) => new URL(url).host)[0],
+    hasTrial: subscriber === undefined && trial !== undefined,
     isSignedIn: subscriber !== undefined,
   });
+}
+
+/** Finds the portal, for whoever pays for another plan at Stripe: there it is changed, where a Payment Link would make a second subscription. */
+function portalFor({ portal, priced }: TillPages, { name, buy }: OfferedPlan, paid: ReadonlySet<string>) {
+  return buy !== undefined && paid.size > 0 && !paid.has(name) && priced.has(name) ? portal : undefined;
 }
 
 /** Names of the plans that somebody pays for at a shop, which are not sold twice. */
@@ -86,7 +99,10 @@ async function goToShop(pages: TillPages, request: Request, response: Response):
   if (!plan) return response.redirect(303, `${SUBSCRIBE_PAGE}?${again}`);
   if (!isBuyUrl(plan.buy)) return response.redirect(303, `/-/sign-up?${again}`);
   const subscriber = await subscriberOf(pages, request);
-  if ((await paidBy(pages, subscriber)).has(plan.name)) return response.redirect(303, '/-/account');
+  const paid = await paidBy(pages, subscriber);
+  if (paid.has(plan.name)) return response.redirect(303, '/-/account');
+  const portal = portalFor(pages, plan, paid);
+  if (portal !== undefined) return response.redirect(303, portal);
   const wish = { plan: plan.name, target, subscriber: subscriber?.id };
   const { reference, secret } = await createCheckout(pages.state, wish);
   pages.checkout.add(request, response, secret);

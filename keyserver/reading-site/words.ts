@@ -39,11 +39,12 @@ export function planCard(plan: HeldPlan, renewal: Renewal | undefined, offer: Of
   const hasEnded = until !== null && until < now;
   const paid = renewal?.paid ?? until ?? now;
   const last = day(paid, zone ?? 'UTC');
-  const end = renewal?.ends ? PLAN.ends(last) : PLAN.renews(last);
+  const failed = renewal?.failed === true && !hasEnded;
+  const end = failed ? PLAN.due : renewal?.ends ? PLAN.ends(last) : PLAN.renews(last);
   const when = renewal && !hasEnded ? end : stateOf(plan, now);
   // Others open what came out before, too.
   const since = zone === null || hasEnded ? undefined : PLAN.since(day(from, zone));
-  return { title, price: renewal && offer?.price, when, since, hasEnded, failed: renewal?.failed === true };
+  return { title, price: renewal && offer?.price, when, since, hasEnded, failed };
 }
 
 /** Says when a grant begins or ends. */

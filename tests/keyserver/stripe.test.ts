@@ -77,9 +77,15 @@ describe('an event of Stripe', () => {
     for (const event of [failed, failed, subscriptionEvent('updated', now() + 2, { ...about, status: 'past_due' })])
       expect(await send(event)).toBe('204');
     expect(await smtp.take(bought.email)).toContain('update your card');
-    expect(await accountOf(visitor)).toContain(`The last payment failed. <a href="${PORTAL}"`);
-    expect(await accountOf(visitor)).toContain('class="badge">active');
+    const account = await accountOf(visitor);
+    expect(account).toMatch(/class="badge ended">payment failed<.*€6 a month, payment due</);
+    expect(account).toContain(
+      `The last payment failed. <a href="${PORTAL}" rel="noreferrer">Update your card</a> to keep`,
+    );
+    expect(account).not.toMatch(/renews on|>active</);
+    expect(await rig.readableBy(bought.email)).toContain('day-1');
     await send(subscriptionEvent('updated', now() + 3, about));
+    expect(await accountOf(visitor)).toMatch(/>active<.*renews on/);
     expect(await accountOf(visitor)).not.toContain('payment failed');
     expect(smtp.mails.filter(({ to }) => to === bought.email)).toEqual([]);
   });

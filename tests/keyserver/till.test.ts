@@ -4,8 +4,9 @@ import { exportSubscriber } from '../../keyserver/sign-in/own-account.ts';
 import { findVainOffers } from '../../keyserver/subscriptions/named-plans.ts';
 import { definePlan, listPlans } from '../../keyserver/subscriptions/plans.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
+import { rigForTest } from '../support/keyserver-rig.ts';
 import { offerPlans } from '../support/offers.ts';
-import { handedOver, type Visitor } from '../support/reading-site-visitor.ts';
+import { createVisitor, handedOver, type Visitor } from '../support/reading-site-visitor.ts';
 import { checkoutEvent, subscriptionEvent } from '../support/stripe-events.ts';
 import { ARTICLE, PLANS, PORTAL, SHOP, tillForFile } from '../support/till.ts';
 import { runWispr } from '../support/wispr.ts';
@@ -18,6 +19,7 @@ describe('a person who subscribes', () => {
     const { text, headers } = await visitor.get(`/-/subscribe?to=${ARTICLE}`);
     for (const { title, price } of PLANS) expect(text).toMatch(new RegExp(`${title}[^]*${price}`));
     expect(text.match(/ checked>/g)).toHaveLength(1);
+    expect(text).toContain('Start with 14 days free, then €6 a month');
     expect(headers['content-security-policy']).toContain("form-action https://buy.stripe.com 'self'");
     const shop = await choose(visitor);
     expect(shop.href).toMatch(/^https:\/\/buy\.stripe\.com\/test_weekday\?client_reference_id=[\w-]{43}$/);
@@ -71,12 +73,12 @@ describe('a person who subscribes', () => {
   });
 
   it('begins with a trial by mail where there is no shop, once for each address', async () => {
-    await offerPlans(rig, [{ name: 'daily', title: 'Weekday paper', trial: 14 }]);
+    await offerPlans(rig, [{ name: 'daily', title: 'Weekday paper', price: '€6 a month', trial: 14 }]);
     const visitor = browser();
-    expect((await visitor.get('/-/subscribe')).text).toContain('free for 14 days');
+    expect((await visitor.get('/-/subscribe')).text).toContain('14 days free, then €6 a month');
     const { headers } = await visitor.post('/-/subscribe', { plan: 'daily', to: ARTICLE });
     expect(headers.location).toBe(`/-/sign-up?to=${encodeURIComponent(ARTICLE)}`);
-    expect((await visitor.get(String(headers.location))).text).toContain('For 14 days');
+    expect((await visitor.get(String(headers.location))).text).toContain('Free for 14 days');
     await offerPlans(rig, [], {}, { subscribe: 'https://news.example/subscribe' });
     expect((await visitor.get('/-/sign-up')).status).toBe(404);
     expect((await visitor.get('/-/subscribe')).headers.location).toBe('https://news.example/subscribe');
@@ -103,6 +105,44 @@ describe('a person who subscribes', () => {
       expect((await visitor.get(`/-/bought?session_id=cs_late&again=${asked}`)).text).toContain('http-equiv="refresh"');
     expect((await visitor.get('/-/bought?session_id=cs_late&again=10')).text).toContain('Check your mail');
   });
+});
+
+describe('a subscriber who pays for one plan, and wants another one', () => {
+  async function buyDaily() {
+    const [visitor, bought] = [browser(), names()];
+    await pay(await choose(visitor), bought);
+    await comeBack(visitor, bought.session);
+    return { visitor, bought };
+  }
+
+  it('changes it at the portal of Stripe, where a Payment Link would make a second subscription', async () => {
+    const { visitor } = await buyDaily();
+    const { text, headers } = await visitor.get(`/-/subscribe?to=${ARTICLE}`);
+    expect(text).toContain('At billing.stripe.com you change it to the one that you choose.');
+    expect(headers['content-security-policy']).toMatch(/form-action [^;]*https:\/\/billing\.stripe\.com /);
+    expect((await choose(visitor, 'monday')).href).toBe(PORTAL);
+  });
+
+  it('pays by a link where the first one is cancelled, or the other one is sold elsewhere', async () => {
+    const { visitor, bought } = await buyDaily();
+    const buy = 'https://shop.example/print';
+    await offerPlans(rig, [...PLANS, { name: 'print', title: 'On paper', buy }]);
+    expect((await choose(visitor, 'print')).origin).toBe('https://shop.example');
+    await offerPlans(rig, PLANS);
+    const more = { cancel_at_period_end: true };
+    await send(subscriptionEvent('updated', now() + 1, { id: bought.subscription, start: now() - 60, more }));
+    expect((await choose(visitor, 'monday')).host).toBe('buy.stripe.com');
+  });
+});
+
+it('attack 135: an address that begins many checkouts is refused, and keeps those of others in their place', async () => {
+  const narrow = await rigForTest({ limits: { mailsPerAddress: 2 } });
+  await offerPlans(narrow, PLANS);
+  const visitor = createVisitor(narrow.server.readingUrl);
+  const begin = async () => (await visitor.post('/-/subscribe', { plan: 'daily', to: '/' })).status;
+  expect([await begin(), await begin(), await begin()]).toEqual([303, 303, 429]);
+  const kept = await narrow.server.state.database.all('SELECT plan FROM checkouts');
+  expect(kept).toHaveLength(2);
 });
 
 describe('a plan that the publisher offers', () => {

@@ -44,7 +44,8 @@ export const SIGN_IN = {
 
   signUp: 'Sign up',
   read: (publisher: string) => `Read ${publisher}`,
-  trial: (days: number) => `${plural(days, { one: 'For # day', other: 'For # days' })}, once with each address.`,
+  trial: (days: number) =>
+    `${plural(days, { one: 'Free for # day', other: 'Free for # days' })}, once with each address.`,
   comeBack: 'You come back to your page afterwards.',
   noAddress: 'That is no mail address that can be used here.',
   isSubscriber: 'Are you a subscriber already? <a>Sign in</a>.',

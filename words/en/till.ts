@@ -2,7 +2,8 @@
 import { plural } from './language.ts';
 import { SIGN_IN } from './sign-in.ts';
 
-const daysOf = (days: number) => plural(days, { one: '# day', other: '# days' });
+const free = (days: number, price?: string) =>
+  `${plural(days, { one: '# day', other: '# days' })} free${price === undefined ? '' : `, then ${price}`}`;
 
 /** Words of the page of plans. */
 export const SUBSCRIBE = {
@@ -12,13 +13,14 @@ export const SUBSCRIBE = {
   choose: 'Choose a plan',
   pay: 'Continue to payment',
   next: 'Continue',
-  trialFirst: (days: number) => `Read free for ${daysOf(days)} first`,
-  free: (days: number) => `free for ${daysOf(days)}`,
+  trialFirst: (days: number, price?: string) => `Start with ${free(days, price)}`,
+  free,
   nothing: 'There is nothing to subscribe to here at the moment. Ask the publisher.',
   paidAt: (shops: readonly string[]) => `Paid at ${shops.join(' or ')}.`,
   mailed: 'We mail a link to the address that you type there, and this browser opens your page when you come back.',
   held: 'You have this plan.',
   paidApart: 'To change your plan, go to your account: what you choose here is paid in addition.',
+  changedAt: (host: string) => `You pay for a plan already. At ${host} you change it to the one that you choose.`,
   member: 'Are you a subscriber already?',
   signIn: 'Sign in',
   account: 'Your account',
@@ -46,9 +48,12 @@ export const PLAN = {
   renews: (day: string) => `renews on ${day}`,
   ends: (day: string) => `ends on ${day}`,
   portal: 'Change, invoices, card',
+  unpaid: 'payment failed',
+  due: 'payment due',
   failed: 'The last payment failed.',
   card: 'Update your card',
-  askPublisher: 'Ask the publisher how to update your card.',
+  keep: 'to keep this plan; you can read on meanwhile.',
+  askPublisher: 'Ask the publisher how to update your card; you can read on meanwhile.',
   renew: 'Renew',
   see: 'See subscriptions',
 };

@@ -15,6 +15,7 @@ import { takePictures } from '../../support/pages/browser.ts';
 import { publish } from '../../support/publisher-with-sets.ts';
 
 const SECRET = 'whsec_of_this_test';
+const PORTAL = 'https://billing.stripe.com/p/login/test';
 const [ARTICLE, ARABIC] = ['/20/harbour.html', '/20/arabic.html'];
 const PLANS = [
   { name: 'daily', title: 'Weekday paper', about: 'Every issue, letters and leaders', price: '€6 a month', trial: 14 },
@@ -27,7 +28,8 @@ const rig = forFile(() => {
   const secretFile = join(temporaryFolder(), 'stripe.secret');
   writeFileSync(secretFile, SECRET, { mode: 0o600 });
   const mail = mailSettings(`smtp://127.0.0.1:${smtp.port}`);
-  const stripe = { secretFile, plans: { price_daily: 'daily' }, portal: 'https://billing.stripe.com/p/login/test' };
+  const plans = { price_daily: 'daily', price_monday: 'monday' };
+  const stripe = { secretFile, plans, portal: PORTAL };
   return startRig({ config: { mail, stripe } });
 });
 let shop: PretendedStripe;
@@ -103,6 +105,17 @@ it('three taps after the teaser, and an address typed, the article stands there;
   await other.goto(/http:\S+#\S+/.exec(await smtp.take('ada@example.org'))?.[0] ?? '');
   await other.click('#here button');
   await other.waitForURL(rig.server.documentsUrl + ARTICLE);
+  await other.goto(`${rig.server.readingUrl}/-/subscribe`);
+  await other.waitForSelector('#change');
+  await look(other, 'change');
+  await other.route(PORTAL, (route) => route.fulfill({ body: 'Portal' }));
+  await other.click('#subscribe button');
+  await other.waitForURL(PORTAL);
+  const body = new URLSearchParams({ subscription: shop.purchases[0]?.ids.subscription ?? '', do: 'fail' });
+  await fetch(`${shop.portal}?prefilled_email=ada%40example.org`, { method: 'POST', body });
+  await other.goto(`${rig.server.readingUrl}/-/account`);
+  await other.waitForSelector('text=€6 a month, payment due');
+  await look(other, 'failed');
   await page.goto(`${rig.server.readingUrl}/-/bought?session_id=${shop.purchases[0]?.ids.session}`);
   await page.waitForSelector('text=Check your mail');
   await look(page, 'mail');
