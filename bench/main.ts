@@ -10,6 +10,7 @@ import { publicationCheck } from './rows/publication.ts';
 import { publishRows } from './rows/publish.ts';
 import { webReaderPage, webReaderRate, webReaderSize } from './rows/web-reader.ts';
 import { webReaderFirst } from './rows/web-reader-first.ts';
+import { wrapsForAll } from './rows/wraps.ts';
 
 interface Measured {
   readonly what: string;
@@ -25,6 +26,7 @@ const ROWS: Readonly<Record<string, Measured>> = {
     what: 'requests for keys to a key server: SQLite, PostgreSQL, two of them, latency, a TLS connection each',
     run: keyRequests,
   },
+  'wraps-1m': { what: 'one key wrapped for 1,000,000 devices and stored, beside the paper', run: wrapsForAll },
   'proxy-1k': { what: 'requests for 1 KiB through the proxy, beside others', run: () => proxyRows('proxy-1k') },
   'proxy-64k': { what: 'the same for 64 KiB', run: () => proxyRows('proxy-64k') },
   'proxy-10m': { what: 'the same for 10 MiB', run: () => proxyRows('proxy-10m') },
