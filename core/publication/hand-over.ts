@@ -7,10 +7,11 @@ import { PublicationError } from './errors.ts';
 import { verifyEd25519 } from './keys.ts';
 import type { RootMetadata } from './metadata.ts';
 
-/** Paths at which a key server takes key bundles and publications, and says who publishes. */
+/** Paths at which a key server takes key bundles and publications, and says who publishes, and which keys former readers may have. */
 export const BUNDLE_PATH = '/v1/bundle';
 export const PUBLICATION_PATH = '/v1/publication';
 export const PUBLISHING_PATH = '/v1/publishing';
+export const FORMER_READERS_PATH = `${PUBLISHING_PATH}/former-readers`;
 
 export const HAND_OVER_LIMITS = {
   /** Of the whole message, in bytes: the longest snapshot in base64url, and roots. */

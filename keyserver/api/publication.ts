@@ -2,7 +2,13 @@
 import type { Express } from 'express';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
-import { BUNDLE_PATH, HAND_OVER_LIMITS, PUBLICATION_PATH, PUBLISHING_PATH } from '../../core/publication/hand-over.ts';
+import {
+  BUNDLE_PATH,
+  FORMER_READERS_PATH,
+  HAND_OVER_LIMITS,
+  PUBLICATION_PATH,
+  PUBLISHING_PATH,
+} from '../../core/publication/hand-over.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { isNotModified } from '../../reading/validators.ts';
 import { noStore } from '../http/app.ts';
@@ -12,6 +18,7 @@ import { holdSite, parseRun, releaseSite } from '../publication/publishing.ts';
 import { readMetadata, readPublication } from '../publication/stored.ts';
 import { listTokens } from '../publication/tokens.ts';
 import { digest } from '../storage/digest.ts';
+import { keysOfFormerReaders } from '../subscriptions/lost-access.ts';
 import { actingState, body, bytesOf, demandToken, refuseTooMany, send, sendError } from './answers.ts';
 import type { ApiOptions } from './options.ts';
 
@@ -59,6 +66,9 @@ export function addPublicationRoutes(app: Express, options: ApiOptions): void {
     const known = await readPublication(state.database);
     const last = known && { publication: known.snapshotVersion, time: known.published, ...sayWho(known) };
     response.json({ expires: own?.expires, last });
+  });
+  app.get(FORMER_READERS_PATH, ...guards, async (_request, response) => {
+    response.json({ keys: await keysOfFormerReaders(state) });
   });
   app.put(PUBLISHING_PATH, ...guards, body(MAXIMUM_RUN_LENGTH), async (request, response) => {
     const other = await holdSite(actingState(state, response), parseRun(bytesOf(request.body)));

@@ -4,6 +4,7 @@ import { createSubscriber } from '../readers/invitations.ts';
 import { sessionHashOf } from '../readers/session-tokens.ts';
 import { asReader, audit } from '../storage/audit.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import { noteLostAccess } from '../subscriptions/lost-access.ts';
 import { groupOf, keepSeat, seatsOf } from '../subscriptions/seats.ts';
 import {
   findSubscriber,
@@ -87,9 +88,10 @@ export async function exportSubscriber(state: KeyServerState, subscriber: number
 
 /** Everything goes: rights, devices, sessions, password. The seat of a member stays taken for a while. */
 export async function deleteSubscriber(state: KeyServerState, { id, name }: Named): Promise<void> {
-  const { database } = state;
+  const { database, now } = state;
   await database.transaction(async () => {
     await keepSeat(state, id);
+    await noteLostAccess(database, id, now());
     await database.run('DELETE FROM subscribers WHERE id = ?', id);
     await audit(asReader(state, name), 'deleted', name);
   });

@@ -38,6 +38,10 @@ CREATE INDEX gift_visits_expires ON gift_visits (expires);`,
   tillTables,
   // Names of browsers, in two words: readers/device-label.ts.
   () => 'ALTER TABLE devices ADD COLUMN label TEXT',
+  // Patterns of sets that people have lost by a revocation, or with their account, and when last: subscriptions/lost-access.ts.
+  ({ integer, keyed }) => `
+CREATE TABLE lost_access (patterns TEXT PRIMARY KEY, lost ${integer} NOT NULL)${keyed};
+CREATE INDEX subscriptions_ends ON subscriptions (plan, ends)`,
 ];
 
 /** Ways to pay that were begun here, whose the subscriptions of other systems are, and what was told of those that are nobody's yet. */

@@ -6,6 +6,7 @@ import { KeyServerError, mistyped, unfit } from '../errors.ts';
 import { audit } from '../storage/audit.ts';
 import type { Database } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
+import { noteLostAccess } from './lost-access.ts';
 
 /** Characters of the longest mail address. */
 export const MAXIMUM_NAME_LENGTH = 254;
@@ -174,6 +175,7 @@ export async function revokeSubscriber(state: KeyServerState, name: string, { dr
     await database.run(devices, now(), id, id);
     for (const table of ['gifts', 'invitations', 'sessions'])
       await database.run(`DELETE FROM ${table} WHERE subscriber IN (${WITH_MEMBERS})`, id, id);
+    await noteLostAccess(database, id, now());
     // At the end: what went before finds the members by it.
     const revoke = `UPDATE subscribers SET revoked = coalesce(revoked, ?) WHERE id IN (${WITH_MEMBERS})`;
     await database.run(revoke, now(), id, id);

@@ -2,9 +2,16 @@
 import type { Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { request } from 'undici';
+import { isKeyId, type KeyId } from '../../core/crypto/key-id.ts';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { isJsonObject, type JsonObject } from '../../core/encoding/canonical-json.ts';
-import { BUNDLE_PATH, PUBLICATION_PATH, PUBLISHING_PATH } from '../../core/publication/hand-over.ts';
+import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
+import {
+  BUNDLE_PATH,
+  FORMER_READERS_PATH,
+  PUBLICATION_PATH,
+  PUBLISHING_PATH,
+} from '../../core/publication/hand-over.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
@@ -146,6 +153,19 @@ export async function fetchPublishing(access: KeyServerAccess): Promise<Publishi
 }
 
 /**
+ * The keys of sets that somebody could read when their key came to the key server, and cannot any more.
+ *
+ * @throws PublishError `key-server-refused`, `key-server-unreachable`
+ */
+export async function fetchKeysOfFormerReaders(access: KeyServerAccess): Promise<ReadonlySet<KeyId>> {
+  const { status, bytes } = await exchange(access, FORMER_READERS_PATH, { maximum: MESSAGE_LIMITS.bundle });
+  const keys = jsonIn(bytes)?.keys;
+  if (status !== 200 || !Array.isArray(keys) || !keys.every(isKeyId))
+    throw refusal(access, 'to say who cannot read any more', status, bytes);
+  return new Set(keys);
+}
+
+/**
  * Says that a run publishes, or still does.
  *
  * @returns the run that is in its way; `undefined` also where the key server does not answer
@@ -229,7 +249,7 @@ async function exchange(
 ): Promise<{ status: number; bytes: Buffer }> {
   const headers = { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/octet-stream' }) };
   // Metadata are public: whoever answers in the place of the key server gets no token for them.
-  const isOpen = method === 'GET' && path !== PUBLISHING_PATH;
+  const isOpen = method === 'GET' && !path.startsWith(PUBLISHING_PATH);
   const asking = { method, ...(!isOpen && { headers }), ...(body && { body }) };
   const ask = async (signal: AbortSignal) => {
     const answer = await request(origin + path, { ...asking, ...NO_TIMES, signal });

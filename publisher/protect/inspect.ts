@@ -1,6 +1,7 @@
 /** First phase of `wispr protect`: looks at configuration, keys and earlier output, and refuses what cannot be published. */
 import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import { utcMinute } from '../../node-support/clock.ts';
 import { PublishError } from '../errors.ts';
@@ -11,7 +12,7 @@ import { type Configuration, hasKeyServer } from '../workspace/configuration/sch
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import { readKeyStore } from '../workspace/workspace.ts';
 import { type Appearance, appearanceOf } from './appearance.ts';
-import { setsDueForRekey } from './keys.ts';
+import { setsDueForRekey, setsToRekeyOnRevoke } from './keys.ts';
 import type { SiteLocation } from './location.ts';
 import { inspectOutput } from './output.ts';
 import type { Inspected } from './phases.ts';
@@ -33,6 +34,8 @@ export interface InspectOptions {
   /** Keys that are here besides those of the key store: of a section's editors, of a second signer. */
   readonly signers?: readonly RoleSigner[];
   readonly rekey?: readonly string[];
+  /** Keys that former readers may hold: their sets get new ones, where the configuration says so. */
+  readonly formerReaders?: ReadonlySet<KeyId> | undefined;
   /** The highest publication that the authority or a target has: the next one gets a higher number. Default: the one in `out`. */
   readonly above?: Published | undefined;
   /** Goes on although the last publication was made elsewhere: every set gets a new key. */
@@ -44,9 +47,10 @@ export interface InspectOptions {
 export async function inspect(
   location: SiteLocation,
   index: PublisherIndex,
-  { passphrase, signers = [], rekey: wanted = [], above: highest, restored = false, checkAll }: InspectOptions,
+  options: InspectOptions,
   checkNotStopped: () => void,
 ): Promise<Inspected> {
+  const { passphrase, signers = [], rekey: wanted = [], above: highest, restored = false, checkAll } = options;
   const { workspace, configuration, out, now, only } = location;
   const keys = await RunKeys.of(await openWhileLooking(location, passphrase), workspace);
   const { publication, sections: rings, sets, setsSince } = keys.contents;
@@ -73,7 +77,8 @@ export async function inspect(
   const output = await inspectOutput(out, index, { ...about, list });
   signAbove(index, unknown);
   sections.reconcile(index, output.signed, publisher);
-  const named = [...wanted, ...(isBehind ? sets.keys() : [])];
+  const lost = [...sets.keys()].filter((name) => options.formerReaders?.has(keys.idOf(name) ?? ''));
+  const named = [...wanted, ...(isBehind ? sets.keys() : []), ...setsToRekeyOnRevoke(configuration, lost)];
   const rekey = only ? new Set<string>() : setsDueForRekey(configuration, setsSince, now, named);
   return { location, index, keys, roles, sections, output, appearance, settings, rekey, isBehind, recipient };
 }

@@ -151,12 +151,24 @@ export function setsDueForRekey(
   now: number,
   named: readonly string[] = [],
 ): Set<string> {
-  const compiled = rules.map(({ name, rekeyDays }) => ({ pattern: namePattern(name), rekeyDays }));
+  const ruleOf = ruleFinder(rules);
   const due = [...since].filter(([name, made]) => {
-    const days = compiled.find(({ pattern }) => pattern.test(name))?.rekeyDays;
+    const days = ruleOf(name)?.rekeyDays;
     return days !== undefined && now - made >= days * 86_400;
   });
   return new Set([...named, ...due.map(([name]) => name)]);
+}
+
+/** Those of some sets that get a new key once somebody has lost access to them. */
+export function setsToRekeyOnRevoke({ sets: rules }: Pick<Configuration, 'sets'>, names: readonly string[]): string[] {
+  const ruleOf = ruleFinder(rules);
+  return names.filter((name) => ruleOf(name)?.rekeyOnRevoke);
+}
+
+/** Finds the rule that sets of a name come from. */
+function ruleFinder(rules: Configuration['sets']): (name: string) => Configuration['sets'][number] | undefined {
+  const compiled = rules.map((rule) => ({ rule, pattern: namePattern(rule.name) }));
+  return (name) => compiled.find(({ pattern }) => pattern.test(name))?.rule;
 }
 
 function namePattern(name: string): RegExp {

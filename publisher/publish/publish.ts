@@ -6,7 +6,7 @@ import { isoTime } from '../../core/publication/metadata.ts';
 import { checkExpiry } from '../../core/publication/verify-roles.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { readTimestamp } from '../authority/authority.ts';
-import { handOverKeys, isUnreachable } from '../authority/key-server.ts';
+import { fetchKeysOfFormerReaders, handOverKeys, isUnreachable } from '../authority/key-server.ts';
 import { runIn, whileHolding } from '../authority/publishing-run.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
@@ -98,18 +98,22 @@ export async function publishFromWorkspace(run: PublishRun): Promise<PublishedWo
 
 async function publishHeld(run: PublishRun): Promise<PublishedWorkspace> {
   const { places, passphrase, signal, onProgress, onProtected } = run;
-  const highest = await withSite(places, run, async (site) => {
+  const { highest, formerReaders } = await withSite(places, run, async (site) => {
     const found = await findHighest(site);
     const { protect } = run;
     if (protect) await checkMadeHere(site, found.snapshot, { merged: run.merged, restored: protect.restored });
-    return found;
+    const isAsked = protect && !protect.only && places.configuration.sets.some(({ rekeyOnRevoke }) => rekeyOnRevoke);
+    return {
+      highest: found,
+      formerReaders: isAsked && site.keyServer ? await fetchKeysOfFormerReaders(site.keyServer) : undefined,
+    };
   });
   throwIfNone(highest);
   const protection =
     run.protect &&
     (await protectSite({
       ...{ configurationFile: places.configurationFile, passphrase, ...run.protect },
-      ...{ above: highest.snapshot, timestamp: 'later', heldUntil: run.at },
+      ...{ above: highest.snapshot, timestamp: 'later', heldUntil: run.at, formerReaders },
       ...(signal && { signal }),
     }));
   if (protection) onProtected?.(protection, highest);

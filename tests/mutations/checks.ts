@@ -79,6 +79,9 @@ const CHECKS: Readonly<
     [[18], 'if (header.path !== expected.path)', 'if (header.path === header.site)'],
     [[19], 'if (header.site !== expected.site)', 'if (header.site === header.path)'],
   ],
+  'keyserver/subscriptions/subscribers.ts': [
+    [[47], 'await noteLostAccess(database, id, now());', 'await noteLostAccess(database, 0, now());'],
+  ],
   'core/keys/wrapped-key.ts': [
     [
       [42],

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { createToken } from '../../keyserver/publication/tokens.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
+import type { KeyServerState } from '../../keyserver/storage/state.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { readTimestamp } from '../../publisher/authority/authority.ts';
 import { TIMESTAMP_PATH } from '../../publisher/publication/files.ts';
@@ -14,6 +15,7 @@ import type { TestWorkspace } from './workspace.ts';
 export interface PublishingKeyServer {
   readonly origin: string;
   readonly token: string;
+  readonly state: KeyServerState;
   /** For the workspace. */
   readonly settings: Partial<ConfigurationInput>;
   /** Puts the public key where the workspace looks for it. */
@@ -40,6 +42,7 @@ export async function startPublishingKeyServer(): Promise<PublishingKeyServer> {
   return {
     origin: server.url,
     token,
+    state: server.state,
     settings: { keyServer: server.url, reading: server.readingUrl, timestampBy: 'keyserver' },
     giveKeyTo: ({ directory }) => copyFile(config.publicKey, join(directory, 'keyserver.pub')),
     timestamp: async () => Buffer.from(await (await fetch(server.url + TIMESTAMP_PATH)).arrayBuffer()),

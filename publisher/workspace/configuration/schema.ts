@@ -39,6 +39,9 @@ const setRule = z
     rekeyDays: z.int().min(1).max(3650).optional().meta({
       description: 'Days after which the set gets a new key by itself, and its documents are encrypted again.',
     }),
+    rekeyOnRevoke: z.boolean().optional().meta({
+      description: 'Whether `wispr publish` does the same once somebody has lost access to the set.',
+    }),
   })
   .superRefine(({ name, path }, context) => {
     const known = placeholdersIn(path);

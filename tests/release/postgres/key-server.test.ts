@@ -11,6 +11,7 @@ const FILES = [
   'groups',
   'import-bundle',
   'key-requests',
+  'lost-access',
   'mail',
   'mailing',
   'openid',
