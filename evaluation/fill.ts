@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { bars } from './plot.ts';
-import { cellOf, readResults } from './results.ts';
+import { type Cell, cellOf, findResults } from './results.ts';
 import { type DocPlot, type DocTable, PLOTS, TABLES } from './tables.ts';
 
 const PAGE = new URL('../docs/evaluation.md', import.meta.url);
@@ -15,8 +15,8 @@ export function fillDocs(): void {
 
 /** The files that differ from the results, with what they should be. */
 function outdated(): (readonly [file: URL, content: string])[] {
-  const plots = Object.entries(PLOTS).map(([name, plot]) => {
-    return [new URL(`results/${name}.svg`, import.meta.url), drawn(plot)] as const;
+  const plots = Object.entries(PLOTS).flatMap(([name, plot]) => {
+    return findResults(plot.file) ? [[new URL(`results/${name}.svg`, import.meta.url), drawn(plot)] as const] : [];
   });
   const page = [PAGE, filled(readFileSync(PAGE, 'utf8'))] as const;
   return [page, ...plots].filter(([file, content]) => !existsSync(file) || readFileSync(file, 'utf8') !== content);
@@ -34,9 +34,8 @@ function namedValue(name: string): string {
   const [file = '', table = '', row = '', column = ''] = name.split('; ');
   const [of = '', by] = column.split(' ÷ ');
   const value = cellOf(file, table, row, of);
-  return shown(
-    by === undefined ? value : Number((Number(value) / Number(cellOf(file, table, row, by))).toPrecision(2)),
-  );
+  if (by === undefined || value === undefined) return shown(value);
+  return shown(Number((Number(value) / Number(cellOf(file, table, row, by))).toPrecision(2)));
 }
 
 /** In Markdown; the first column is text. */
@@ -58,7 +57,7 @@ function written({ file, head, columns, rows, remarks }: DocTable): string {
 
 /** The bars of a table: a group for each row, a colour for each column. */
 function drawn({ file, table: name, columns, without = [], ...about }: DocPlot): string {
-  const rows = Object.keys(readResults(file).tables[name]?.rows ?? {});
+  const rows = Object.keys(findResults(file)?.tables[name]?.rows ?? {});
   const groups = rows.filter((row) => !without.includes(row));
   const series = columns.map((column) => ({
     name: column,
@@ -67,7 +66,8 @@ function drawn({ file, table: name, columns, without = [], ...about }: DocPlot):
   return bars({ ...about, groups, series });
 }
 
-function shown(cell: number | string | null): string {
+function shown(cell: Cell | undefined): string {
+  if (cell === undefined) return 'not measured yet';
   return typeof cell === 'number'
     ? cell.toLocaleString('en', { maximumFractionDigits: 6 }).replace('-', '−')
     : (cell ?? '');
