@@ -9,17 +9,24 @@ import ipaddr from 'ipaddr.js';
 import { LIMITS } from '../limits.ts';
 import type { Destination } from './opening.ts';
 
+type Arrived = Pick<Socket, 'localAddress' | 'localPort' | 'remoteAddress' | 'remotePort'>;
+
 /** For root alone. */
 const TABLE = '/proc/net/nf_conntrack';
 const ENDS = /src=(\S+) dst=(\S+) sport=(\d+) dport=(\d+)/g;
 
 export class ConnectionTable {
+  readonly #file: string;
   #reading: Promise<unknown> = Promise.resolve();
   /** The read that has not begun yet: one that began before a connection came need not have it. */
   #next: Promise<string> | undefined;
 
+  constructor(file = TABLE) {
+    this.#file = file;
+  }
+
   /** @returns `undefined` where the connection is not among the first 16 MiB of the table, or that cannot be read */
-  async find({ localAddress, localPort, remoteAddress, remotePort }: Socket): Promise<Destination | undefined> {
+  async find({ localAddress, localPort, remoteAddress, remotePort }: Arrived): Promise<Destination | undefined> {
     if (localAddress === undefined || remoteAddress === undefined) return undefined;
     this.#next ??= this.#read();
     const table = await this.#next;
@@ -34,7 +41,7 @@ export class ConnectionTable {
   async #read(): Promise<string> {
     await this.#reading;
     this.#next = undefined;
-    const stream = createReadStream(TABLE, { encoding: 'latin1', end: LIMITS.connectionTable - 1 });
+    const stream = createReadStream(this.#file, { encoding: 'latin1', end: LIMITS.connectionTable - 1 });
     const table = text(stream).catch(() => '');
     this.#reading = table;
     return table;

@@ -46,7 +46,7 @@ export async function startNear(options: NearOptions): Promise<RunningRelay> {
   const chains = (options.fill ?? []).map(readChain);
   const plain = new LRUCache<string, true>({ max: LIMITS.plainDestinations, ttl: LIMITS.plain });
   return startRelay(options, LIMITS.connections, (means) => {
-    for (const { names, chain } of chains) for (const name of names) means.store.fill(name, chain);
+    for (const { names, chain } of chains) for (const name of names) means.store.learnChain(name, chain);
     const near = { ...means, far, plain };
     if (options.transparent) return transparentServer(near);
     return fixed ? serverFor(near, fixed) : proxyFor(near);
@@ -158,11 +158,10 @@ async function namedBy(client: Socket): Promise<Destination | undefined> {
 }
 
 /** Whether a connection was not diverted, or is one of this relay's own to the far one. */
-function isLoop({ far, sockets }: NearMeans, { localPort }: Socket, { host, port }: Destination): boolean {
+function isLoop({ sockets }: NearMeans, { localPort }: Socket, { host, port }: Destination): boolean {
   const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   return (
     (port === localPort && own.some(({ address }) => address === host)) ||
-    (port === far.port && host === far.host) ||
     [...sockets].some(({ remoteAddress, remotePort }) => port === remotePort && host === remoteAddress)
   );
 }

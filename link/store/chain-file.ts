@@ -7,10 +7,9 @@ import { LIMITS } from '../limits.ts';
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 const NAME = /^DNS:((?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)$/;
-const HTTPS = 443;
 
 interface FilledChain {
-  /** With their port; `*` may stand for the first label. */
+  /** In lower case; `*` may stand for the first label. */
   readonly names: readonly string[];
   readonly chain: readonly Buffer[];
 }
@@ -25,7 +24,7 @@ export function readChain(file: string): FilledChain {
     const alternatives = own?.subjectAltName?.toLowerCase().replaceAll('dns:', 'DNS:').split(', ') ?? [];
     const names = alternatives.flatMap((text) => NAME.exec(text)?.[1] ?? []);
     if (own === undefined || names.length === 0) throw refuse(`${file} has no certificate that names a server`);
-    return { names: names.map((name) => `${name}:${HTTPS}`), chain: [own, ...others].map(({ raw }) => raw) };
+    return { names, chain: [own, ...others].map(({ raw }) => raw) };
   } catch (error) {
     throw error instanceof LinkError ? error : refuse(describeUnreadable(file, error), error);
   }

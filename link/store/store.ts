@@ -49,12 +49,13 @@ export class CertificateStore implements NearMemory, FarMemory {
     this.purge();
   }
 
-  /** Without certificates that have expired. A name of which nothing is known has what is filled in for its wildcard. */
+  /** Without certificates that have expired. A name and port of which nothing is known has what was filled in for the name, or for its wildcard. */
   recall(name: string): { chain: Buffer[]; clientHashes: Buffer[] } {
     const nothing = { chain: [], clientHashes: [] };
     return this.#attempt(nothing, () => {
       const find = this.#database.prepare('SELECT name, chain, clients, used FROM names WHERE name = ?');
-      const row = find.get(name) ?? find.get(wildcardOf(name));
+      const [filled, wildcard] = filledNames(name);
+      const row = find.get(name) ?? find.get(filled) ?? find.get(wildcard);
       if (row === undefined) return nothing;
       const hashes = split(row.chain);
       if (Number(row.used) < this.#today) this.#touch(String(row.name), hashes);
@@ -74,13 +75,6 @@ export class CertificateStore implements NearMemory, FarMemory {
     });
   }
 
-  /** Has a chain remembered where there is none, or not all of one. */
-  fill(name: string, chain: readonly Buffer[]): void {
-    const known = this.#attempt(undefined, () => this.#column(name, 'chain'));
-    const isWhole = known !== undefined && known.length > 0 && split(known).every((hash) => this.#certificate(hash)[0]);
-    if (!isWhole) this.learnChain(name, chain);
-  }
-
   learnClient(name: string, hashes: readonly Buffer[]): void {
     this.#attempt(undefined, () => {
       const known = this.#column(name, 'clients') ?? Buffer.alloc(0);
@@ -94,7 +88,7 @@ export class CertificateStore implements NearMemory, FarMemory {
 
   forget(name: string): void {
     this.#attempt(undefined, () =>
-      this.#database.prepare('DELETE FROM names WHERE name IN (?, ?)').run(name, wildcardOf(name)),
+      this.#database.prepare('DELETE FROM names WHERE name IN (?, ?, ?)').run(name, ...filledNames(name)),
     );
   }
 
@@ -214,9 +208,10 @@ function prepare(database: DatabaseSync): void {
   inTransaction(database, () => database.exec(SCHEMA));
 }
 
-/** Of a name and port: the same with `*` for its first label. */
-function wildcardOf(name: string): string {
-  return name.replace(/^[^.]+/, '*');
+/** Under which a chain for a name and port may have been filled in. */
+function filledNames(name: string): [name: string, wildcard: string] {
+  const host = name.replace(/:\d+$/, '');
+  return [host, host.replace(/^[^.]+/, '*')];
 }
 
 /** @returns seconds since 1970. What cannot be read stays, as all does that is not used, for a time */

@@ -112,6 +112,16 @@ describe('curl and nginx', () => {
     expect(told).toEqual([]);
   });
 
+  it('leave out a chain that the near relay was filled with, at the first visit', async () => {
+    const sizes: number[] = [];
+    for (const fill of [[], [chainOf(rsa).certFile]]) {
+      const { proxy, crossed } = await startPair({ fill });
+      expect((await curl(proxy, tls12, '--tls-max', '1.2')).stdout).toBe(ANSWER);
+      sizes.push(crossed().down);
+    }
+    expect((sizes[0] ?? 0) - (sizes[1] ?? 0)).toBeGreaterThan(1_800);
+  });
+
   it('attack 122: a chain that the client refuses is not remembered, and is refused by the next client too', async () => {
     const { proxy, crossed } = await startPair();
     for (let visit = 0; visit < 2; visit++)
