@@ -1,5 +1,6 @@
 /** The figures of docs/evaluation.md, in the order in which all are measured. */
 import { certificatesFigure } from './certificates/figure.ts';
+import { relaysFigure, relaysSizesFigure } from './certificates/relays.ts';
 import { costFigure } from './cost/figure.ts';
 import { pageFigure } from './page/figure.ts';
 import { readersFigure } from './readers/figure.ts';
@@ -54,6 +55,24 @@ export const FIGURES: Readonly<Record<string, Figure>> = {
     needs: TUN,
     minutes: 15,
     run: certificatesFigure,
+  },
+  relays: {
+    what: 'handshakes with and without the relays, 20 of each, over five links',
+    needs: TUN,
+    minutes: 22,
+    run: relaysFigure('TLS 1.2', 20),
+  },
+  'relays-client': {
+    what: 'the same with client certificates, 16 of each',
+    needs: TUN,
+    minutes: 26,
+    run: relaysFigure('client certificate', 16),
+  },
+  'relays-sizes': {
+    what: 'bytes of handshakes by lengths of certificates and chains; seconds of a miss between the relays',
+    needs: TUN,
+    minutes: 12,
+    run: relaysSizesFigure,
   },
   scale: {
     what: 'documents and subscribers from a hundred to a million, and a model beyond',
