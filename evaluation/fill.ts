@@ -111,9 +111,9 @@ function written({ file, head, columns, rows, remarks }: DocTable): string {
     line([head, ...columns.map(([name]) => name), ...more]),
     `|${['---', ...columns.map(() => '--:'), ...more.map(() => '---')].join('|')}|`,
     ...rows.map(([name, row, group, remark = '']) => {
-      const cells = columns.map(([, column, table]) => {
+      const cells = columns.map(([, column, table, other = file]) => {
         const tableName = [group, table].filter((part) => part !== undefined).join(', ');
-        return shown(numberOrRatio(file, tableName, row, column));
+        return shown(numberOrRatio(other, tableName, row, column));
       });
       return line([name, ...cells, ...more.map(() => remark)]);
     }),

@@ -5,8 +5,8 @@ export interface DocTable {
   readonly file: string;
   readonly head: string;
   /** `table`: the rest of its name after the row's `group`, where both are given. */
-  readonly columns: readonly (readonly [head: string, column: string, table?: string])[];
-  readonly rows: readonly (readonly [head: string, row: string, group?: string, remark?: string])[];
+  readonly columns: readonly (readonly [head: string, column: string, table?: string, otherFile?: string])[];
+  readonly rows: readonly (readonly [head: string, row: string, group?: string | undefined, remark?: string])[];
   readonly remarks?: string;
 }
 
@@ -36,6 +36,17 @@ const HANDSHAKES = [
   ['TLS 1.3', 'TLS 1.3, full'],
   ['resumed', 'TLS 1.3, resumed'],
 ] as const;
+/** In the table of the relays. */
+const MEASURED_LONGER: readonly string[] = ['TLS 1.2', 'relays, first visit', 'relays, second'];
+/** Seconds of McVeety (2009), appendix A.4. */
+const PAPER_RELAYS = [
+  ['TCDL', '0.01, 0.46'],
+  ['cell modem', '0.62, 1.08'],
+  ['Inmarsat', '2.93, 3.18'],
+  ['Milstar', '5.83, 6.11'],
+  ['Iridium', '9.51, 6.69'],
+] as const;
+const CHAIN_LENGTHS = ['500', '926', '2000', '4000', '2 × 926', '3 × 926', '4 × 926'];
 const KEY_REQUESTS = ['HTTPS, full', 'HTTPS, resumed', 'HTTPCrypt, first', 'HTTPCrypt, ticket'];
 const OPERATIONS = [
   'Argon2id',
@@ -74,10 +85,32 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
     head: 'link',
     columns: [
       ['ping, ms', 'ping', 's'],
-      ...HANDSHAKES.map(([head, column]) => [head, column, 's'] as const),
+      ...HANDSHAKES.filter(([head]) => !MEASURED_LONGER.includes(head)).map(([head, column]) => {
+        return [head, column, 's'] as const;
+      }),
       ...HANDSHAKES.map(([head, column]) => [`bytes, ${head.replace('relays, ', '')}`, column, 'bytes'] as const),
     ],
     rows: LINKS.map((link) => [link, link, 'rsa']),
+  },
+  relays: {
+    file: 'relays',
+    head: 'link',
+    remarks: 'of the paper: plain, relays',
+    columns: [
+      ['plain', 'plain', 's'],
+      ['relays', 'relays', 's'],
+      ['first visit', 'first visit', 's', 'relays-sizes'],
+      ['a miss', 'miss', 's', 'relays-sizes'],
+      ['client certificate, plain', 'plain', 's', 'relays-client'],
+      ['relays', 'relays', 's', 'relays-client'],
+    ],
+    rows: PAPER_RELAYS.map(([link, seconds]) => [link, link, undefined, seconds]),
+  },
+  'relays-sizes': {
+    file: 'relays-sizes',
+    head: 'bytes',
+    columns: CHAIN_LENGTHS.map((lengths) => [lengths.replaceAll(' ', ''), lengths, 'bytes']),
+    rows: ['plain', 'relays'].map((way) => [way, way]),
   },
   'key-requests': {
     file: 'certificates',

@@ -117,7 +117,7 @@ describe('a diverted connection', () => {
   });
 });
 
-describe('attack 124: connections that would go round in a circle are closed', () => {
+describe('a connection that would go round in a circle is closed', () => {
   it('one that was made to the relay itself', async () => {
     const { near } = await startNear();
     for (const host of [GATEWAY.ipv4, `[${GATEWAY.ipv6}]`])
