@@ -104,18 +104,20 @@ function goalsOf(goals: readonly Goal[]): string {
 }
 
 /** In Markdown; the first column is text. */
-function written({ file, head, columns, rows, remarks }: DocTable): string {
+function written({ file, files = {}, head, columns, rows, remarks }: DocTable): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`.replaceAll(/ {2,}/g, ' ');
   const more = remarks === undefined ? [] : [remarks];
+  const cellsOf = (row: string, group?: string) =>
+    columns.map(([, column, table, other]) => {
+      const tableName = [group, table].filter((part) => part !== undefined).join(', ');
+      return numberOrRatio(other ?? files[group ?? ''] ?? file, tableName, row, column);
+    });
+  if (rows.every(([, row, group]) => cellsOf(row, group).every((cell) => cell === undefined))) return MISSING;
   return [
     line([head, ...columns.map(([name]) => name), ...more]),
     `|${['---', ...columns.map(() => '--:'), ...more.map(() => '---')].join('|')}|`,
     ...rows.map(([name, row, group, remark = '']) => {
-      const cells = columns.map(([, column, table, other = file]) => {
-        const tableName = [group, table].filter((part) => part !== undefined).join(', ');
-        return shown(numberOrRatio(other, tableName, row, column));
-      });
-      return line([name, ...cells, ...more.map(() => remark)]);
+      return line([name, ...cellsOf(row, group).map(shown), ...more.map(() => remark)]);
     }),
   ].join('\n');
 }
