@@ -23,7 +23,7 @@ const TUN = '/dev/net/tun';
 
 export const FIGURES: Readonly<Record<string, Figure>> = {
   readers: {
-    what: 'bytes from the origin when 1 to 1,000 read, with caches small to large',
+    what: 'bytes from origin and key server when 1 to 1,000 read by a shared cache',
     minutes: 10,
     run: readersFigure,
   },
@@ -81,7 +81,7 @@ export const FIGURES: Readonly<Record<string, Figure>> = {
     run: relaysSizesFigure,
   },
   scale: {
-    what: 'documents and subscribers from a hundred to a million, and a model beyond',
+    what: 'documents and subscribers from a hundred to a million',
     minutes: 25,
     run: scaleFigure,
   },

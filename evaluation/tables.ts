@@ -8,7 +8,8 @@ export interface DocTable {
   readonly head: string;
   /** `table`: the rest of its name after the row's `group`, where both are given. */
   readonly columns: readonly (readonly [head: string, column: string, table?: string, otherFile?: string])[];
-  readonly rows: readonly (readonly [head: string, row: string, group?: string | undefined, remark?: string])[];
+  /** Left out: those of the first column's table, by their own names. */
+  readonly rows?: readonly (readonly [head: string, row: string, group?: string | undefined, remark?: string])[];
   readonly remarks?: string;
 }
 
@@ -50,16 +51,6 @@ const PAPER_RELAYS = [
 ] as const;
 const CHAIN_LENGTHS = ['500', '926', '2000', '4000', '2 × 926', '3 × 926', '4 × 926'];
 const KEY_REQUESTS = ['HTTPS, full', 'HTTPS, resumed', 'HTTPCrypt, first', 'HTTPCrypt, ticket'];
-const OPERATIONS = [
-  'Argon2id',
-  'X-Wing, seal',
-  'binding',
-  'dispatcher, message and answer',
-  'ECDSA P-256, signature',
-  'ECDSA P-256, TLS 1.3 handshake',
-  'RSA-2048, signature',
-  'RSA-2048, TLS 1.3 handshake',
-];
 const CLUSTERS = ['broken, alone', 'broken, redistributed', 'random, alone', 'random, redistributed'];
 
 export const TABLES: Readonly<Record<string, DocTable>> = {
@@ -113,7 +104,6 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
     file: 'relays-sizes',
     head: 'bytes',
     columns: CHAIN_LENGTHS.map((lengths) => [lengths.replaceAll(' ', ''), lengths, 'bytes']),
-    rows: ['plain', 'relays'].map((way) => [way, way]),
   },
   'key-requests': {
     file: 'certificates',
@@ -128,13 +118,11 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
     file: 'scream',
     head: 'key servers',
     columns: [...CLUSTERS, 'random, least gain', 'random, most gain'].map((name) => [name, name, 'sign-ins']),
-    rows: ['1', '2', '4', '8'].map((nodes) => [nodes, nodes]),
   },
   operations: {
     file: 'scream',
     head: 'operation',
     columns: [['ms', 'ms', 'operations']],
-    rows: OPERATIONS.map((name) => [name, name]),
   },
   sites: {
     file: 'sites',
@@ -181,22 +169,6 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
       ['a key request, ms of a core', 'a key request, ms of a core', 'serve', 'HTTP'],
     ],
   },
-  model: {
-    file: 'scale',
-    head: 'a publisher with 10 million readers, 1 million documents a day',
-    columns: [
-      ['value', 'value'],
-      ['', 'unit'],
-    ],
-    rows: [
-      ['key requests, with period keys', 'key requests, period keys: readers / (period / 4)', 'model'],
-      ['all readers ask in the first hour', 'key requests, a key a day, in its first hour: readers / rush', 'model'],
-      ['key servers for that', 'cores of the key servers: × key server', 'model'],
-      ['their database', 'cores of their database: × database', 'model'],
-      ['publishing', 'publishing: documents a day × publish', 'model'],
-      ['caches send', 'the same: × 8 / 86,400', 'model'],
-    ],
-  },
   readers: {
     file: 'readers',
     head: 'site, readers',
@@ -239,7 +211,6 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
     file: 'cost',
     head: '`openssl speed`',
     columns: [['cycles a byte', 'cycles a byte', 'ciphers']],
-    rows: ['AES-128-GCM', 'AES-256-GCM', 'ChaCha20-Poly1305', 'SHA-256'].map((name) => [name, name]),
   },
   nginx: {
     file: 'cost',
