@@ -39,7 +39,7 @@ const HANDSHAKES = [
   ['TLS 1.3', 'TLS 1.3, full'],
   ['resumed', 'TLS 1.3, resumed'],
 ] as const;
-/** In the table of the relays. */
+/** Columns that the table of the relays has, of more runs. */
 const MEASURED_LONGER: readonly string[] = ['TLS 1.2', 'relays, first visit', 'relays, second'];
 /** Seconds of McVeety (2009), appendix A.4. */
 const PAPER_RELAYS = [

@@ -23,9 +23,9 @@ export const LIMITS = {
   opening: 60_000,
   /** For a connection to the far relay or to a server. */
   connecting: 60_000,
-  /** Of the system's connection table: some 80,000 connections. */
+  /** Bytes of the system's connection table that are read: some 80,000 connections. */
   connectionTable: 16_777_216,
-  /** Of a file with a chain that the store is filled with. */
+  /** Bytes of a file with a chain that the store is filled with. */
   filledFile: 1_048_576,
   /** For how long a destination stays plain after a failure. */
   plain: 3_600_000,

@@ -17,7 +17,7 @@ export interface Servers {
   readonly ports: Readonly<Record<Protocol, number>>;
 }
 
-/** What a handshake needs to know of servers. */
+/** Facts of servers that a handshake needs. */
 export type Reached = Pick<Servers, 'ports'> & {
   readonly chain: Pick<Chain, 'rootFile'>;
   readonly client?: Chain;

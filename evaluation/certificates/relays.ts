@@ -19,7 +19,7 @@ import { SERVER } from './setting.ts';
 type Report = (text: string) => void;
 
 const KINDS = IS_QUICK ? [TCDL, CELL, INMARSAT] : [TCDL, CELL, INMARSAT, MILSTAR, IRIDIUM];
-/** Of the paper's certificate. */
+/** Bytes of the paper's certificate. */
 const PAPER = 926;
 const LENGTHS = [500, PAPER, 1500, 2000, 3000, 4000];
 const CHAINS = [2, 3, 4];
@@ -30,7 +30,7 @@ interface Sized extends Reached {
   readonly block: string;
 }
 
-/** Plain, and by relays that remember. @param runs - of each cell */
+/** Measures handshakes plain, and by relays that remember. @param runs - of each cell */
 export function relaysFigure(protocol: 'TLS 1.2' | 'client certificate', runs: number) {
   return async (report: Report): Promise<Measurement> => {
     await using endings = new AsyncDisposableStack();

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { LIMITS } from '../limits.ts';
 
-/** What the first bytes of a connection say, and those that are to be read again; `more` where they do not say it yet. */
+/** Meaning of a connection's first bytes, and those that are to be read again; `more` where they are too few. */
 export type Beginning<Found> = { readonly found: Found; readonly rest: Buffer } | 'more' | undefined;
 
 /** @returns `undefined` for another beginning, or one that is not whole in time. What follows it stays in the socket */

@@ -11,7 +11,7 @@ import type { Destination } from './opening.ts';
 
 type Arrived = Pick<Socket, 'localAddress' | 'localPort' | 'remoteAddress' | 'remotePort'>;
 
-/** For root alone. */
+/** File of Linux that root alone may read. */
 const TABLE = '/proc/net/nf_conntrack';
 const ENDS = /src=(\S+) dst=(\S+) sport=(\d+) dport=(\d+)/g;
 

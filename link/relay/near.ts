@@ -24,7 +24,7 @@ export interface NearOptions extends RelayOptions {
   readonly far: string;
   /** HOST:PORT: every connection is for it, and no proxy is spoken. */
   readonly to?: string;
-  /** Connections are for where they went before the system diverted them here; not with `to`. */
+  /** Takes connections that the system diverts here, for where they went; not with `to`. */
   readonly transparent?: boolean;
   /** Files of chains to begin with, in PEM. */
   readonly fill?: readonly string[];
@@ -144,7 +144,7 @@ function transparentServer(near: NearMeans): Server {
   });
 }
 
-/** Where a connection to {@link HTTPS} went, by what it begins with, which stays in it. */
+/** Destination of a connection to {@link HTTPS}, by the server name in its first record, which stays in it. */
 async function namedBy(client: Socket): Promise<Destination | undefined> {
   const host = await beginningOf(client, (seen) => {
     const records = new RecordReader();
@@ -157,7 +157,7 @@ async function namedBy(client: Socket): Promise<Destination | undefined> {
   return host === undefined ? undefined : { host, port: HTTPS };
 }
 
-/** Whether a connection was not diverted, or is one of this relay's own to the far one. */
+/** Tells a connection that was not diverted, and this relay's own to the far one. */
 function isLoop({ sockets }: NearMeans, { localPort }: Socket, { host, port }: Destination): boolean {
   const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   return (

@@ -9,7 +9,7 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIF
 const NAME = /^DNS:((?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)$/;
 
 interface FilledChain {
-  /** In lower case; `*` may stand for the first label. */
+  /** DNS names in lower case; `*` may stand for the first label. */
   readonly names: readonly string[];
   readonly chain: readonly Buffer[];
 }

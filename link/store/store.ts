@@ -49,7 +49,7 @@ export class CertificateStore implements NearMemory, FarMemory {
     this.purge();
   }
 
-  /** Without certificates that have expired. A name and port of which nothing is known has what was filled in for the name, or for its wildcard. */
+  /** Leaves out certificates that have expired. A name and port of which nothing is known has what was filled in for the name, or for its wildcard. */
   recall(name: string): { chain: Buffer[]; clientHashes: Buffer[] } {
     const nothing = { chain: [], clientHashes: [] };
     return this.#attempt(nothing, () => {
@@ -66,7 +66,8 @@ export class CertificateStore implements NearMemory, FarMemory {
   learnChain(name: string, chain: readonly Buffer[]): void {
     this.#attempt(undefined, () => {
       const hashes = Buffer.concat(chain.map(hashOf));
-      if (this.#column(name, 'chain')?.equals(hashes)) return;
+      if (this.#column(name, 'chain')?.equals(hashes) && chain.every((each) => this.#certificate(hashOf(each))[0]))
+        return;
       inTransaction(this.#database, () => {
         this.#keep(chain);
         this.#writeName(name, hashes, this.#column(name, 'clients') ?? Buffer.alloc(0));
@@ -208,13 +209,13 @@ function prepare(database: DatabaseSync): void {
   inTransaction(database, () => database.exec(SCHEMA));
 }
 
-/** Under which a chain for a name and port may have been filled in. */
+/** Names under which a chain for a name and port may have been filled in. */
 function filledNames(name: string): [name: string, wildcard: string] {
   const host = name.replace(/:\d+$/, '');
   return [host, host.replace(/^[^.]+/, '*')];
 }
 
-/** @returns seconds since 1970. What cannot be read stays, as all does that is not used, for a time */
+/** @returns seconds since 1970; the end of time for what cannot be read */
 function expiryOf(certificate: Buffer): number {
   try {
     return Math.floor(new X509Certificate(certificate).validToDate.getTime() / 1000);

@@ -81,6 +81,20 @@ describe('certificates that expire', () => {
     store.close();
   });
 
+  it('are learnt again where a clock that was ahead had them deleted', async () => {
+    const der = await newCertificate('a.example');
+    let now = issued;
+    const store = new CertificateStore(newFile(), { now: () => now });
+    store.learnChain('a:443', [der]);
+    now = expiry;
+    store.purge();
+    now = issued;
+    expect(store.recall('a:443').chain).toEqual([]);
+    store.learnChain('a:443', [der]);
+    expect(store.recall('a:443').chain).toEqual([der]);
+    store.close();
+  });
+
   it('are gone from the file after the next purge', async () => {
     const der = await newCertificate('a.example');
     const file = newFile();

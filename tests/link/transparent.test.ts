@@ -16,7 +16,7 @@ const RELAY = 8098;
 const FAR = '127.0.0.1:8099';
 /** An address of no machine, which is diverted all the same. */
 const NOWHERE = '203.0.113.99';
-/** What `openssl s_server -www` says of itself. */
+/** Words of the page of `openssl s_server -www`. */
 const ANSWER = /Server certificate|Ciphers supported/;
 
 let network: DivertedNetwork;
@@ -115,6 +115,14 @@ describe('a diverted connection', () => {
       expect((await curl(url)).code).not.toBe(0);
     expect(near.stderr().match(/nor is there a server name/g)).toHaveLength(2);
   });
+});
+
+it('attack 123: a server name that leads into the network of the far relay is refused there', async () => {
+  const strict = '127.0.0.1:8100';
+  const far = await startRelay(network, [], ['link', 'far', '--listen', strict, '--store', join(folder, 'strict.db')]);
+  await startNear(AS_NOBODY, strict);
+  expect((await curl('--resolve', `localhost:443:${NOWHERE}`, 'https://localhost/')).code).not.toBe(0);
+  expect(far.stderr()).toContain('localhost:443 was not connected to');
 });
 
 describe('a connection that would go round in a circle is closed', () => {

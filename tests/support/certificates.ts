@@ -192,7 +192,7 @@ export async function makeSizedChain(
 
 const FILLING = '1.3.6.1.4.1.99999.1';
 
-/** Again and again: the lengths of signatures vary by some bytes. */
+/** Repeats until it fits: the lengths of signatures vary by some bytes. */
 async function issueOfLength(length: number, wanted: Wanted): Promise<Issued> {
   const keys = await newKeys('ecdsa');
   for (let filling = 0; ; ) {

@@ -5,13 +5,13 @@ import { until } from '../../cache-config/child.ts';
 import { startCommand } from './programs.ts';
 
 export const GATEWAY = { ipv4: '10.9.0.1', ipv6: 'fd09::1' };
-/** Of servers, behind the gateway. */
+/** Addresses of servers behind the gateway. */
 export const SERVER = { ipv4: '203.0.113.7', ipv6: '2001:db8::7' };
 
 export interface DivertedNetwork {
   /** A command as it runs among the clients, or at the gateway. */
   readonly among: (place: 'clients' | 'gateway', command: readonly string[]) => readonly string[];
-  /** Has port 443 of all that clients, or else the programs of the gateway, connect to led to a port of the gateway. */
+  /** Leads port 443 of all that clients, or else the programs of the gateway, connect to, to a port of the gateway. */
   readonly divert: (port: number, whose: 'clients' | 'gateway') => Promise<void>;
   readonly close: () => void;
 }

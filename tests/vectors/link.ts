@@ -151,7 +151,7 @@ function restorations(): KeyVector[] {
   ];
 }
 
-/** For the specification: figures 4-7 and 4-8 of the paper. */
+/** Sample of the specification: figures 4-7 and 4-8 of the paper. */
 export function linkSample(): string {
   const hex = (part: Buffer) => part.toString('hex');
   const line = (label: string, value: string) => `${label.padEnd(16)} ${value}`;
