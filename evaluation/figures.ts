@@ -37,15 +37,15 @@ export const FIGURES: Readonly<Record<string, Figure>> = {
     run: async (report) => (await import('./sites/figure.ts')).sitesFigure(report),
   },
   page: {
-    what: 'loads of the newspaper in Chromium, and bytes on the link, over seven links',
+    what: 'loads of the newspaper in Chromium, and bytes on the link, over six links',
     needs: TUN,
-    minutes: 20,
+    minutes: 25,
     run: async (report) => (await import('./page/figure.ts')).pageFigure('front', report),
   },
   handbook: {
     what: 'the same with a chapter of the Debian handbook',
     needs: TUN,
-    minutes: 20,
+    minutes: 25,
     run: async (report) => (await import('./page/figure.ts')).pageFigure('handbook', report),
   },
   certificates: {

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../bench/workspace.ts';
 import { stopAll } from '../../cache-config/child.ts';
 import type { Crossing } from '../crossing.ts';
 import { Crossings } from '../crossings.ts';
-import { CABLE, CELL, DSL, EDGE, G3, INMARSAT, LOOPBACK } from '../link/kinds.ts';
+import { CELL, DSL, EDGE, G3, INMARSAT, LOOPBACK } from '../link/kinds.ts';
 import type { Load } from '../link/load.ts';
 import { type LinkKind, type NarrowLink, startLink } from '../link/narrow-link.ts';
 import { type AskNear, startNear } from '../link/near-process.ts';
@@ -18,7 +18,7 @@ import { startFar } from './far.ts';
 import { type PageCommand, type ReadingWay, WAYS } from './setting.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
-const KINDS = [LOOPBACK, CABLE, DSL, G3, CELL, EDGE, INMARSAT];
+const KINDS = [LOOPBACK, DSL, G3, CELL, EDGE, INMARSAT];
 const RUNS = IS_QUICK ? 1 : 5;
 /** Milliseconds one way, from which on loads take a minute. */
 const SLOW = 200;

@@ -37,12 +37,13 @@ let reader: Ready | undefined;
 let readers = 0;
 let context: BrowserContext | undefined;
 let page: Page | undefined;
-let origin = '';
+let means = '';
 await emptyCache();
 await bind();
 await signIn();
 await answerCommands(async (command: PageCommand) => {
-  if (command.do === 'load' && page !== undefined) return load(page, origin, command);
+  // A Reader fetches publication and keys when it starts: over the link that is measured.
+  if (command.do === 'load' && page !== undefined) return load(page, await originOf(), command);
   if (command.do === 'prepare') await prepare(command.way);
   return undefined;
 });
@@ -58,14 +59,14 @@ async function prepare(way: ReadingWay): Promise<void> {
   await context?.close();
   await reader?.stop();
   reader = undefined;
-  const [means = '', who = ''] = way.split(', ');
+  const [by = '', who = ''] = way.split(', ');
+  means = by;
   if (who === 'cold') await emptyCache();
   context = await browser.newContext(means === 'browser' ? { storageState: signedIn } : {});
   page = await context.newPage();
-  origin = await originOf(means);
 }
 
-async function originOf(means: string): Promise<string> {
+async function originOf(): Promise<string> {
   if (means === 'HTTP') return `http://${PLAIN}`;
   if (means === 'HTTPS') return `https://${PLAIN}`;
   if (means === 'HTTP/2') return `https://${PLAIN}:${HTTP2_PORT}`;

@@ -9,10 +9,9 @@ import { whatItTakes } from '../../bench/what-it-takes.ts';
 import { inWorkspace, protectArguments, type Workspace } from '../../bench/workspace.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 
-/** Milliseconds, bytes. */
+/** Bytes. */
 export interface Read {
-  /** From nothing to the first document's entry, and what that fetches. */
-  readonly cold: number;
+  /** From nothing to the first document's entry. */
   readonly coldBytes: number;
   /** Bytes that a further document fetches if its bin is not there yet. */
   readonly lookUpBytes: number;
@@ -23,11 +22,10 @@ const READER = fileURLToPath(new URL('reader.ts', import.meta.url));
 const LENGTH = 200;
 const IN_FOLDER = 1000;
 
-/** Of one number of documents. Seconds, MiB, bytes. */
+/** Of one number of documents. Seconds, bytes. */
 export interface Published extends Read {
   readonly documents: number;
   readonly firstProcessor: number;
-  readonly firstMemory: number;
   /** With one document changed. */
   readonly changedProcessor: number;
   readonly changedBytes: number;
@@ -60,8 +58,7 @@ async function publishTwice(workspace: Workspace, documents: number): Promise<Pu
   return {
     ...read,
     ...{ documents, metadata },
-    ...{ firstProcessor: first.processor, firstMemory: first.memory },
-    ...{ changedProcessor: changed.processor, changedBytes },
+    ...{ firstProcessor: first.processor, changedProcessor: changed.processor, changedBytes },
   };
 }
 
