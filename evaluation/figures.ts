@@ -1,17 +1,10 @@
-/** The figures of docs/evaluation.md, in the order in which all are measured. */
-import { certificatesFigure } from './certificates/figure.ts';
-import { costFigure } from './cost/figure.ts';
-import { pageFigure } from './page/figure.ts';
-import { readersFigure } from './readers/figure.ts';
+/** The figures of docs/evaluation.md, in the order in which all are measured. Each loads its programs when it runs. */
 import type { Measurement } from './results.ts';
-import { scaleFigure } from './scale/figure.ts';
-import { screamFigure } from './scream/figure.ts';
-import { sitesFigure } from './sites/figure.ts';
 
 interface Figure {
   readonly what: string;
   /** File that it must be able to write, besides being root. */
-  readonly needs?: '/dev/net/tun' | '/sys/fs/cgroup/cpu/cpu.cfs_quota_us';
+  readonly needs?: string;
   /** About so long on two cores. */
   readonly minutes: number;
   /** @param report - says how far it is */
@@ -22,42 +15,66 @@ const TUN = '/dev/net/tun';
 
 export const FIGURES: Readonly<Record<string, Figure>> = {
   readers: {
-    what: 'bytes from the origin when 1 to 1,000 read, with caches small to large',
+    what: 'bytes from origin and key server when 1 to 1,000 read by a shared cache',
     minutes: 10,
-    run: readersFigure,
+    run: async (report) => (await import('./readers/figure.ts')).readersFigure(report),
   },
   cost: {
     what: 'a byte and a document at each part, beside ciphers, signatures and TLS',
     minutes: 15,
-    run: costFigure,
+    run: async (report) => (await import('./cost/figure.ts')).costFigure(report),
   },
   scream: {
     what: 'sign-ins at one to eight key servers, with and without the dispatcher; batch RSA',
     needs: '/sys/fs/cgroup/cpu/cpu.cfs_quota_us',
-    minutes: 15,
-    run: screamFigure,
+    minutes: 20,
+    run: async (report) => (await import('./scream/figure.ts')).screamFigure(report),
   },
   sites: {
     what: 'public sites with and without caches and compression in the path, over three links',
     needs: TUN,
-    minutes: 15,
-    run: sitesFigure,
+    minutes: 20,
+    run: async (report) => (await import('./sites/figure.ts')).sitesFigure(report),
   },
   page: {
-    what: 'page loads in Chromium, and bytes on the link, over seven links',
+    what: 'loads of the newspaper in Chromium, and bytes on the link, over six links',
     needs: TUN,
     minutes: 25,
-    run: pageFigure,
+    run: async (report) => (await import('./page/figure.ts')).pageFigure('front', report),
+  },
+  handbook: {
+    what: 'the same with a chapter of the Debian handbook',
+    needs: TUN,
+    minutes: 25,
+    run: async (report) => (await import('./page/figure.ts')).pageFigure('handbook', report),
   },
   certificates: {
     what: 'handshakes and key requests over six links: relays, TLS 1.3, HTTPCrypt',
     needs: TUN,
     minutes: 15,
-    run: certificatesFigure,
+    run: async (report) => (await import('./certificates/figure.ts')).certificatesFigure(report),
+  },
+  relays: {
+    what: 'handshakes with and without the relays, 20 of each, over five links',
+    needs: TUN,
+    minutes: 25,
+    run: async (report) => (await import('./certificates/relays.ts')).relaysFigure('TLS 1.2', 20)(report),
+  },
+  'relays-client': {
+    what: 'the same with client certificates, 15 of each',
+    needs: TUN,
+    minutes: 25,
+    run: async (report) => (await import('./certificates/relays.ts')).relaysFigure('client certificate', 15)(report),
+  },
+  'relays-sizes': {
+    what: 'bytes of handshakes by lengths of certificates and chains; seconds of a miss between the relays',
+    needs: TUN,
+    minutes: 12,
+    run: async (report) => (await import('./certificates/relays.ts')).relaysSizesFigure(report),
   },
   scale: {
-    what: 'documents and subscribers from a hundred to a million, and a model beyond',
+    what: 'documents and subscribers from a hundred to a million',
     minutes: 25,
-    run: scaleFigure,
+    run: async (report) => (await import('./scale/figure.ts')).scaleFigure(report),
   },
 };

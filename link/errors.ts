@@ -7,6 +7,10 @@ export const LINK_ERRORS = {
     means: 'an address or a destination that is none',
     remedy: 'write it as the message says; `wispr link near --help` has an example',
   },
+  'link-fill': {
+    means: 'a file of `--fill` is no chain of certificates, or names no server',
+    remedy: "write a server's certificates into it, its own first, in PEM",
+  },
   'link-listen': {
     means: 'the relay cannot listen there',
     remedy: 'end the program that has the port, or choose another with `--listen`',

@@ -23,6 +23,10 @@ export const LIMITS = {
   opening: 60_000,
   /** For a connection to the far relay or to a server. */
   connecting: 60_000,
+  /** Bytes of the system's connection table that are read: some 80,000 connections. */
+  connectionTable: 16_777_216,
+  /** Bytes of a file with a chain that the store is filled with. */
+  filledFile: 1_048_576,
   /** For how long a destination stays plain after a failure. */
   plain: 3_600_000,
   plainDestinations: 1_024,

@@ -26,6 +26,8 @@ const DEBIAN = {
     ['openssl', '/usr/bin/openssl'],
     ['curl', '/usr/bin/curl'],
     ['rsync', '/usr/bin/rsync'],
+    ['iproute2', '/sbin/ip'],
+    ['nftables', '/usr/sbin/nft', 'nftables.service'],
     ['zsync', '/usr/bin/zsync'],
     ['systemd', '/usr/bin/systemd-analyze'],
     ['dbus', '/usr/bin/dbus-run-session'],

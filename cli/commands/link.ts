@@ -1,5 +1,5 @@
 /** `wispr link`: a pair of relays, by which certificates of TLS 1.2 cross a narrow link once. */
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { RunningRelay } from '../../link/index.ts';
 import { printable } from '../../node-support/printable.ts';
 import { collect } from '../io/arguments.ts';
@@ -16,6 +16,8 @@ interface RelayFlags extends OutputFlags {
 interface NearFlags extends RelayFlags {
   readonly far: string;
   readonly to?: string;
+  readonly transparent?: boolean;
+  readonly fill?: readonly string[];
 }
 
 interface FarFlags extends RelayFlags {
@@ -30,7 +32,9 @@ export function addLinkCommand(program: Command): void {
     .command('near')
     .description('run the relay beside the clients, as their proxy for https')
     .requiredOption('--far <host:port>', 'the relay on the other side')
-    .option('--to <host:port>', 'take connections for this server only, and be no proxy');
+    .option('--to <host:port>', 'take connections for this server only, and be no proxy')
+    .addOption(new Option('--transparent', 'take connections that the system diverts here').conflicts('to'))
+    .option('--fill <file...>', 'remember these chains of servers (PEM) beforehand');
   addRelayOptions(near, { listen: '127.0.0.1:8098', store: 'link-near.db', whose: 'clients' }).action(runNear);
   const far = link
     .command('far')
@@ -60,8 +64,9 @@ function addRelayOptions(command: Command, { listen, store, whose }: Defaults): 
 
 async function runNear({ quiet, json, ...options }: NearFlags): Promise<void> {
   const { startNear } = await import('../../link/index.ts');
-  const { to, far } = options;
-  const ready = to === undefined ? 'ready as a proxy for https on' : `ready for ${printable(to)} on`;
+  const { to, far, transparent } = options;
+  const clients = transparent ? 'for diverted connections' : 'as a proxy for https';
+  const ready = `ready ${to === undefined ? clients : `for ${printable(to)}`} on`;
   await run(() => startNear({ ...options, ...logger(quiet) }), `${ready} ADDRESS, by way of ${printable(far)}`, json);
 }
 

@@ -17,6 +17,12 @@ export interface Servers {
   readonly ports: Readonly<Record<Protocol, number>>;
 }
 
+/** Facts of servers that a handshake needs. */
+export type Reached = Pick<Servers, 'ports'> & {
+  readonly chain: Pick<Chain, 'rootFile'>;
+  readonly client?: Chain;
+};
+
 export interface FarSide {
   readonly servers: Readonly<Record<KeyKind, Servers>>;
   readonly facts: MeasuredServer;
@@ -34,7 +40,7 @@ export async function startFarSide(directory: string, endings: AsyncDisposableSt
   return { servers, facts };
 }
 
-async function serversOf(kind: KeyKind, port: number, directory: string): Promise<Servers> {
+export async function serversOf(kind: KeyKind, port: number, directory: string): Promise<Servers> {
   const chain = await makeChain(directory, `server-${kind}`, kind, [`DNS:${SERVER}`]);
   const client = await makeChain(directory, `client-${kind}`, kind, ['DNS:person.example']);
   return { chain, client, ports: { 'TLS 1.2': port, 'TLS 1.2, client certificate': port + 1, 'TLS 1.3': port + 2 } };
@@ -49,11 +55,11 @@ function listenersOf(origin: string, chain: Chain): string[] {
   ];
 }
 
-function identity({ certFile, keyFile }: Chain): string {
+export function identity({ certFile, keyFile }: Pick<Chain, 'certFile' | 'keyFile'>): string {
   return `ssl_certificate ${certFile}; ssl_certificate_key ${keyFile};`;
 }
 
-function blocksOf({ chain, client, ports }: Servers): string[] {
+export function blocksOf({ chain, client, ports }: Servers): string[] {
   const more: Readonly<Record<Protocol, string>> = {
     'TLS 1.2': 'ssl_protocols TLSv1.2;',
     'TLS 1.2, client certificate': `ssl_protocols TLSv1.2; ssl_verify_client on; ssl_verify_depth 3; ssl_client_certificate ${client.rootFile};`,

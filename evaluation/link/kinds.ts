@@ -9,5 +9,4 @@ export const CELL: LinkKind = { name: 'cell modem', up: 97_877, down: 981_525, d
 export const EDGE: LinkKind = { name: 'EDGE', up: 118_000, down: 237_000, delay: 200 };
 export const G3: LinkKind = { name: '3G', up: 384_000, down: 2_000_000, delay: 75 };
 export const DSL: LinkKind = { name: 'DSL', up: 1_000_000, down: 16_000_000, delay: 15 };
-export const CABLE: LinkKind = { name: 'cable', up: 10_000_000, down: 100_000_000, delay: 8 };
 export const LOOPBACK: LinkKind = { name: 'loopback', up: 0, down: 0, delay: 0 };

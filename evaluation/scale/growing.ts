@@ -13,16 +13,13 @@ interface Growing<Of> {
 
 export const PUBLISHING: readonly Growing<Published>[] = [
   { what: 'first run, s of a core', of: ({ firstProcessor }) => firstProcessor },
-  { what: 'first run, MiB of memory', of: ({ firstMemory }) => firstMemory },
   { what: 'one changed, s of a core', of: ({ changedProcessor }) => changedProcessor },
   { what: 'one changed, KB written', of: ({ changedBytes }) => changedBytes, scale: 1e3 },
-  { what: 'one in a hundred added, KB written', of: ({ addedBytes }) => addedBytes, scale: 1e3 },
   { what: 'metadata, MB', of: ({ metadata }) => metadata, scale: 1e6 },
 ];
 
 export const READING: readonly Growing<Published>[] = [
   { what: 'cold start, KB', of: ({ coldBytes }) => coldBytes, scale: 1e3 },
-  { what: 'cold start, ms', of: ({ cold }) => cold },
   { what: 'one look-up, KB', of: ({ lookUpBytes }) => lookUpBytes, scale: 1e3 },
 ];
 
@@ -30,7 +27,6 @@ export const SERVING: readonly Growing<Served>[] = [
   { what: 'import of the list, s', of: ({ list }) => list },
   { what: 'database with devices, MB', of: ({ withDevices }) => withDevices, scale: 1e6 },
   { what: 'a new day, ms', of: ({ newDay }) => newDay },
-  { what: 'memory, MiB', of: ({ memory }) => memory },
   { what: 'a key request, ms of a core', of: ({ processor }) => processor },
 ];
 

@@ -1,7 +1,7 @@
 /** Begins with nothing and looks documents up; prints what that took: `node reader.ts PROTECTED_FOLDER DOCUMENTS`. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { median, milliseconds } from '../../bench/measure.ts';
+import { median } from '../../bench/measure.ts';
 import { emptyStore, sourceOf, spread } from '../../bench/publication-of.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { SitePublication } from '../../core/publication/site-publication.ts';
@@ -9,7 +9,6 @@ import { rootIdOf } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { pathOf, type Read } from './documents.ts';
 
-const COLD_STARTS = 9;
 const LOOK_UPS = 100;
 
 const [folder = '', documents = ''] = process.argv.slice(2);
@@ -36,8 +35,6 @@ async function read(folder: string, documents: number): Promise<Read> {
     await lookUp(site, 0, now);
     return site;
   };
-  const colds: number[] = [];
-  for (let run = 0; run < COLD_STARTS; run++) colds.push(await milliseconds(begin));
   const coldBytes = await bytesOf(begin);
   const site = await begin();
   const sizes: number[] = [];
@@ -45,7 +42,7 @@ async function read(folder: string, documents: number): Promise<Read> {
     const bytes = await bytesOf(() => lookUp(site, spread(count, documents), now));
     if (bytes > 0) sizes.push(bytes); // else from a bin that is there
   }
-  return { cold: median(colds), coldBytes, lookUpBytes: median(sizes) };
+  return { coldBytes, lookUpBytes: median(sizes) };
 }
 
 async function lookUp(site: SitePublication, number: number, now: number): Promise<void> {

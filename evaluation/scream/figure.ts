@@ -1,7 +1,6 @@
 /** Figures 1 and 2 of Stubblefield, Rubin and Wallach (2002): a cluster whose load balancer is broken, or random, with and without redistribution. */
 import { fileURLToPath } from 'node:url';
 import { runCommand } from '../../bench/measure.ts';
-import { processorTime } from '../../bench/proc.ts';
 import { NODE, type Ready, runToReady } from '../../bench/processes.ts';
 import { temporaryFolder } from '../../bench/workspace.ts';
 import { freePort } from '../../cache-config/child.ts';
@@ -56,7 +55,6 @@ export async function screamFigure(report: (text: string) => void): Promise<Meas
     tables: {
       'sign-ins': signInTable(rates),
       'no work': table(['a second'], [['sign-in pages, 1 key server', rateOf(rates, { ...ONE, kind: 'page' })]]),
-      cores: coreTable(rates),
       operations: operationTable(costs, rates),
       batches,
     },
@@ -74,13 +72,6 @@ function signInTable(rates: Rates): Table {
   });
   const names = columns.map(({ balancer, way }) => `${balancer}, ${way}`);
   return table([...names, 'random, least gain', 'random, most gain'], rows);
-}
-
-/** Of the largest cluster. */
-function coreTable(rates: Rates): Table {
-  const nodes = Math.max(...SIZES);
-  const used = WAYS.map((way) => rateOf(rates, { nodes, kind: 'sign-in', balancer: 'random', way }, 'cores'));
-  return table([...WAYS, 'allowed'], [[String(nodes), ...used, SHARE * nodes]]);
 }
 
 /** Milliseconds of processor time. */
@@ -142,12 +133,9 @@ async function measure({ nodes, way, database, folder, readers, shares, report }
       const { kind, balancer } = what;
       const pick = () => origins[balancer === 'broken' ? 0 : Math.floor(Math.random() * nodes)] as NodeOrigins;
       const some = readers.slice(0, READERS_PER_NODE * nodes);
-      const before = await spent(started);
-      const begun = performance.now();
       const found = await flood({ kind, readers: some, pick, seconds: SECONDS });
-      const cores = ((await spent(started)) - before) / ((performance.now() - begun) / 1000);
-      addRate(rates, what, { ...found, cores });
-      report(`${nameOf(what)}: ${found.rate.toFixed(2)} a second, ${found.refused} refused, ${cores.toFixed(2)} cores`);
+      addRate(rates, what, found);
+      report(`${nameOf(what)}: ${found.rate.toFixed(2)} a second, ${found.refused} refused`);
     }
   } finally {
     await Promise.all(started.map(({ stop }) => stop()));
@@ -159,10 +147,4 @@ function startNode(setting: NodeSetting, group: string): Promise<Ready> {
   const command = 'echo $$ > "$0/cgroup.procs" && exec taskset -c "$1" "$2" "$3" "$4"';
   const core = String(setting.number % CORES);
   return runToReady(['sh', '-c', command, group, core, NODE, NODE_FILE, JSON.stringify(setting)]);
-}
-
-/** Seconds of processor time of all together. */
-async function spent(started: readonly Ready[]): Promise<number> {
-  const each = await Promise.all(started.map(({ pid }) => processorTime(pid)));
-  return each.reduce((sum, seconds) => sum + seconds, 0);
 }

@@ -15,21 +15,16 @@ export interface Case {
   readonly balancer: Balancer;
 }
 
-export interface Rate extends Flooded {
-  /** Of processors, all nodes together. */
-  readonly cores: number;
-}
-
 /** Of each round, keyed by {@link nameOf}. */
-export type Rates = Map<string, readonly Rate[]>;
+export type Rates = Map<string, readonly Flooded[]>;
 
-export function addRate(rates: Rates, what: Case, rate: Rate): void {
+export function addRate(rates: Rates, what: Case, rate: Flooded): void {
   rates.set(nameOf(what), [...(rates.get(nameOf(what)) ?? []), rate]);
 }
 
 /** The median of all rounds. */
-export function rateOf(rates: Rates, what: Case, of: 'rate' | 'cores' = 'rate'): number {
-  return median((rates.get(nameOf(what)) ?? []).map((each) => each[of]));
+export function rateOf(rates: Rates, what: Case): number {
+  return median((rates.get(nameOf(what)) ?? []).map(({ rate }) => rate));
 }
 
 /** Redistributed ÷ alone, in each round. */

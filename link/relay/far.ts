@@ -7,9 +7,10 @@ import { LinkError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { FarSide } from '../substitution/far.ts';
 import { ProtocolViolation } from '../substitution/passage.ts';
+import { beginningOf } from './beginning.ts';
 import { join, reached, supervise, through } from './join.ts';
 import { type RelayMeans, type RelayOptions, type RunningRelay, startRelay } from './listening.ts';
-import { type Destination, formatDestination, readOpening, STATUS, type TunnelRequest } from './opening.ts';
+import { type Destination, formatDestination, readOpening, STATUS } from './opening.ts';
 
 export interface FarOptions extends RelayOptions {
   /** HOST[:PORT] or ADDRESS/BITS[:PORT] of this computer or its network that may be connected to. */
@@ -45,7 +46,7 @@ class Refused extends Error {}
 
 async function pass(means: FarMeans, near: Socket): Promise<void> {
   supervise(near);
-  const opening = await received(near);
+  const opening = await beginningOf(near, readOpening);
   if (opening === undefined) {
     near.destroy();
     return;
@@ -86,26 +87,4 @@ async function connectTo(
     throw new Refused('it is on this computer or its network, which --allow-local can permit');
   const lookup = lookupBy(async () => addresses);
   return reached(connect({ host, port, lookup, allowHalfOpen: true, autoSelectFamily: true }), near, sockets);
-}
-
-/** @returns `undefined` for what is no opening, or not whole in time. What follows it stays in the socket */
-function received(near: Socket): Promise<TunnelRequest | undefined> {
-  return new Promise((resolve) => {
-    let seen = Buffer.alloc(0);
-    const timer = setTimeout(() => done(undefined), LIMITS.opening);
-    const done = (opening: TunnelRequest | undefined) => {
-      clearTimeout(timer);
-      near.off('data', inspect).off('close', closed).off('end', closed).pause();
-      resolve(opening);
-    };
-    const closed = () => done(undefined);
-    const inspect = (chunk: Buffer) => {
-      seen = Buffer.concat([seen, chunk]);
-      const read = readOpening(seen);
-      if (read === 'more') return;
-      done(read?.opening);
-      if (read !== undefined && read.rest.length > 0) near.unshift(read.rest);
-    };
-    near.on('data', inspect).once('close', closed).once('end', closed);
-  });
 }

@@ -48,7 +48,8 @@ export async function startRelay(
   const store = new CertificateStore(options.store, { failed });
   try {
     const relay = await listen(serverOf({ store, sockets, report }), at, from, sockets, most);
-    return { ...relay, close: () => relay.close().finally(() => store.close()) };
+    const { stop } = eachMinute(async () => store.purge());
+    return { ...relay, close: () => relay.close().finally(() => stop().finally(() => store.close())) };
   } catch (error) {
     store.close();
     throw error;

@@ -1,5 +1,6 @@
-/** `wispr link near`: takes connections of clients, as an HTTP proxy (CONNECT, RFC 9110 section 9.3.6) or for one destination, to the far relay. */
+/** `wispr link near`: takes connections of clients to the far relay: as an HTTP proxy (CONNECT, RFC 9110 section 9.3.6), for one destination, or diverted. */
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { Transform } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import { reasonOf } from '../../core/errors.ts';
@@ -7,8 +8,13 @@ import { ClientConnections, serverOptions } from '../../node-support/client-conn
 import { createServer as createHttpServer } from '../../node-support/http.ts';
 import { refuseFault, requestFault } from '../../node-support/http-requests.ts';
 import { LIMITS } from '../limits.ts';
+import { readChain } from '../store/chain-file.ts';
 import { NearSide } from '../substitution/near.ts';
 import { ProtocolViolation } from '../substitution/passage.ts';
+import { readClientHello } from '../tls/client-hello.ts';
+import { RecordReader } from '../tls/records.ts';
+import { beginningOf } from './beginning.ts';
+import { ConnectionTable } from './connection-table.ts';
 import { join, reached, supervise, through } from './join.ts';
 import { destinationOf, type RelayMeans, type RelayOptions, type RunningRelay, startRelay } from './listening.ts';
 import { type Destination, formatDestination, parseDestination, STATUS, writeOpening } from './opening.ts';
@@ -18,6 +24,10 @@ export interface NearOptions extends RelayOptions {
   readonly far: string;
   /** HOST:PORT: every connection is for it, and no proxy is spoken. */
   readonly to?: string;
+  /** Takes connections that the system diverts here, for where they went; not with `to`. */
+  readonly transparent?: boolean;
+  /** Files of chains to begin with, in PEM. */
+  readonly fill?: readonly string[];
 }
 
 interface NearMeans extends RelayMeans {
@@ -26,13 +36,19 @@ interface NearMeans extends RelayMeans {
   readonly plain: LRUCache<string, true>;
 }
 
+/** The port of what is diverted, where only its server name is known. */
+const HTTPS = 443;
+
 /** @throws LinkError */
 export async function startNear(options: NearOptions): Promise<RunningRelay> {
   const far = destinationOf(options.far);
   const fixed = options.to === undefined ? undefined : destinationOf(options.to);
+  const chains = (options.fill ?? []).map(readChain);
   const plain = new LRUCache<string, true>({ max: LIMITS.plainDestinations, ttl: LIMITS.plain });
   return startRelay(options, LIMITS.connections, (means) => {
+    for (const { names, chain } of chains) for (const name of names) means.store.learnChain(name, chain);
     const near = { ...means, far, plain };
+    if (options.transparent) return transparentServer(near);
     return fixed ? serverFor(near, fixed) : proxyFor(near);
   });
 }
@@ -111,6 +127,43 @@ function serverFor(near: NearMeans, destination: Destination): Server {
     supervise(client);
     void pass(near, client, destination);
   });
+}
+
+function transparentServer(near: NearMeans): Server {
+  const table = new ConnectionTable();
+  return createServer({ allowHalfOpen: true }, async (client) => {
+    supervise(client);
+    const destination = (await table.find(client)) ?? (await namedBy(client));
+    if (client.destroyed) return;
+    if (destination !== undefined && !isLoop(near, client, destination)) return pass(near, client, destination);
+    const why = destination
+      ? `${formatDestination(destination)} is a relay of this pair`
+      : 'the connection table of the system does not have it (root alone may read that), nor is there a server name in it';
+    near.report(`a connection of ${client.remoteAddress} was not passed on: ${why}`);
+    client.destroy();
+  });
+}
+
+/** Destination of a connection to {@link HTTPS}, by the server name in its first record, which stays in it. */
+async function namedBy(client: Socket): Promise<Destination | undefined> {
+  const host = await beginningOf(client, (seen) => {
+    const records = new RecordReader();
+    records.push(seen);
+    const first = records.next();
+    if (first === 'more') return 'more';
+    const name = first === 'foreign' ? undefined : readClientHello(first)?.serverName;
+    return name === undefined ? undefined : { found: name, rest: seen };
+  });
+  return host === undefined ? undefined : { host, port: HTTPS };
+}
+
+/** Tells a connection that was not diverted, and this relay's own to the far one. */
+function isLoop({ sockets }: NearMeans, { localPort }: Socket, { host, port }: Destination): boolean {
+  const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  return (
+    (port === localPort && own.some(({ address }) => address === host)) ||
+    [...sockets].some(({ remoteAddress, remotePort }) => port === remotePort && host === remoteAddress)
+  );
 }
 
 /** Bytes of the head of a request. */

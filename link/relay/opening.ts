@@ -1,6 +1,7 @@
 /** What a connection between the relays begins with: docs/spec/link.md section 2. */
 import { isIP } from 'node:net';
 import { Cursor, Malformed, number, prefix } from '../tls/cursor.ts';
+import type { Beginning } from './beginning.ts';
 
 export interface Destination {
   /** A DNS name in lower case or an IP address, without brackets. */
@@ -46,19 +47,14 @@ export function writeOpening({ isPlain, host, port }: TunnelRequest): Buffer {
   ]);
 }
 
-interface Read {
-  readonly opening: TunnelRequest;
-  readonly rest: Buffer;
-}
-
 /** @returns `more` where it is not whole yet; `undefined` for what is none of this version */
-export function readOpening(bytes: Buffer): Read | 'more' | undefined {
+export function readOpening(bytes: Buffer): Beginning<TunnelRequest> {
   const cursor = new Cursor(bytes);
   try {
     if (cursor.number(1) !== VERSION) return undefined;
     const flags = cursor.number(1);
-    const opening = { isPlain: flags === PLAIN, host: cursor.prefixed(1).toString('latin1'), port: cursor.number(2) };
-    return flags <= PLAIN && isSound(opening) ? { opening, rest: bytes.subarray(cursor.offset) } : undefined;
+    const found = { isPlain: flags === PLAIN, host: cursor.prefixed(1).toString('latin1'), port: cursor.number(2) };
+    return flags <= PLAIN && isSound(found) ? { found, rest: bytes.subarray(cursor.offset) } : undefined;
   } catch (error) {
     if (error instanceof Malformed) return 'more';
     throw error;

@@ -1,4 +1,5 @@
 /** What a relay remembers, in SQLite: docs/spec/link.md section 7. It is a memory only: what cannot be read or written is as if it were not there. */
+import { X509Certificate } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { reasonOf } from '../../core/errors.ts';
@@ -13,15 +14,16 @@ import type { NearMemory } from '../substitution/near.ts';
 
 /** "wlnk" */
 const APPLICATION_ID = 0x776c6e6b;
-const VERSION = 1;
+const VERSION = 2;
 const HASH = 32;
 const SECONDS_A_DAY = 86_400;
 
-/** `names.chain` and `names.clients`: hashes, one behind the other. `used`: days since 1970. */
+/** `names.chain` and `names.clients`: hashes, one behind the other. `used`: days since 1970; `expires`: seconds. */
 const SCHEMA = `
-CREATE TABLE certificates (hash BLOB PRIMARY KEY, bytes BLOB NOT NULL, used INTEGER NOT NULL) STRICT;
+CREATE TABLE certificates (hash BLOB PRIMARY KEY, bytes BLOB NOT NULL, expires INTEGER NOT NULL, used INTEGER NOT NULL) STRICT;
 CREATE INDEX certificates_entry ON certificates (substr(hash, 1, 8));
 CREATE INDEX certificates_used ON certificates (used);
+CREATE INDEX certificates_expires ON certificates (expires);
 CREATE TABLE names (name TEXT PRIMARY KEY, chain BLOB NOT NULL, clients BLOB NOT NULL, used INTEGER NOT NULL) STRICT;
 CREATE INDEX names_used ON names (used);
 PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION};
@@ -47,13 +49,16 @@ export class CertificateStore implements NearMemory, FarMemory {
     this.purge();
   }
 
+  /** Leaves out certificates that have expired. A name and port of which nothing is known has what was filled in for the name, or for its wildcard. */
   recall(name: string): { chain: Buffer[]; clientHashes: Buffer[] } {
     const nothing = { chain: [], clientHashes: [] };
     return this.#attempt(nothing, () => {
-      const row = this.#database.prepare('SELECT chain, clients, used FROM names WHERE name = ?').get(name);
+      const find = this.#database.prepare('SELECT name, chain, clients, used FROM names WHERE name = ?');
+      const [filled, wildcard] = filledNames(name);
+      const row = find.get(name) ?? find.get(filled) ?? find.get(wildcard);
       if (row === undefined) return nothing;
       const hashes = split(row.chain);
-      if (Number(row.used) < this.#today) this.#touch(name, hashes);
+      if (Number(row.used) < this.#today) this.#touch(String(row.name), hashes);
       return { chain: hashes.flatMap((hash) => this.#certificate(hash)), clientHashes: split(row.clients) };
     });
   }
@@ -61,7 +66,8 @@ export class CertificateStore implements NearMemory, FarMemory {
   learnChain(name: string, chain: readonly Buffer[]): void {
     this.#attempt(undefined, () => {
       const hashes = Buffer.concat(chain.map(hashOf));
-      if (this.#column(name, 'chain')?.equals(hashes)) return;
+      if (this.#column(name, 'chain')?.equals(hashes) && chain.every((each) => this.#certificate(hashOf(each))[0]))
+        return;
       inTransaction(this.#database, () => {
         this.#keep(chain);
         this.#writeName(name, hashes, this.#column(name, 'clients') ?? Buffer.alloc(0));
@@ -82,12 +88,17 @@ export class CertificateStore implements NearMemory, FarMemory {
   }
 
   forget(name: string): void {
-    this.#attempt(undefined, () => this.#database.prepare('DELETE FROM names WHERE name = ?').run(name));
+    this.#attempt(undefined, () =>
+      this.#database.prepare('DELETE FROM names WHERE name IN (?, ?, ?)').run(name, ...filledNames(name)),
+    );
   }
 
   find(entry: Buffer): Buffer | undefined {
     return this.#attempt(undefined, () => {
-      const row = this.#database.prepare('SELECT bytes FROM certificates WHERE substr(hash, 1, 8) = ?').get(entry);
+      const find = this.#database.prepare(
+        'SELECT bytes FROM certificates WHERE substr(hash, 1, 8) = ? AND expires > ?',
+      );
+      const row = find.get(entry, this.#now());
       return row && asBuffer(row.bytes);
     });
   }
@@ -101,11 +112,13 @@ export class CertificateStore implements NearMemory, FarMemory {
     );
   }
 
+  /** Deletes what has expired, or was not used for {@link LIMITS.storedDays}. */
   purge(): void {
     this.#attempt(undefined, () => {
       const oldest = this.#today - LIMITS.storedDays;
       for (const table of ['names', 'certificates'])
         this.#database.prepare(`DELETE FROM ${table} WHERE used < ?`).run(oldest);
+      this.#database.prepare('DELETE FROM certificates WHERE expires <= ?').run(this.#now());
     });
   }
 
@@ -126,7 +139,8 @@ export class CertificateStore implements NearMemory, FarMemory {
   }
 
   #certificate(hash: Buffer): Buffer[] {
-    const row = this.#database.prepare('SELECT bytes FROM certificates WHERE hash = ?').get(hash);
+    const find = this.#database.prepare('SELECT bytes FROM certificates WHERE hash = ? AND expires > ?');
+    const row = find.get(hash, this.#now());
     return row ? [asBuffer(row.bytes)] : [];
   }
 
@@ -141,9 +155,12 @@ export class CertificateStore implements NearMemory, FarMemory {
 
   #keep(chain: readonly Buffer[]): void {
     const keep = this.#database.prepare(
-      'INSERT INTO certificates VALUES (?, ?, ?) ON CONFLICT (hash) DO UPDATE SET used = excluded.used',
+      'INSERT INTO certificates VALUES (?, ?, ?, ?) ON CONFLICT (hash) DO UPDATE SET used = excluded.used',
     );
-    for (const certificate of chain) keep.run(hashOf(certificate), certificate, this.#today);
+    for (const certificate of chain) {
+      const expires = expiryOf(certificate);
+      if (expires > this.#now()) keep.run(hashOf(certificate), certificate, expires, this.#today);
+    }
   }
 
   #bound(): void {
@@ -176,7 +193,9 @@ function open(file: string): DatabaseSync {
     if (database === undefined) throw refuse('another relay has it');
     chmodSync(file, 0o600);
     const [version, id] = [headerNumber(database, 'user_version'), headerNumber(database, 'application_id')];
-    if (version === 0 && id === 0) prepare(database);
+    const isOld = version === 1 && id === APPLICATION_ID;
+    if (isOld) database.exec('DROP TABLE IF EXISTS names; DROP TABLE IF EXISTS certificates'); // they are learnt anew
+    if (isOld || (version === 0 && id === 0)) prepare(database);
     else if (version !== VERSION || id !== APPLICATION_ID) throw refuse('it is of another program or version');
     return database;
   } catch (error) {
@@ -188,6 +207,21 @@ function open(file: string): DatabaseSync {
 function prepare(database: DatabaseSync): void {
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
   inTransaction(database, () => database.exec(SCHEMA));
+}
+
+/** Names under which a chain for a name and port may have been filled in. */
+function filledNames(name: string): [name: string, wildcard: string] {
+  const host = name.replace(/:\d+$/, '');
+  return [host, host.replace(/^[^.]+/, '*')];
+}
+
+/** @returns seconds since 1970; the end of time for what cannot be read */
+function expiryOf(certificate: Buffer): number {
+  try {
+    return Math.floor(new X509Certificate(certificate).validToDate.getTime() / 1000);
+  } catch {
+    return Number.MAX_SAFE_INTEGER;
+  }
 }
 
 function split(hashes: unknown): Buffer[] {

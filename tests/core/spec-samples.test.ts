@@ -5,11 +5,11 @@ import { locate, makeFiles } from '../vectors/generate.ts';
 import keyVectors from '../vectors/keys.json' with { type: 'json' };
 import objectVectors from '../vectors/protected-object.json' with { type: 'json' };
 
-const httpcrypt = await makeFiles();
+const generated = await makeFiles();
 
-it.each([...httpcrypt.keys()])('`npm run vectors` would change nothing in %s', (path) => {
+it.each([...generated.keys()])('`npm run vectors` would change nothing in %s', (path) => {
   // Compared as a boolean: the difference of two files of half a megabyte is of no use.
-  expect(readFileSync(locate(path), 'utf8') === httpcrypt.get(path)).toBe(true);
+  expect(readFileSync(locate(path), 'utf8') === generated.get(path)).toBe(true);
 });
 
 it('the sample in protected-object.md is the vector of that name, part by part', () => {
@@ -43,7 +43,7 @@ it('the sample in keys.md has the messages of the vectors, with long values cut'
 });
 
 it('the vectors stay small enough to be read', () => {
-  const files = ['protected-object', 'keys', 'httpcrypt', 'paths', 'canonical-json'];
+  const files = ['protected-object', 'keys', 'httpcrypt', 'link', 'paths', 'canonical-json'];
   const sizes = files.map((name) => readFileSync(locate(`tests/vectors/${name}.json`)).length);
   expect(sizes.reduce((total, size) => total + size, 0)).toBeLessThan(2_000_000);
 });

@@ -1,5 +1,8 @@
 /** Vectors that our own writers make at test time, with random keys, salts and nonces. */
 
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { x25519KeyPair } from '#channel';
 import { ed25519KeyPair, randomBytes, xwingKeyPair } from '#primitives';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
@@ -16,6 +19,8 @@ import { wrapKey } from '../../core/keys/wrapped-key.ts';
 import { encodeHtmlCarrier } from '../../core/object/carrier.ts';
 import { encodeObject, publisherIdentity } from '../../core/object/writer.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
+import { makeChain } from '../support/certificates.ts';
+import { NAME, newStore, visit } from '../support/link-pair.ts';
 import {
   type KeyVector,
   type KeyVectorFile,
@@ -173,6 +178,27 @@ export async function freshHttpcryptVectors(): Promise<KeyVectorFile> {
         { secret: toBase64(first.secret), request: toBase64(body), body: toBase64(answer) },
         { status: 200, content: toBase64(content), ticket: common.ticket, secret: common.secret },
       ),
+    ],
+  };
+}
+
+/** A handshake of TLS 1.2 by way of both relays, which know its chain. */
+export async function freshLinkVectors(): Promise<KeyVectorFile> {
+  const chain = await makeChain(mkdtempSync(join(tmpdir(), 'wispr-fresh-')), 'server', 'rsa', [`DNS:${NAME}`]);
+  const ends = { server: { key: chain.key, cert: chain.cert }, client: { ca: chain.root } };
+  const stores = { near: newStore(), far: newStore() };
+  await visit(stores, ends);
+  const { crossed } = await visit(stores, ends);
+  const listed = stores.near.recall(`${NAME}:443`).chain.map(toBase64).join(' ');
+  const first = (stream: Buffer) => toBase64(stream.subarray(0, 5 + stream.readUInt16BE(3)));
+  const [hello, onLink] = [first(crossed.up.client), first(crossed.up.link)];
+  const [sent, compressed] = [toBase64(crossed.down.server), toBase64(crossed.down.link)];
+  return {
+    vectors: [
+      success('list', { chain: listed, records: hello }, { records: onLink }),
+      success('unlist', { records: onLink }, { records: hello }),
+      success('substitute', { hello: onLink, records: sent }, { records: compressed }),
+      success('restore', { hello, chain: listed, records: compressed }, { records: sent }),
     ],
   };
 }

@@ -29,6 +29,7 @@ export interface Given {
   readonly objects?: ObjectVectorFile;
   readonly keys?: KeyVectorFile;
   readonly httpcrypt?: KeyVectorFile;
+  readonly link?: KeyVectorFile;
   readonly paths?: PathVectorFile;
   readonly canonicalJson?: CanonicalJsonVectorFile;
   readonly cobblestone?: readonly CobblestoneMessage[];
@@ -39,6 +40,7 @@ export interface Came {
   readonly objects: readonly ({ name: string } & ObjectOutcome)[];
   readonly keys: readonly ({ name: string } & KeyOutcome)[];
   readonly httpcrypt: readonly ({ name: string } & KeyOutcome)[];
+  readonly link: readonly ({ name: string } & KeyOutcome)[];
   readonly paths: PathVectorFile;
   readonly canonicalJson: CanonicalJsonVectorFile['vectors'];
   /** base64 of the encrypted messages. */
@@ -58,7 +60,7 @@ export async function runPython(given: Given): Promise<Came> {
 }
 
 /** What the vectors must come to stays here, out of its reach. */
-function withoutExpectations({ objects, keys, httpcrypt, ...rest }: Given): object {
+function withoutExpectations({ objects, keys, httpcrypt, link, ...rest }: Given): object {
   const without = ({ outcome: _, ...vector }: { outcome: string }) => ({
     ...vector,
     result: undefined,
@@ -70,5 +72,6 @@ function withoutExpectations({ objects, keys, httpcrypt, ...rest }: Given): obje
     ...(objects && { objects: { ...objects, vectors: objects.vectors.map(without) } }),
     ...(keys && { keys: { vectors: keys.vectors.map(without) } }),
     ...(httpcrypt && { httpcrypt: { vectors: httpcrypt.vectors.map(without) } }),
+    ...(link && { link: { vectors: link.vectors.map(without) } }),
   };
 }

@@ -1,6 +1,6 @@
 """Takes vectors through the second implementation.
 
-Standard input: one JSON object with any of the members `objects`, `keys`, `httpcrypt`, `paths`, `canonicalJson` (the files of tests/vectors) and
+Standard input: one JSON object with any of the members `objects`, `keys`, `httpcrypt`, `link`, `paths`, `canonicalJson` (the files of tests/vectors) and
 `cobblestone` (messages to encrypt) and `hpke` (messages to open with a secret key, and to seal to a public key). Standard output: what came of them, under the same names. Expected outcomes are not looked at.
 """
 
@@ -12,7 +12,7 @@ import sys
 from cryptography.cobblestone import Cobblestone256Encryptor
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
-from wispr import Refused, crypto, httpcrypt, keys, names
+from wispr import Refused, crypto, httpcrypt, keys, link, names
 from wispr.encoding import parse_canonical
 from wispr.protected_object import read_document
 
@@ -109,6 +109,25 @@ HTTPCRYPT_OPERATIONS = {
 }
 
 
+def certificates(values, name):
+    return [base64.b64decode(text) for text in values.get(name, "").split()]
+
+
+LINK_OPERATIONS = {
+    "list": lambda i: link.list_certificates(data(i, "records"), certificates(i, "chain"), certificates(i, "clients")),
+    "unlist": lambda i: link.take_list(data(i, "records"))[0],
+    "substitute": lambda i: link.substitute(
+        data(i, "records"), link.take_list(data(i, "hello"))[1], certificates(i, "held")
+    ),
+    "restore": lambda i: link.restore(data(i, "records"), certificates(i, "chain")),
+}
+
+
+def run_link(vector):
+    operations = {name: lambda i, run=run: {"records": encode(run(i))} for name, run in LINK_OPERATIONS.items()}
+    return run_key(vector, operations)
+
+
 def data(values, name):
     return base64.b64decode(values[name])
 
@@ -160,6 +179,8 @@ def main():
         came["keys"] = [run_key(vector) for vector in given["keys"]["vectors"]]
     if "httpcrypt" in given:
         came["httpcrypt"] = [run_key(vector, HTTPCRYPT_OPERATIONS) for vector in given["httpcrypt"]["vectors"]]
+    if "link" in given:
+        came["link"] = [run_link(vector) for vector in given["link"]["vectors"]]
     if "paths" in given:
         came["paths"] = run_paths(given["paths"])
     if "canonicalJson" in given:

@@ -17,16 +17,18 @@ import {
 } from '../vectors/format.ts';
 import httpcrypt from '../vectors/httpcrypt.json' with { type: 'json' };
 import keys from '../vectors/keys.json' with { type: 'json' };
+import link from '../vectors/link.json' with { type: 'json' };
 import paths from '../vectors/paths.json' with { type: 'json' };
 import objects from '../vectors/protected-object.json' with { type: 'json' };
 import { expectedKeyOutcome } from '../vectors/run/keys.ts';
 import { expectedOutcome } from '../vectors/run/objects.ts';
-import { freshHttpcryptVectors, freshKeyVectors, freshObjectVectors } from './fresh.ts';
+import { freshHttpcryptVectors, freshKeyVectors, freshLinkVectors, freshObjectVectors } from './fresh.ts';
 import { runPython } from './run-python.ts';
 
 const objectFile = objects as unknown as ObjectVectorFile;
 const keyFile = keys as unknown as KeyVectorFile;
 const httpcryptFile = httpcrypt as unknown as KeyVectorFile;
+const linkFile = link as unknown as KeyVectorFile;
 const pathFile = paths as PathVectorFile;
 const jsonFile = canonicalJson as CanonicalJsonVectorFile;
 const count = (lists: PathVectorFile) => Object.values(lists).reduce((total, list) => total + list.length, 0);
@@ -36,6 +38,7 @@ describe('the second implementation', async () => {
     objects: objectFile,
     keys: keyFile,
     httpcrypt: httpcryptFile,
+    link: linkFile,
     paths: pathFile,
     canonicalJson: jsonFile,
   });
@@ -52,6 +55,10 @@ describe('the second implementation', async () => {
     expect(disagreements(httpcryptFile.vectors, expectedKeyOutcome, came.httpcrypt)).toEqual([]);
   });
 
+  it(`comes to the same on ${linkFile.vectors.length} vectors of link.json`, () => {
+    expect(disagreements(linkFile.vectors, expectedKeyOutcome, came.link)).toEqual([]);
+  });
+
   it(`comes to the same on ${count(pathFile)} vectors of paths.json`, () => {
     expect(came.paths).toEqual(pathFile);
   });
@@ -62,12 +69,13 @@ describe('the second implementation', async () => {
 });
 
 describe('the second implementation reads what ours writes', async () => {
-  const [objects, keys, httpcrypt] = [
+  const [objects, keys, httpcrypt, link] = [
     await freshObjectVectors(),
     await freshKeyVectors(),
     await freshHttpcryptVectors(),
+    await freshLinkVectors(),
   ];
-  const came = await runPython({ objects, keys, httpcrypt });
+  const came = await runPython({ objects, keys, httpcrypt, link });
 
   it(`opens ${objects.vectors.length} fresh objects`, () => {
     expect(disagreements(objects.vectors, expectedOutcome, came.objects)).toEqual([]);
@@ -75,6 +83,10 @@ describe('the second implementation reads what ours writes', async () => {
 
   it(`takes ${httpcrypt.vectors.length} fresh messages over HTTPCrypt`, () => {
     expect(disagreements(httpcrypt.vectors, expectedKeyOutcome, came.httpcrypt)).toEqual([]);
+  });
+
+  it('puts a real handshake by way of the relays together as ours do', () => {
+    expect(disagreements(link.vectors, expectedKeyOutcome, came.link)).toEqual([]);
   });
 
   it(`takes ${keys.vectors.length} fresh key messages`, () => {

@@ -11,7 +11,7 @@ import {
   CRLDistributionPointsExtension,
   ExtendedKeyUsage,
   ExtendedKeyUsageExtension,
-  type Extension,
+  Extension,
   KeyUsageFlags,
   KeyUsagesExtension,
   PemConverter,
@@ -159,6 +159,50 @@ export async function makeChain(folder: string, name: string, kind: KeyKind, nam
     pin: createHash('sha256').update(new Uint8Array(certificate.publicKey.rawData)).digest('base64'),
     renewed: async () => (await issue({ ...wanted, keys })).cert + issuing.cert,
   };
+}
+
+/**
+ * A chain of ECDSA certificates, each filled up to a length by an extension; their root is apart.
+ *
+ * @param lengths - bytes, of the issuing authorities first, the end last
+ */
+export async function makeSizedChain(
+  folder: string,
+  name: string,
+  names: readonly string[],
+  lengths: readonly number[],
+): Promise<Pick<Chain, 'keyFile' | 'certFile' | 'rootFile'>> {
+  const root = await issue({ subject: 'CN=root', extensions: AUTHORITY });
+  const chain = [root];
+  for (const [index, length] of lengths.entries()) {
+    const isEnd = index === lengths.length - 1;
+    const wanted = { subject: `CN=${index}`, extensions: isEnd ? [namesOf(names)] : AUTHORITY };
+    chain.unshift(await issueOfLength(length, { ...wanted, issuer: chain[0] ?? root }));
+  }
+  const file = (part: string) => join(folder, `${name}-${part}.pem`);
+  const files = { keyFile: file('key'), certFile: file('chain'), rootFile: file('root') };
+  await writeFile(files.keyFile, chain[0]?.key ?? '');
+  await writeFile(
+    files.certFile,
+    chain.slice(0, -1).map(({ cert }) => cert),
+  );
+  await writeFile(files.rootFile, root.cert);
+  return files;
+}
+
+const FILLING = '1.3.6.1.4.1.99999.1';
+
+/** Repeats until it fits: the lengths of signatures vary by some bytes. */
+async function issueOfLength(length: number, wanted: Wanted): Promise<Issued> {
+  const keys = await newKeys('ecdsa');
+  for (let filling = 0; ; ) {
+    const extensions = [...wanted.extensions, new Extension(FILLING, false, new Uint8Array(filling))];
+    const issued = await issue({ ...wanted, keys, extensions });
+    const missing = length - issued.certificate.rawData.byteLength;
+    if (missing === 0) return issued;
+    filling += missing;
+    if (filling < 0) throw new Error(`a certificate of ${length} bytes is too short`);
+  }
 }
 
 async function issue({ subject, kind = 'ecdsa', keys, issuer, extensions, ...validity }: Wanted): Promise<Issued> {

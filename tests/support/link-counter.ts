@@ -18,8 +18,20 @@ export interface Counter {
 /** What a hostile link makes of bytes. */
 export type Altered = (bytes: Buffer, direction: keyof Counted) => Buffer;
 
-/** @param port - of 127.0.0.1, where connections go on to */
-export async function startCounter(port: number, altered: Altered = (bytes) => bytes): Promise<Counter> {
+/** Changes the first reference of a CompressedCertificate, so that it names a certificate which nobody has. */
+export const otherReference: Altered = (bytes, direction) => {
+  const at = bytes.indexOf(Buffer.of(0x99, 0, 0));
+  if (direction === 'up' || at < 0) return bytes;
+  bytes.writeUInt8(bytes.readUInt8(at + 20) ^ 1, at + 20);
+  return bytes;
+};
+
+/** @param port - of `host`, where connections go on to */
+export async function startCounter(
+  port: number,
+  altered: Altered = (bytes) => bytes,
+  host = '127.0.0.1',
+): Promise<Counter> {
   let counted = { up: 0, down: 0 };
   const sockets = new Set<Socket>();
   const carry = (from: Socket, to: Socket, direction: keyof Counted) => {
@@ -32,11 +44,11 @@ export async function startCounter(port: number, altered: Altered = (bytes) => b
     from.once('close', () => to.destroy()).once('close', () => sockets.delete(from));
   };
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => {
-    const far = connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
+    const far = connect({ port, host, allowHalfOpen: true, noDelay: true });
     carry(near, far, 'up');
     carry(far, near, 'down');
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  await once(server.listen(0, host), 'listening');
   const take = () => {
     const taken = counted;
     counted = { up: 0, down: 0 };

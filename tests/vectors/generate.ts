@@ -1,21 +1,29 @@
 /**
- * `npm run vectors`: writes httpcrypt.json, and the sample in its specification. Everything is fixed, so a second run changes
+ * `npm run vectors`: writes httpcrypt.json and link.json, and the samples in their specifications. Everything is fixed, so a second run changes
  * nothing; tests/core/spec-samples.test.ts holds it to that.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { httpcryptSample, makeHttpcryptVectors } from './httpcrypt.ts';
+import { linkSample, makeLinkVectors } from './link.ts';
 
 /** What each generated file must hold, by its path from the project's root. */
 export async function makeFiles(): Promise<Map<string, string>> {
-  const file = await makeHttpcryptVectors();
-  const [before, after] = readFileSync(locate('docs/spec/httpcrypt.md'), 'utf8').split(
+  const httpcrypt = await makeHttpcryptVectors();
+  return new Map([
+    ['tests/vectors/httpcrypt.json', formatted(httpcrypt)],
+    ['docs/spec/httpcrypt.md', withSample('docs/spec/httpcrypt.md', httpcryptSample(httpcrypt))],
+    ['tests/vectors/link.json', formatted(makeLinkVectors())],
+    ['docs/spec/link.md', withSample('docs/spec/link.md', linkSample())],
+  ]);
+}
+
+/** A specification with the sample in its place. */
+function withSample(path: string, sample: string): string {
+  const [before, after] = readFileSync(locate(path), 'utf8').split(
     /(?<=<!-- sample:begin.*-->\n).*(?=<!-- sample:end -->)/s,
   );
-  return new Map([
-    ['tests/vectors/httpcrypt.json', formatted(file)],
-    ['docs/spec/httpcrypt.md', `${before}\n${httpcryptSample(file)}\n\n${after}`],
-  ]);
+  return `${before}\n${sample}\n\n${after}`;
 }
 
 /** Where a path from the project's root lies. */
