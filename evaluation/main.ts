@@ -1,72 +1,92 @@
-/** `npm run evaluate [-- FIGURE…]`: the figures of docs/evaluation.md. Each is measured whole, and written when it is done. */
+/** `npm run evaluate -- FIGURE…`: the figures of docs/evaluation.md, one after the other, each in a process, a network and a folder of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { runCommand } from '../bench/measure.ts';
-import { certificatesFigure } from './certificates/figure.ts';
-import { costFigure } from './cost/figure.ts';
+import { NODE } from '../bench/processes.ts';
+import { FIGURES } from './figures.ts';
 import { fillDocs } from './fill.ts';
-import { pageFigure } from './page/figure.ts';
 import { IS_QUICK } from './quick.ts';
-import { readersFigure } from './readers/figure.ts';
-import { type Measurement, writeResults } from './results.ts';
-import { scaleFigure } from './scale/figure.ts';
-import { screamFigure } from './scream/figure.ts';
-import { sitesFigure } from './sites/figure.ts';
+import { isOfThisCode } from './results.ts';
 
-interface Evaluated {
-  readonly what: string;
-  /** @param report - says how far it is */
-  readonly run: (report: (text: string) => void) => Promise<Measurement>;
-}
-
-const FIGURES: Readonly<Record<string, Evaluated>> = {
-  page: { what: 'page load in Chromium, and bytes on the link, over narrow and fast links', run: pageFigure },
-  certificates: {
-    what: 'handshakes and key requests over six links: certificate substitution, TLS 1.3, HTTPCrypt',
-    run: certificatesFigure,
-  },
-  scream: {
-    what: 'sign-ins and bindings at one to eight key servers, with and without the dispatcher; batch RSA',
-    run: screamFigure,
-  },
-  sites: {
-    what: 'public sites with and without caches and compression in the path, over three links',
-    run: sitesFigure,
-  },
-  scale: { what: 'documents and subscribers from a hundred to a million, and a model beyond', run: scaleFigure },
-  readers: { what: 'what reaches the origin when 1 to 1,000 read, with caches small to large', run: readersFigure },
-  cost: { what: 'what a byte and a document cost each part, beside ciphers, signatures and TLS', run: costFigure },
-};
-
+const ISOLATED = fileURLToPath(new URL('../scripts/isolated.mjs', import.meta.url));
+const ONE = fileURLToPath(new URL('one.ts', import.meta.url));
+const LONGEST_MINUTES = 30;
 const WIDTH = Math.max(...Object.keys(FIGURES).map((name) => name.length));
-const HELP = `npm run evaluate [-- FIGURE…]
+const LIST = Object.entries(FIGURES).map(([name, { what, minutes, needs }]) => {
+  return `  ${name.padEnd(WIDTH)}  ${what}; ${minutes} minutes${needs ? `; ${needs}` : ''}\n`;
+});
+const HELP = `npm run evaluate -- --all | FIGURE…
 
-measures the figures that are named, or all, writes their data into evaluation/results, and fills docs/evaluation.md
-needs root and /dev/net/tun; scream also cgroup v1
+measures figures, writes the data of each into evaluation/results as soon as it is there, and fills docs/evaluation.md and docs/figures.md
 
-  WISPR_EVALUATE=quick    fewer runs; data into .cache/evaluation
+  --all      all figures
+  --again    also those whose data was made by this code; else they are left as they are
+  WISPR_EVALUATE=quick    fewer runs; data into .cache/evaluation, and none into the docs
 
-${Object.entries(FIGURES)
-  .map(([name, { what }]) => `  ${name.padEnd(WIDTH)}  ${what}\n`)
-  .join('')}`;
+needs root, for namespaces of network and processes, and Debian packages, which it installs; minutes are on two cores that do nothing
+else, and a figure that takes ${LONGEST_MINUTES} is ended
+exit status: 0 if the data of every figure is there, 1 if a figure failed or took too long, 3 if some cannot run here
 
+${LIST.join('')}`;
+
+let running: ChildProcess | undefined;
+let isToldToEnd = false;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.on(signal, () => {
+    isToldToEnd = true;
+    running?.kill(signal);
+  });
 process.exitCode = await main();
 
 async function main(): Promise<number> {
-  const { values, positionals } = parseArgs({ options: { help: { type: 'boolean' } }, allowPositionals: true });
-  const unknown = positionals.filter((name) => !Object.hasOwn(FIGURES, name));
+  const options = { all: { type: 'boolean' }, again: { type: 'boolean' }, help: { type: 'boolean' } } as const;
+  const { values, positionals } = parseArgs({ options, allowPositionals: true });
+  const names = values.all ? Object.keys(FIGURES) : positionals;
+  const unknown = names.filter((name) => !Object.hasOwn(FIGURES, name));
   if (unknown.length > 0) process.stderr.write(`evaluate: no such figure: ${unknown.join(', ')}\n`);
-  if (unknown.length > 0) return 2;
-  if (values.help) process.stdout.write(HELP);
-  else await evaluate(positionals.length > 0 ? positionals : Object.keys(FIGURES));
-  return 0;
+  if (values.help || names.length === 0 || unknown.length > 0) {
+    process.stdout.write(HELP);
+    return values.help ? 0 : 2;
+  }
+  const statuses: number[] = [];
+  for (const name of names) if (!isToldToEnd) statuses.push(await evaluate(name, values.again === true));
+  return statuses.includes(1) || isToldToEnd ? 1 : Math.max(...statuses);
 }
 
-async function evaluate(names: readonly string[]): Promise<void> {
-  await runCommand('ip', ['link', 'set', 'lo', 'up']);
-  for (const name of names) {
-    const measurement = await FIGURES[name]?.run((text) => process.stderr.write(`${name}: ${text}\n`));
-    if (measurement) process.stdout.write(`${fileURLToPath(await writeResults(name, measurement))}\n`);
+/** @returns the exit status, if there were no other figure */
+async function evaluate(name: string, again: boolean): Promise<number> {
+  const say = (text: string) => process.stderr.write(`evaluate: ${name} ${text}\n`);
+  if (!again && isOfThisCode(name)) {
+    say('has data of this code already: --again measures it anew');
+    return 0;
   }
-  if (!IS_QUICK) fillDocs();
+  const obstacle = obstacleTo(name);
+  if (obstacle === undefined) return measure(name, say);
+  say(`cannot run here: ${obstacle}`);
+  return 3;
+}
+
+function obstacleTo(name: string): string | undefined {
+  if (process.getuid?.() !== 0) return 'it needs root';
+  const { needs } = FIGURES[name] ?? {};
+  try {
+    if (needs !== undefined) accessSync(needs, constants.W_OK);
+    return undefined;
+  } catch {
+    return `${needs} cannot be written`;
+  }
+}
+
+async function measure(name: string, say: (text: string) => void): Promise<number> {
+  const begun = performance.now();
+  running = spawn(NODE, [ISOLATED, NODE, ONE, name], { stdio: 'inherit', timeout: LONGEST_MINUTES * 60_000 });
+  const [code] = await once(running, 'exit');
+  const minutes = (performance.now() - begun) / 60_000;
+  if (code === 0) say(`took ${minutes.toFixed(1)} minutes`);
+  else if (minutes >= LONGEST_MINUTES) say(`was ended after ${LONGEST_MINUTES} minutes`);
+  else say(`failed: the reason is above`);
+  if (code === 0 && !IS_QUICK) fillDocs();
+  return code === 0 ? 0 : 1;
 }

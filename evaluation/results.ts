@@ -1,14 +1,18 @@
 /** evaluation/results: a file of data for each experiment, of which fill.ts makes the tables and plots of docs/evaluation.md. */
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { cpus, loadavg } from 'node:os';
+import { cpus } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
 import { IS_QUICK } from './quick.ts';
 
-const RESULTS = new URL('results/', import.meta.url);
+const ROOT = new URL('../', import.meta.url);
+const RESULTS = new URL('evaluation/results/', ROOT);
+const LOOK_FOR = 5000;
 /** Values of a quick run are no results. */
-const QUICK_RESULTS = new URL('../.cache/evaluation/', import.meta.url);
+const FOLDER = IS_QUICK ? new URL('.cache/evaluation/', ROOT) : RESULTS;
 
-type Cell = number | string | null;
+export type Cell = number | string | null;
 
 /** Rows and columns are found by their names, which say the unit. */
 export interface Table {
@@ -18,36 +22,75 @@ export interface Table {
 
 export interface Measurement {
   /** Number of runs, and whatever else was chosen. */
-  readonly settings: Readonly<Record<string, number | string>>;
+  readonly settings: Readonly<Record<string, number | string | boolean>>;
   readonly tables: Readonly<Record<string, Table>>;
 }
 
-export interface ResultFile extends Measurement {
+/** When and from which code a result is made, and what else the machine does then. */
+export interface Made {
   readonly measured: string;
+  /** Absent where there is no Git; with a remark where files differ from it. */
+  readonly commit: string | undefined;
+  readonly machine: string;
+  readonly node: string;
+  /** Cores that other programs took in the seconds before. */
+  readonly otherCores?: number;
+}
+
+export type ResultFile = Measurement & Pick<Made, 'measured' | 'commit' | 'otherCores'>;
+
+/** To be asked for before the measurement. */
+export async function madeFrom(): Promise<Made> {
+  const commit = git('rev-parse', '--short=12', 'HEAD');
+  return {
+    measured: new Date().toISOString().slice(0, 10),
+    commit: commit && (isSameCode(commit) ? commit : `${commit}, with changes`),
+    machine: `${cpus().length} cores (${cpus()[0]?.model.trim()})`,
+    node: process.versions.node,
+    otherCores: await otherCores(),
+  };
+}
+
+async function otherCores(): Promise<number> {
+  const busy = () => cpus().reduce((sum, { times: { user, sys, nice } }) => sum + user + sys + nice, 0);
+  const before = busy();
+  await pause(LOOK_FOR);
+  return Math.round(((busy() - before) / LOOK_FOR) * 100) / 100;
+}
+
+/** Whether a result is there that was made by this code, quick or whole as this run is. */
+export function isOfThisCode(name: string): boolean {
+  const commit = findResults(name, FOLDER)?.commit;
+  return commit !== undefined && isSameCode(commit);
+}
+
+/** Documents and results may differ. */
+function isSameCode(commit: string): boolean {
+  return git('diff', '--quiet', commit, '--', '.', ':!*.md', ':!evaluation/results', ':!bench/results') !== undefined;
+}
+
+/** @returns what it says, where it succeeds */
+function git(...args: string[]): string | undefined {
+  const { status, stdout } = spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : undefined;
 }
 
 /** Writes a measurement in place of the one before. @returns where */
-export async function writeResults(name: string, measurement: Measurement): Promise<URL> {
-  const folder = IS_QUICK ? QUICK_RESULTS : RESULTS;
-  const content = {
-    measured: new Date().toISOString().slice(0, 10),
-    machine: `${cpus().length} cores (${cpus()[0]?.model.trim()})`,
-    node: process.versions.node,
-    load: loadavg()[0],
-    ...measurement,
-  };
-  const text = JSON.stringify(content, undefined, 2).replace(/\[\s+([^[\]{}]*?)\s+\]/g, (_, cells: string) => {
-    return `[${cells.replace(/\s*\n\s*/g, ' ')}]`;
-  });
-  await mkdir(folder, { recursive: true });
-  const file = new URL(`${name}.json`, folder);
+export async function writeResults(name: string, made: Made, measurement: Measurement): Promise<URL> {
+  const text = JSON.stringify({ ...made, ...measurement }, undefined, 2).replace(
+    /\[\s+([^[\]{}]*?)\s+\]/g,
+    (_, cells: string) => `[${cells.replace(/\s*\n\s*/g, ' ')}]`,
+  );
+  await mkdir(FOLDER, { recursive: true });
+  const file = new URL(`${name}.json`, FOLDER);
   await writeFile(file, `${text}\n`);
   return file;
 }
 
-/** A result that is part of the project. */
-export function readResults(name: string): ResultFile {
-  return JSON.parse(readFileSync(new URL(`${name}.json`, RESULTS), 'utf8'));
+/** A result that is part of the project; `undefined` where it is not measured yet. */
+export function findResults(name: string, folder = RESULTS): ResultFile | undefined {
+  const file = new URL(`${name}.json`, folder);
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
 }
 
 /** @param rows - the name of each, and its cells; numbers are rounded to three digits, from 1,000 on to whole ones */
@@ -63,10 +106,8 @@ function rounded(cell: Cell | undefined): Cell {
   return Math.abs(cell) >= 1000 ? Math.round(cell) : Number(cell.toPrecision(3));
 }
 
-/** @throws Error where the result has no such table, row or column */
-export function cellOf(file: string, name: string, row: string, column: string): Cell {
-  const { tables } = readResults(file);
-  const cell = tables[name]?.rows[row]?.[tables[name].columns.indexOf(column)];
-  if (cell === undefined) throw new Error(`${file}.json has no value ${name} | ${row} | ${column}`);
-  return cell;
+/** @returns `undefined` for what is not measured yet */
+export function cellOf(file: string, name: string, row: string, column: string): Cell | undefined {
+  const { columns, rows } = findResults(file)?.tables[name] ?? {};
+  return rows?.[row]?.[columns?.indexOf(column) ?? -1];
 }

@@ -168,6 +168,34 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
   },
 };
 
+/** Value that a result should have: `column` may be a ratio. */
+export interface Goal {
+  readonly name: string;
+  readonly file: string;
+  readonly table: string;
+  readonly row: string;
+  readonly column: string;
+  readonly least?: number;
+  readonly most?: number;
+}
+
+const goalsOfPage = (row: string, column: string, bound: Pick<Goal, 'least' | 'most'>): Goal[] =>
+  Object.entries({ newspaper: 'front, s', handbook: 'handbook, s' }).map(([name, table]) => ({
+    ...{ name: `${name} on ${row}`, file: 'page', table, row, column },
+    ...bound,
+  }));
+
+/** By the name of a figure: filled in where a page has `NAME, goals`. */
+export const GOALS: Readonly<Record<string, readonly Goal[]>> = {
+  page: [
+    ...['EDGE', 'Inmarsat'].flatMap((link) => goalsOfPage(link, 'HTTPS ÷ gateway, second', { least: 3 })),
+    ...goalsOfPage('loopback', 'gateway, second ÷ HTTPS', { most: 1.1 }),
+  ],
+  readers: ['newspaper', 'python'].map((table) => ({
+    ...{ name: table, file: 'readers', table, row: '1000', column: 'protected, % saved', least: 95 },
+  })),
+};
+
 export const PLOTS: Readonly<Record<string, DocPlot>> = {
   'page-front': {
     ...{ file: 'page', table: 'front, s', title: 'Seconds to the front page of the newspaper', unit: 's' },

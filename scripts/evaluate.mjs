@@ -1,13 +1,8 @@
-// `npm run evaluate`: what evaluating needs, then the figures, in a network of their own. Plain JavaScript, as set-up.mjs.
+// `npm run evaluate`: what evaluating needs, then the figures. Plain JavaScript, as set-up.mjs.
 import { spawnSync } from 'node:child_process';
-import { runIsolated } from './isolated.mjs';
 
-const given = process.argv.slice(2);
-const main = ['node', 'evaluation/main.ts', ...given];
-process.exitCode = given.includes('--help')
-  ? run(main)
-  : run(['node', 'scripts/set-up.mjs', '--tests', '--bench']) || (await runIsolated(main));
-
-function run([command, ...args]) {
-  return spawnSync(command, args, { stdio: 'inherit' }).status ?? 1;
-}
+const asksForHelp = process.argv.length < 3 || process.argv.includes('--help');
+const setUp = ['scripts/set-up.mjs', '--tests', '--bench'];
+const status = asksForHelp ? 0 : spawnSync('node', setUp, { stdio: 'inherit' }).status;
+if (status === 0) await import('../evaluation/main.ts');
+else process.exitCode = status ?? 1;

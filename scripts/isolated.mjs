@@ -1,4 +1,5 @@
-// Runs a program in namespaces of its own for network and processes, with a folder for temporary files. However it ends, nothing of it stays.
+// Runs a program in namespaces of its own for network and processes, with a folder for temporary files: `node scripts/isolated.mjs COMMAND…`.
+// However it ends, nothing of it stays.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -16,8 +17,8 @@ export async function runIsolated(command) {
   const unshare = spawn('unshare', [...NAMESPACES, ...command], { stdio: 'inherit', env });
   let told;
   const end = (signal) => {
+    if (told === undefined) killAll(unshare.pid);
     told ??= signal;
-    killAll(unshare.pid);
   };
   for (const signal of SIGNALS) process.on(signal, end);
   const [code] = await once(unshare, 'exit');
@@ -30,3 +31,5 @@ function killAll(unshare) {
   const [first] = readFileSync(`/proc/${unshare}/task/${unshare}/children`, 'utf8').split(' ');
   process.kill(Number(first) || unshare, 'SIGKILL');
 }
+
+if (import.meta.main) process.exitCode = await runIsolated(process.argv.slice(2));

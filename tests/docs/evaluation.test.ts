@@ -1,0 +1,21 @@
+/** docs/evaluation.md and docs/figures.md have the numbers of their results. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+
+const run = (file: string, ...args: string[]) => spawnSync(process.execPath, [file, ...args], { encoding: 'utf8' });
+
+it('the pages of figures have every number of their results, and no other in its place', () => {
+  const { status, stderr } = run('evaluation/fill.ts', '--check');
+  expect([status, stderr]).toEqual([0, '']);
+});
+
+it('npm run evaluate -- --help says what every figure measures, and how long it takes', () => {
+  const { status, stdout, stderr } = run('evaluation/main.ts', '--help');
+  expect([status, stderr]).toEqual([0, '']);
+  const [, figures = ''] =
+    /const FIGURES.*?= \{\n(.*?)\n\};/s.exec(readFileSync('evaluation/figures.ts', 'utf8')) ?? [];
+  const names = Array.from(figures.matchAll(/^ {2}'?([a-z0-9-]+)'?: \{/gm), ([, name = '']) => name);
+  expect(names.length).toBeGreaterThan(6);
+  for (const name of names) expect(stdout).toMatch(new RegExp(`^ {2}${name} {2,}\\w.*; \\d+ minutes`, 'm'));
+});
