@@ -1,6 +1,7 @@
 /** The figures of docs/evaluation.md, in the order in which all are measured. */
 import { certificatesFigure } from './certificates/figure.ts';
 import { costFigure } from './cost/figure.ts';
+import { httpsFigure } from './https/figure.ts';
 import { pageFigure } from './page/figure.ts';
 import { readersFigure } from './readers/figure.ts';
 import type { Measurement } from './results.ts';
@@ -42,6 +43,12 @@ export const FIGURES: Readonly<Record<string, Figure>> = {
     needs: TUN,
     minutes: 15,
     run: sitesFigure,
+  },
+  https: {
+    what: 'recorded pages by HTTP and HTTPS: time, bytes, connections, handshakes',
+    needs: TUN,
+    minutes: 22,
+    run: httpsFigure,
   },
   page: {
     what: 'page loads in Chromium, and bytes on the link, over seven links',

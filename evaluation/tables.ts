@@ -97,6 +97,27 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
       ['SQLite', 'Inmarsat', 'www.sqlite.org'],
     ],
   },
+  https: {
+    file: 'https',
+    head: 'what',
+    remarks: 'of the paper',
+    columns: ['HTTP', 'TLS 1.2', 'TLS 1.3'].map((way) => [way, way]),
+    rows: [
+      ['3G: load time beside HTTP, three pages in four at most', '75 %', '3G, times HTTP', '1.5'],
+      ['seconds more, one page in ten at most', '10 %', '3G, s more', '0.5'],
+      ['three pages in four at most', '75 %', '3G, s more', '1.2'],
+      ['DSL: load time beside HTTP, three pages in five at most', '60 %', 'DSL, times HTTP', '1.3, fibre'],
+      ['seconds more, three in five at most', '60 %', 'DSL, s more', '0.5, fibre'],
+      ['connections of a page, median', '50 %', 'DSL, connections', 'fewer for 40 % of sites'],
+      ['seconds of their handshakes, median', '50 %', 'DSL, handshakes, s', 'more for nearly half'],
+      ['handshakes, % of the time of connections', 'handshakes, % of time', 'DSL, together'],
+      ['TLS, % of the bytes of a connection, median', '50 %', 'DSL, TLS, % of a connection', '42'],
+      ['TLS, % of all bytes', 'TLS, % of bytes', 'DSL, together', '5'],
+      ['resumed, % of connections', 'resumed, %', 'DSL, together', '30'],
+      ['3G, all pages: processor, s', 'processor, s', '3G, together', 'no overhead seen'],
+      ['link busy, s', 'link busy, s', '3G, together', '3 % more energy'],
+    ],
+  },
   scale: {
     file: 'scale',
     head: 'what',
@@ -206,6 +227,10 @@ export const PLOTS: Readonly<Record<string, DocPlot>> = {
     ...{ file: 'certificates', table: 'key request, s', title: 'Seconds of a key request', unit: 's' },
     columns: KEY_REQUESTS,
     without: ['loopback', 'TCDL'],
+  },
+  'https-3g': {
+    ...{ file: 'https', table: '3G, times HTTP', title: 'Load time on 3G beside HTTP: at most so much for … of pages' },
+    ...{ unit: '×', columns: ['TLS 1.2', 'TLS 1.3'] },
   },
   'readers-python': {
     ...{ file: 'readers', table: 'python', unit: 'MB' },

@@ -1,17 +1,10 @@
-/** Loads of public pages as others have recorded them (`.har`), reduced to facts; `about` in recordings.json says what each number is. */
+/** Loads of public pages as others have recorded them, reduced to facts; `about` in recordings.json says what each number of a resource is. */
 import { readFileSync } from 'node:fs';
 
-export type Resource = readonly [
-  parent: number,
-  host: number,
-  type: number,
-  asked: number,
-  head: number,
-  body: number,
-  flags: number,
-];
+// biome-ignore format: one line for each would say no more
+export type Resource = readonly [parent: number, host: number, type: number, asked: number, head: number, body: number, flags: number];
 
-interface Page {
+export interface Page {
   readonly name: string;
   /** The day. */
   readonly on: string;
@@ -23,9 +16,6 @@ export interface Recordings {
   readonly types: readonly string[];
   readonly pages: readonly Page[];
 }
-
-/** Bits of `flags`. */
-export const [SECURE, SHARED, ENCODED] = [1, 2, 4];
 
 export function readRecordings(): Recordings {
   return JSON.parse(readFileSync(new URL('recordings.json', import.meta.url), 'utf8'));

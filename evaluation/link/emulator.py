@@ -7,6 +7,7 @@ standard input ends. Each line there is a command, and is answered by one line:
 
   set UP_BITS DOWN_BITS DELAY_MS QUEUE_BYTES    from now on; a rate of 0 is without bound
   count                                         bytes that have arrived, both ways
+  busy                                          milliseconds in which a packet was being sent, one way or the other
 
 What a packet meets: the queue (tail drop), the rate, the delay.
 """
@@ -101,9 +102,13 @@ def main():
     selector.register(sys.stdin, selectors.EVENT_READ, None)
     print("ready", flush=True)
     due = None
+    busy, is_busy, since = 0.0, False, time.monotonic()
     while True:
         timeout = None if due is None else max(0, due - time.monotonic())
-        for key, _ in selector.select(timeout):
+        ready = selector.select(timeout)
+        now = time.monotonic()
+        busy, since = busy + (now - since if is_busy else 0), now
+        for key, _ in ready:
             if key.data is None:
                 name, *figures = sys.stdin.readline().split() or ["end"]
                 if name == "end":
@@ -112,11 +117,13 @@ def main():
                     *rates, delay, room = (float(figure) for figure in figures)
                     for direction, bits in zip(directions, rates):
                         direction.set(bits, delay / 1000, room)
-                print(sum(direction.bytes for direction in directions), flush=True)
+                carried = sum(direction.bytes for direction in directions)
+                print(round(busy * 1000) if name == "busy" else carried, flush=True)
             else:
                 key.data.take(time.monotonic())
         dues = [direction.deliver(time.monotonic()) for direction in directions]
         due = min([each for each in dues if each is not None], default=None)
+        is_busy = any(direction.queued for direction in directions)
 
 
 main()
