@@ -9,6 +9,7 @@ import { type DocPlot, type DocTable, GOALS, type Goal, PLOTS, TABLES } from './
 const PAGES = ['evaluation', 'figures'].map((name) => new URL(`../docs/${name}.md`, import.meta.url));
 const MARKED = /(<!--\sfigure:\s([^>]+?)\s-->).*?(<!--\s\/figure\s-->)/gs;
 const MISSING = 'not measured yet';
+const COLUMNS = 100;
 /** Time of processors that programs of the system take on an idle machine. */
 const MOST_OTHER_CORES = 0.1;
 
@@ -19,7 +20,7 @@ export function fillDocs(): void {
 
 /** The files that differ from the results, with what they should be. */
 function outdated(): (readonly [file: URL, content: string])[] {
-  const pages = PAGES.map((page) => [page, filled(readFileSync(page, 'utf8'))] as const);
+  const pages = PAGES.map((page) => [page, wrapped(filled(readFileSync(page, 'utf8')))] as const);
   const measured = Object.entries(PLOTS).filter(([, { file, table }]) => findResults(file)?.tables[table]);
   const plots = measured.map(([name, plot]) => [new URL(`results/${name}.svg`, import.meta.url), drawn(plot)] as const);
   return [...pages, ...plots].filter(([file, content]) => !existsSync(file) || readFileSync(file, 'utf8') !== content);
@@ -37,6 +38,33 @@ function filled(page: string): string {
     if (block !== undefined) return `${begin}\n${block}\n${end}`;
     return begin + (goals && name.endsWith(', goals') ? goalsOf(goals) : namedValue(name)) + end;
   });
+}
+
+/** Paragraphs and lists in lines of 100 columns: values differ in length. */
+function wrapped(page: string): string {
+  return page
+    .split('\n\n')
+    .map((block) =>
+      /^(?:[#|]|<!--[^;]*-->\n)/.test(block)
+        ? block
+        : block
+            .split(/\n(?=- |\d\. )/)
+            .map(item)
+            .join('\n'),
+    )
+    .join('\n\n');
+}
+
+function item(text: string): string {
+  const indent = ' '.repeat(/^(?:- |\d\. )?/.exec(text)?.[0].length ?? 0);
+  const [first = '', ...words] = text.trimEnd().split(/\s+/);
+  const lines = [first];
+  for (const word of words) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (longer.length <= COLUMNS) lines.splice(-1, 1, longer);
+    else lines.push(indent + word);
+  }
+  return lines.join('\n') + (text.endsWith('\n') ? '\n' : '');
 }
 
 function namedValue(name: string): string {

@@ -41,7 +41,7 @@ export type ResultFile = Measurement & Pick<Made, 'measured' | 'commit' | 'other
 
 /** To be asked for before the measurement. */
 export async function madeFrom(): Promise<Made> {
-  const commit = git('rev-parse', '--short=12', 'HEAD');
+  const commit = git('rev-parse', '--short=8', 'HEAD');
   return {
     measured: new Date().toISOString().slice(0, 10),
     commit: commit && (isSameCode(commit) ? commit : `${commit}, with changes`),

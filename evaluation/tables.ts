@@ -23,7 +23,12 @@ export interface DocPlot {
 
 const READING_WAYS = ['HTTPS', 'gateway, cold', 'gateway, second', 'browser, cold', 'browser, second'];
 const LINKS = ['cell modem', 'Inmarsat', 'Milstar', 'Iridium'];
-const SITE_WAYS = ['HTTP', 'gzip in the path', 'HTTPS', 'HTTPS, gzip'];
+const SITE_WAYS = ['HTTP', 'gzip in the path', 'HTTPS'];
+const SITES = [
+  ['Debian handbook', 'debian-handbook.info'],
+  ['Python documentation', 'docs.python.org'],
+  ['SQLite', 'www.sqlite.org'],
+] as const;
 const HANDSHAKES = [
   ['TLS 1.2', 'TLS 1.2, plain'],
   ['relays, first visit', 'TLS 1.2, relays, first visit'],
@@ -32,6 +37,16 @@ const HANDSHAKES = [
   ['resumed', 'TLS 1.3, resumed'],
 ] as const;
 const KEY_REQUESTS = ['HTTPS, full', 'HTTPS, resumed', 'HTTPCrypt, first', 'HTTPCrypt, ticket'];
+const OPERATIONS = [
+  'Argon2id',
+  'X-Wing, seal',
+  'binding',
+  'dispatcher, message and answer',
+  'ECDSA P-256, signature',
+  'ECDSA P-256, TLS 1.3 handshake',
+  'RSA-2048, signature',
+  'RSA-2048, TLS 1.3 handshake',
+];
 const CLUSTERS = ['broken, alone', 'broken, redistributed', 'random, alone', 'random, redistributed'];
 
 export const TABLES: Readonly<Record<string, DocTable>> = {
@@ -43,7 +58,6 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
       ...READING_WAYS.map((way) => [way, way, 's'] as const),
       ['KiB, HTTPS', 'HTTPS', 'KiB'],
       ['KiB, gateway', 'gateway, second', 'KiB'],
-      ['KiB, browser', 'browser, second', 'KiB'],
     ],
     rows: [
       ['newspaper, loopback', 'loopback', 'front'],
@@ -77,8 +91,14 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
   clusters: {
     file: 'scream',
     head: 'key servers',
-    columns: CLUSTERS.map((cluster) => [cluster, cluster, 'sign-ins']),
+    columns: [...CLUSTERS, 'random, least gain', 'random, most gain'].map((name) => [name, name, 'sign-ins']),
     rows: ['1', '2', '4', '8'].map((nodes) => [nodes, nodes]),
+  },
+  operations: {
+    file: 'scream',
+    head: 'operation',
+    columns: [['ms', 'ms', 'operations']],
+    rows: OPERATIONS.map((name) => [name, name]),
   },
   sites: {
     file: 'sites',
@@ -88,14 +108,20 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
       ['gzip in the path', 'gzip in the path', 's'],
       ['Squid, warm', 'Squid, warm', 's'],
       ['HTTPS', 'HTTPS', 's'],
-      ['HTTPS, gzip', 'HTTPS, gzip', 's'],
       ...SITE_WAYS.map((way) => [`KiB, ${way}`, way, 'KiB'] as const),
     ],
-    rows: [
-      ['Debian handbook', 'Inmarsat', 'debian-handbook.info'],
-      ['Python documentation', 'Inmarsat', 'docs.python.org'],
-      ['SQLite', 'Inmarsat', 'www.sqlite.org'],
+    rows: SITES.map(([head, address]) => [head, 'Inmarsat', address]),
+  },
+  'sites-3g': {
+    file: 'sites',
+    head: 'site',
+    columns: [
+      ['saved by a warm cache', 'saved by a warm cache'],
+      ['by compression', 'saved by compression'],
+      ['HTTPS, more', 'HTTPS, more'],
+      ['both compressed', 'both compressed, HTTPS more'],
     ],
+    rows: SITES.map(([head, address]) => [head, address, '3G, % of HTTP']),
   },
   https: {
     file: 'https',
@@ -130,24 +156,30 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
     ],
     rows: [
       ['`wispr protect`, all documents new, s of a core', 'first run, s of a core', 'publish', 'a signature for each'],
-      ['its memory, MiB', 'first run, MiB of memory', 'publish'],
       ['one document changed, s of a core', 'one changed, s of a core', 'publish', 'a look at every file'],
       ['what that writes, KB', 'one changed, KB written', 'publish', 'one bin, the snapshot'],
-      [
-        'one in a hundred added: what that writes, KB',
-        'one in a hundred added, KB written',
-        'publish',
-        'every bin changes',
-      ],
-      ['metadata, MB', 'metadata, MB', 'publish', '216 bytes a document'],
+      ['metadata, MB', 'metadata, MB', 'publish', 'an entry for each'],
       ["a reader's cold start, KB", 'cold start, KB', 'read', 'the snapshot'],
-      ["a reader's cold start, ms from files", 'cold start, ms', 'read', 'parsing the snapshot, six signatures'],
       ['one look-up, KB', 'one look-up, KB', 'read', 'one bin'],
-      ['import of a list of subscribers, s', 'import of the list, s', 'serve'],
-      ['database, with a device for each, MB', 'database with devices, MB', 'serve', '528 bytes each'],
+      ['database, with a device for each, MB', 'database with devices, MB', 'serve', 'two rows for each'],
       ["a new day's key for all of them, ms", 'a new day, ms', 'serve', 'one wrap'],
-      ['memory of the key server, MiB', 'memory, MiB', 'serve', 'the runtime'],
       ['a key request, ms of a core', 'a key request, ms of a core', 'serve', 'HTTP, one write to the database'],
+    ],
+  },
+  model: {
+    file: 'scale',
+    head: 'a publisher with 10 million readers, 1 million documents a day',
+    columns: [
+      ['value', 'value'],
+      ['', 'unit'],
+    ],
+    rows: [
+      ['key requests, with period keys', 'key requests, period keys: readers / (period / 4)', 'model'],
+      ['all readers ask in the first hour', 'key requests, a key a day, in its first hour: readers / rush', 'model'],
+      ['key servers for that', 'cores of the key servers: × key server', 'model'],
+      ['their database', 'cores of their database: × database', 'model'],
+      ['publishing', 'publishing: documents a day × publish', 'model'],
+      ['caches send', 'the same: × 8 / 86,400', 'model'],
     ],
   },
   readers: {
@@ -157,6 +189,7 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
       ['HTTP', 'HTTP, MB'],
       ['HTTPS', 'HTTPS, MB'],
       ['protected', 'protected, MB'],
+      ['key server', 'key server, MB'],
       ['saved, HTTP, %', 'HTTP, % saved'],
       ['saved, protected, %', 'protected, % saved'],
     ],
@@ -185,6 +218,26 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
       ['in-browser reader', 'in-browser reader'],
       ['Chromium in clear', 'browser, in clear'],
       ['key server, a key request', 'key server, a key request'],
+    ],
+  },
+  ciphers: {
+    file: 'cost',
+    head: '`openssl speed`',
+    columns: [['cycles a byte', 'cycles a byte', 'ciphers']],
+    rows: ['AES-128-GCM', 'AES-256-GCM', 'ChaCha20-Poly1305', 'SHA-256'].map((name) => [name, name]),
+  },
+  nginx: {
+    file: 'cost',
+    head: 'nginx',
+    columns: [
+      ['cores for 10 Gbit/s', 'cores, 10 Gbit/s', 'nginx'],
+      ['µs a transaction of 140 KB', 'µs', 'transactions'],
+      ['a second and core', 'a second and core', 'transactions'],
+    ],
+    rows: [
+      ['protected object', 'nginx, protected object'],
+      ['TLS, AES-128-GCM, ECDSA', 'nginx, TLS, AES-128-GCM, ECDSA'],
+      ['TLS, AES-128-GCM, RSA-2048', 'nginx, TLS, AES-128-GCM, RSA'],
     ],
   },
 };
@@ -237,9 +290,5 @@ export const PLOTS: Readonly<Record<string, DocPlot>> = {
     title: "MB from the origin, by readers: Python's documentation",
     columns: ['HTTP, MB', 'HTTPS, MB', 'protected, MB'],
     logarithmic: true,
-  },
-  'cost-cores': {
-    ...{ file: 'cost', table: 'nginx', title: 'Cores to fill 10 Gbit/s', unit: 'cores' },
-    columns: ['cores, 10 Gbit/s'],
   },
 };
