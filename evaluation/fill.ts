@@ -34,7 +34,7 @@ function filled(page: string): string {
   return page.replace(MARKED, (_, begin: string, wrapped: string, end: string) => {
     const name = wrapped.replaceAll(/\s+/g, ' ');
     const goals = GOALS[name.replace(/, goals$/, '')];
-    const block = TABLES[name] ? written(TABLES[name]) : benchTable(name, MISSING);
+    const block = TABLES[name] ? written(TABLES[name]) : (plotted(name) ?? benchTable(name, MISSING));
     if (block !== undefined) return `${begin}\n${block}\n${end}`;
     return begin + (goals && name.endsWith(', goals') ? goalsOf(goals) : namedValue(name)) + end;
   });
@@ -103,8 +103,16 @@ function goalsOf(goals: readonly Goal[]): string {
     .join('; ');
 }
 
+/** The picture of a plot. */
+function plotted(name: string): string | undefined {
+  const plot = PLOTS[name];
+  if (plot === undefined) return undefined;
+  return findResults(plot.file)?.tables[plot.table] ? `![${name}](../evaluation/results/${name}.svg)` : MISSING;
+}
+
 /** In Markdown; the first column is text. */
 function written({ file, head, columns, rows, remarks }: DocTable): string {
+  if (findResults(file) === undefined) return MISSING;
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`.replaceAll(/ {2,}/g, ' ');
   const more = remarks === undefined ? [] : [remarks];
   return [

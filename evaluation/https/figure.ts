@@ -125,7 +125,6 @@ function together(all: readonly Round[]): Table {
       'processor, s': sum(loads, ({ processor }) => processor) / 1000 / rounds.length,
       MiB: sum(rounds, ({ bytes }) => bytes) / (1 << 20) / rounds.length,
       connections: connections.length / rounds.length,
-      'resumed, %': (100 * sum(connections, ({ isResumed }) => Number(isResumed))) / connections.length,
       'handshakes, % of time': (100 * shaken) / (shaken + used),
       'TLS, % of bytes': (100 * sum(connections, ({ own }) => own)) / sum(connections, ({ bytes }) => bytes),
     };

@@ -23,7 +23,6 @@ export interface Connection {
   readonly used: number;
   readonly bytes: number;
   readonly own: number;
-  readonly isResumed: boolean;
 }
 
 /** Milliseconds of a page, and of the client's processor. */

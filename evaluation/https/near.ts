@@ -48,10 +48,8 @@ function agentOf(opened: Opened): Agent {
     if (!socket) throw new Error('no connection');
     const closed = () => {
       const bytes = raw.bytesRead + raw.bytesWritten;
-      const [inTls] = [socket].filter((each) => each instanceof TLSSocket);
-      const own = inTls ? bytes - inTls.bytesRead - inTls.bytesWritten : 0;
-      const { begun, established, used } = open;
-      return { shaken: established - begun, used, bytes, own, isResumed: inTls?.isSessionReused() ?? false };
+      const own = socket instanceof TLSSocket ? bytes - socket.bytesRead - socket.bytesWritten : 0;
+      return { shaken: open.established - open.begun, used: open.used, bytes, own };
     };
     const open: Open = { begun: performance.now(), established: 0, used: 0, closed };
     socket.once(way === 'HTTP' ? 'connect' : 'secureConnect', () => {

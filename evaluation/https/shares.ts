@@ -1,6 +1,6 @@
 /** What caches and compression could have done in the path of the recorded loads, by the heads of their answers. */
 import { type Table, table } from '../results.ts';
-import { bytesOf, type Page, type Recordings, type Resource } from './recordings.ts';
+import { bytesOf, type Recordings, type Resource } from './recordings.ts';
 
 const TEXT = /^text\/|javascript|json|svg|xml/;
 
@@ -14,17 +14,18 @@ export function sharesOf({ types, pages }: Recordings): Table {
     text: isText,
     'text as it is': (resource) => isText(resource) && !(resource[6] & 4),
   };
-  const row = (name: string, some: readonly Page[]): [string, ...number[]] => {
-    const all = some.flatMap(({ resources }) => resources);
-    const shares = Object.values(kinds).flatMap((is) => {
-      const found = all.filter(is);
-      return [(100 * found.length) / all.length, (100 * bytesOf(found)) / bytesOf(all)];
-    });
-    return [name, some.length, all.length, bytesOf(all) / 1024, ...shares];
+  const years = {
+    '2015 and 2016': pages.filter(({ on }) => on < '2017'),
+    '2017 to 2022': pages.filter(({ on }) => on >= '2017'),
+    together: pages,
   };
-  const early = pages.filter(({ on }) => on < '2017');
-  const late = pages.filter(({ on }) => on >= '2017');
-  const columns = Object.keys(kinds).flatMap((kind) => [`${kind}, % of requests`, `${kind}, % of bytes`]);
-  const rows = [row('2015 and 2016', early), row('2017 to 2022', late), row('together', pages)];
-  return table(['pages', 'requests', 'KiB', ...columns], rows);
+  const loads = Object.values(years).map((some) => some.flatMap(({ resources }) => resources));
+  const share = (is: (resource: Resource) => boolean, of: (some: readonly Resource[]) => number) =>
+    loads.map((all) => (100 * of(all.filter(is))) / of(all));
+  const shares = Object.entries(kinds).flatMap(([kind, is]) => [
+    [`${kind}, % of requests`, ...share(is, ({ length }) => length)] as const,
+    [`${kind}, % of bytes`, ...share(is, bytesOf)] as const,
+  ]);
+  const pagesOf = Object.values(years).map(({ length }) => length);
+  return table(Object.keys(years), [['pages', ...pagesOf], ['bytes', ...loads.map(bytesOf)], ...shares]);
 }

@@ -19,3 +19,18 @@ it('npm run evaluate -- --help says what every figure measures, and how long it 
   expect(names.length).toBeGreaterThan(6);
   for (const name of names) expect(stdout).toMatch(new RegExp(`^ {2}${name} {2,}\\w.*; \\d+ minutes`, 'm'));
 });
+
+it('evaluation/https/recordings.json has more than 30 pages, each of which loads whole from its first resource', () => {
+  const text = readFileSync('evaluation/https/recordings.json', 'utf8');
+  const { pages, types }: { pages: { name: string; hosts: string[]; resources: number[][] }[]; types: string[] } =
+    JSON.parse(text);
+  expect(pages.length).toBeGreaterThan(30);
+  for (const { name, hosts, resources } of pages) {
+    expect(resources[0]?.[0], name).toBe(-1);
+    const faults = resources.slice(1).filter(([parent = -1, host = -1, type = -1, ...lengths], index) => {
+      const isKnown = hosts[host] !== undefined && types[type] !== undefined;
+      return !isKnown || parent < 0 || parent > index || lengths.length !== 4 || lengths.some((length) => length < 0);
+    });
+    expect(faults, name).toEqual([]);
+  }
+});
