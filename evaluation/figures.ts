@@ -23,7 +23,7 @@ const TUN = '/dev/net/tun';
 
 export const FIGURES: Readonly<Record<string, Figure>> = {
   readers: {
-    what: 'bytes from the origin when 1 to 1,000 read, with caches small to large',
+    what: 'bytes from origin and key server when 1 to 1,000 read by a shared cache',
     minutes: 10,
     run: readersFigure,
   },
@@ -54,7 +54,13 @@ export const FIGURES: Readonly<Record<string, Figure>> = {
     what: 'page loads in Chromium, and bytes on the link, over seven links',
     needs: TUN,
     minutes: 25,
-    run: pageFigure,
+    run: (report) => pageFigure('front', report),
+  },
+  handbook: {
+    what: 'the same with a chapter of the Debian handbook',
+    needs: TUN,
+    minutes: 20,
+    run: (report) => pageFigure('handbook', report),
   },
   certificates: {
     what: 'handshakes and key requests over six links: relays, TLS 1.3, HTTPCrypt',
@@ -63,7 +69,7 @@ export const FIGURES: Readonly<Record<string, Figure>> = {
     run: certificatesFigure,
   },
   scale: {
-    what: 'documents and subscribers from a hundred to a million, and a model beyond',
+    what: 'documents and subscribers from a hundred to a million',
     minutes: 25,
     run: scaleFigure,
   },

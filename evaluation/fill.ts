@@ -1,7 +1,7 @@
 /** Brings docs/evaluation.md, docs/figures.md and the plots in line with the results: `node evaluation/fill.ts [--check]`. The words are the pages' own. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { benchTable } from './bench-tables.ts';
+import { benchTable } from '../bench/doc-tables.ts';
 import { bars } from './plot.ts';
 import { type Cell, cellOf, findResults } from './results.ts';
 import { type DocPlot, type DocTable, GOALS, type Goal, PLOTS, TABLES } from './tables.ts';
@@ -110,20 +110,25 @@ function plotted(name: string): string | undefined {
   return findResults(plot.file)?.tables[plot.table] ? `![${name}](../evaluation/results/${name}.svg)` : MISSING;
 }
 
+function rowsOf(file: string, table = ''): (readonly [head: string, row: string])[] {
+  return Object.keys(findResults(file)?.tables[table]?.rows ?? {}).map((name) => [name, name]);
+}
+
 /** In Markdown; the first column is text. */
-function written({ file, head, columns, rows, remarks }: DocTable): string {
-  if (findResults(file) === undefined) return MISSING;
+function written({ file, files = {}, head, columns, remarks, rows = rowsOf(file, columns[0]?.[2]) }: DocTable): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`.replaceAll(/ {2,}/g, ' ');
   const more = remarks === undefined ? [] : [remarks];
+  const cellsOf = (row: string, group?: string) =>
+    columns.map(([, column, table]) => {
+      const tableName = [group, table].filter((part) => part !== undefined).join(', ');
+      return numberOrRatio(files[group ?? ''] ?? file, tableName, row, column);
+    });
+  if (rows.every(([, row, group]) => cellsOf(row, group).every((cell) => cell === undefined))) return MISSING;
   return [
     line([head, ...columns.map(([name]) => name), ...more]),
     `|${['---', ...columns.map(() => '--:'), ...more.map(() => '---')].join('|')}|`,
     ...rows.map(([name, row, group, remark = '']) => {
-      const cells = columns.map(([, column, table]) => {
-        const tableName = [group, table].filter((part) => part !== undefined).join(', ');
-        return shown(numberOrRatio(file, tableName, row, column));
-      });
-      return line([name, ...cells, ...more.map(() => remark)]);
+      return line([name, ...cellsOf(row, group).map(shown), ...more.map(() => remark)]);
     }),
   ].join('\n');
 }

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { mediansOf, runCommand } from '../../bench/measure.ts';
+import { runCommand } from '../../bench/measure.ts';
 import { NODE, WISPR } from '../../bench/processes.ts';
 import { whatItTakes } from '../../bench/what-it-takes.ts';
 import { inWorkspace, protectArguments, type Workspace } from '../../bench/workspace.ts';
@@ -20,23 +20,17 @@ export interface Read {
 
 const READER = fileURLToPath(new URL('reader.ts', import.meta.url));
 /** Bytes of a document. */
-export const LENGTH = 200;
+const LENGTH = 200;
 const IN_FOLDER = 1000;
-/** Above this, a run takes minutes. */
-export const REPEATED_UP_TO = 1000;
-export const RUNS = 3;
 
 /** Of one number of documents. Seconds, MiB, bytes. */
 export interface Published extends Read {
   readonly documents: number;
-  readonly runs: number;
   readonly firstProcessor: number;
   readonly firstMemory: number;
-  /** With one document changed; then with one in a hundred more. */
+  /** With one document changed. */
   readonly changedProcessor: number;
   readonly changedBytes: number;
-  readonly addedBytes: number;
-  readonly output: number;
   /** All signed metadata of the first publication. */
   readonly metadata: number;
 }
@@ -46,46 +40,36 @@ export function pathOf(number: number): string {
   return `/part-${Math.floor(number / IN_FOLDER)}/article-${number}.txt`;
 }
 
-/** Medians where there are several runs, each in a workspace of its own. */
+/** In a workspace of its own. */
 export async function publish(documents: number): Promise<Published> {
-  const runs: Published[] = [];
-  const count = documents > REPEATED_UP_TO ? 1 : RUNS;
-  while (runs.length < count) {
-    const fill = async (source: string) => write(source, 0, documents);
-    runs.push(await inWorkspace('scale', fill, (workspace) => publishThrice(workspace, documents)));
-  }
-  return { ...mediansOf(runs), runs: count };
+  const fill = async (source: string) => write(source, documents);
+  return inWorkspace('scale', fill, (workspace) => publishTwice(workspace, documents));
 }
 
-async function publishThrice(workspace: Workspace, documents: number): Promise<Published> {
+async function publishTwice(workspace: Workspace, documents: number): Promise<Published> {
   const { directory, source } = workspace;
   const protect = () => whatItTakes([WISPR, ...protectArguments(workspace)], directory);
   const protected_ = join(directory, 'protected');
   const first = await protect();
-  const output = await bytesIn(protected_);
   const metadata = await bytesIn(join(protected_, METADATA_PATH));
   const read = JSON.parse(await runCommand(NODE, [READER, protected_, String(documents)])) as Read;
   const marked = await mark(directory);
   await writeFile(join(source, pathOf(0)), 'changed');
   const changed = await protect();
   const changedBytes = await bytesIn(protected_, marked);
-  const markedAgain = await mark(directory);
-  write(source, documents, documents + documents / 100);
-  await protect();
   return {
     ...read,
-    ...{ documents, runs: 1, output, metadata },
+    ...{ documents, metadata },
     ...{ firstProcessor: first.processor, firstMemory: first.memory },
     ...{ changedProcessor: changed.processor, changedBytes },
-    addedBytes: await bytesIn(protected_, markedAgain),
   };
 }
 
 /** One after the other: many at a time are no faster on a disk. */
-function write(source: string, from: number, to: number): void {
-  for (let number = from; number < to; number++) {
+function write(source: string, documents: number): void {
+  for (let number = 0; number < documents; number++) {
     const path = join(source, pathOf(number));
-    if (number % IN_FOLDER === 0 || number === from) mkdirSync(join(path, '..'), { recursive: true });
+    if (number % IN_FOLDER === 0) mkdirSync(join(path, '..'), { recursive: true });
     writeFileSync(path, `Article ${number}. `.padEnd(LENGTH, 'lorem ipsum '));
   }
 }
