@@ -36,6 +36,12 @@ export const FIGURES: Readonly<Record<string, Figure>> = {
     minutes: 20,
     run: async (report) => (await import('./sites/figure.ts')).sitesFigure(report),
   },
+  https: {
+    what: 'recorded pages by HTTP and HTTPS: time, bytes, connections, handshakes',
+    needs: TUN,
+    minutes: 22,
+    run: async (report) => (await import('./https/figure.ts')).httpsFigure(report),
+  },
   page: {
     what: 'loads of the newspaper in Chromium, and bytes on the link, over six links',
     needs: TUN,

@@ -34,7 +34,7 @@ function filled(page: string): string {
   return page.replace(MARKED, (_, begin: string, wrapped: string, end: string) => {
     const name = wrapped.replaceAll(/\s+/g, ' ');
     const goals = GOALS[name.replace(/, goals$/, '')];
-    const block = TABLES[name] ? written(TABLES[name]) : benchTable(name, MISSING);
+    const block = TABLES[name] ? written(TABLES[name]) : (plotted(name) ?? benchTable(name, MISSING));
     if (block !== undefined) return `${begin}\n${block}\n${end}`;
     return begin + (goals && name.endsWith(', goals') ? goalsOf(goals) : namedValue(name)) + end;
   });
@@ -101,6 +101,13 @@ function goalsOf(goals: readonly Goal[]): string {
     .filter(([, list]) => list.length > 0)
     .map(([what, list]) => `${what}: ${list.join(', ')}`)
     .join('; ');
+}
+
+/** The picture of a plot. */
+function plotted(name: string): string | undefined {
+  const plot = PLOTS[name];
+  if (plot === undefined) return undefined;
+  return findResults(plot.file)?.tables[plot.table] ? `![${name}](../evaluation/results/${name}.svg)` : MISSING;
 }
 
 function rowsOf(file: string, table = ''): (readonly [head: string, row: string])[] {

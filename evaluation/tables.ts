@@ -147,6 +147,37 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
     ],
     rows: SITES.map(([head, address]) => [head, address, '3G, % of HTTP']),
   },
+  https: {
+    file: 'https',
+    head: 'what',
+    remarks: 'of the paper',
+    columns: ['HTTP', 'TLS 1.2', 'TLS 1.3'].map((way) => [way, way]),
+    rows: [
+      ['3G, time, times HTTP, 75 %', '75 %', '3G, times HTTP', '1.5'],
+      ['seconds more', '75 %', '3G, s more', '1.2'],
+      ['DSL, time, times HTTP, 60 %', '60 %', 'DSL, times HTTP', '1.3 (fibre)'],
+      ['connections, 50 %', '50 %', 'DSL, connections', 'fewer for 40 %'],
+      ['seconds of handshakes, 50 %', '50 %', 'DSL, handshakes, s', 'more for half'],
+      ['% of the time', 'handshakes, % of time', 'DSL, together'],
+      ['TLS, % of bytes, 50 %', '50 %', 'DSL, TLS, % of a connection', '42'],
+      ['together', 'TLS, % of bytes', 'DSL, together', '5'],
+      ['processor, s, all pages', 'processor, s', '3G, together', '1.03 of energy'],
+      ['link busy, s, all pages', 'link busy, s', '3G, together'],
+    ],
+  },
+  recorded: {
+    file: 'https',
+    head: 'recorded, %',
+    remarks: 'of the paper',
+    columns: ['2015 and 2016', '2017 to 2022', 'together'].map((years) => [years, years]),
+    rows: [
+      ['bytes in clear', 'in clear, % of bytes', 'recorded'],
+      ['requests for a cache, in clear', 'shared, in clear, % of requests', 'recorded', '14.9'],
+      ['bytes for a cache', 'shared, % of bytes', 'recorded'],
+      ['in clear', 'shared, in clear, % of bytes', 'recorded', '15.6'],
+      ['bytes of text as it is', 'text as it is, % of bytes', 'recorded', '28.5 saved'],
+    ],
+  },
   scale: {
     file: 'scale',
     head: 'what',
@@ -265,6 +296,10 @@ export const PLOTS: Readonly<Record<string, DocPlot>> = {
     ...{ file: 'certificates', table: 'key request, s', title: 'Seconds of a key request', unit: 's' },
     columns: KEY_REQUESTS,
     without: ['loopback', 'TCDL'],
+  },
+  'https-3g': {
+    ...{ file: 'https', table: '3G, times HTTP', title: 'Load time on 3G beside HTTP, at most, by share of pages' },
+    ...{ unit: '×', columns: ['TLS 1.2', 'TLS 1.3'] },
   },
   'readers-python': {
     ...{ file: 'readers', table: 'python', unit: 'MB' },

@@ -7,6 +7,7 @@ standard input ends. Each line there is a command, and is answered by one line:
 
   set UP_BITS DOWN_BITS DELAY_MS QUEUE_BYTES    from now on; a rate of 0 is without bound
   count                                         bytes that have arrived, both ways
+  busy                                          milliseconds in which a packet was being sent, one way or the other
 
 What a packet meets: the queue (tail drop), the rate, the delay.
 """
@@ -53,6 +54,7 @@ class Direction:
         self.waiting = 0
         self.free_at = 0.0
         self.bytes = 0
+        self.sent = []  # (begin, end) of each packet, since the last question
 
     def set(self, bits, delay, room):
         self.bits, self.delay, self.room = bits, delay, room
@@ -71,6 +73,8 @@ class Direction:
             begin = max(now, self.free_at)
             self.free_at = begin + (len(packet) * 8 / self.bits if self.bits else 0)
             self.queued.append((self.free_at, packet))
+            if self.bits:
+                self.sent.append((begin, self.free_at))
 
     def deliver(self, now):
         """@returns when there is more to do"""
@@ -88,6 +92,17 @@ class Direction:
         return min([queue[0][0] for queue in (self.queued, self.flying) if queue], default=None)
 
 
+def sent_in(directions):
+    """@returns seconds in which at least one of them sent, since the last question"""
+    total, until = 0.0, 0.0
+    for begin, end in sorted(interval for direction in directions for interval in direction.sent):
+        total += max(0, end - max(begin, until))
+        until = max(until, end)
+    for direction in directions:
+        direction.sent.clear()
+    return total
+
+
 def main():
     near_pid, far_pid = sys.argv[1:]
     names = [f"wl{os.getpid()}{side}" for side in "nf"]
@@ -101,6 +116,7 @@ def main():
     selector.register(sys.stdin, selectors.EVENT_READ, None)
     print("ready", flush=True)
     due = None
+    busy = 0.0
     while True:
         timeout = None if due is None else max(0, due - time.monotonic())
         for key, _ in selector.select(timeout):
@@ -112,7 +128,10 @@ def main():
                     *rates, delay, room = (float(figure) for figure in figures)
                     for direction, bits in zip(directions, rates):
                         direction.set(bits, delay / 1000, room)
-                print(sum(direction.bytes for direction in directions), flush=True)
+                if name == "busy":
+                    busy += sent_in(directions)
+                carried = sum(direction.bytes for direction in directions)
+                print(round(busy * 1000) if name == "busy" else carried, flush=True)
             else:
                 key.data.take(time.monotonic())
         dues = [direction.deliver(time.monotonic()) for direction in directions]

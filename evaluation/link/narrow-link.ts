@@ -59,6 +59,8 @@ export async function startLink(endings: AsyncDisposableStack) {
     },
     /** Bytes of IP packets that have arrived so far, both ways. */
     carried: () => ask('count'),
+    /** Milliseconds so far in which a packet was being sent, one way or the other. */
+    busy: () => ask('busy'),
   };
 }
 

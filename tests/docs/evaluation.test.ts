@@ -9,7 +9,7 @@ const run = (file: string, ...args: string[]) => spawnSync(process.execPath, [fi
 const BY_HAND: Readonly<Record<string, readonly string[]>> = {
   evaluation: [
     ...['300 ms', '3 times', '1.1 times', '750 ms', '10 %', '64 MiB', '95 %'],
-    ...['1 KiB', '8 KiB', '140 KB'],
+    ...['1 KiB', '8 KiB', '140 KB', '4 MiB', '75 %'],
   ],
   figures: ['24 GiB', '150 ms', '1 KiB', '64 KiB', '10 MiB'],
 };
@@ -46,4 +46,19 @@ it('a figure that cannot run is named with its reason, the next one has its turn
     3,
     'evaluate: cost cannot run here: it needs root\nevaluate: scale cannot run here: it needs root\n',
   ]);
+});
+
+it('evaluation/https/recordings.json has more than 30 pages, each of which loads whole from its first resource', () => {
+  const text = readFileSync('evaluation/https/recordings.json', 'utf8');
+  const { pages, types }: { pages: { name: string; hosts: string[]; resources: number[][] }[]; types: string[] } =
+    JSON.parse(text);
+  expect(pages.length).toBeGreaterThan(30);
+  for (const { name, hosts, resources } of pages) {
+    expect(resources[0]?.[0], name).toBe(-1);
+    const faults = resources.slice(1).filter(([parent = -1, host = -1, type = -1, ...lengths], index) => {
+      const isKnown = hosts[host] !== undefined && types[type] !== undefined;
+      return !isKnown || parent < 0 || parent > index || lengths.length !== 4 || lengths.some((length) => length < 0);
+    });
+    expect(faults, name).toEqual([]);
+  }
 });
