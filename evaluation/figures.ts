@@ -1,6 +1,7 @@
 /** The figures of docs/evaluation.md, in the order in which all are measured. */
 import { certificatesFigure } from './certificates/figure.ts';
 import { costFigure } from './cost/figure.ts';
+import { httpcryptFigure } from './httpcrypt/figure.ts';
 import { pageFigure } from './page/figure.ts';
 import { readersFigure } from './readers/figure.ts';
 import type { Measurement } from './results.ts';
@@ -30,6 +31,11 @@ export const FIGURES: Readonly<Record<string, Figure>> = {
     what: 'a byte and a document at each part, beside ciphers, signatures and TLS',
     minutes: 15,
     run: costFigure,
+  },
+  httpcrypt: {
+    what: 'HTTPCrypt beside HTTPS of nginx and Node.js, by size and processor instructions',
+    minutes: 20,
+    run: httpcryptFigure,
   },
   scream: {
     what: 'sign-ins at one to eight key servers, with and without the dispatcher; batch RSA',

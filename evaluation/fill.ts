@@ -39,7 +39,7 @@ function namedValue(name: string): string {
 }
 
 /** In Markdown; the first column is text. */
-function written({ file, head, columns, rows, remarks }: DocTable): string {
+function written({ file, head, columns, rows = allRows(file, columns), remarks }: DocTable): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`.replaceAll(/ {2,}/g, ' ');
   const more = remarks === undefined ? [] : [remarks];
   return [
@@ -53,6 +53,12 @@ function written({ file, head, columns, rows, remarks }: DocTable): string {
       return line([name, ...cells, ...more.map(() => remark)]);
     }),
   ].join('\n');
+}
+
+/** As the result names them. */
+function allRows(file: string, columns: DocTable['columns']): NonNullable<DocTable['rows']> {
+  const table = findResults(file)?.tables[columns[0]?.[2] ?? ''];
+  return Object.keys(table?.rows ?? {}).map((name) => [name, name]);
 }
 
 /** The bars of a table: a group for each row, a colour for each column. */

@@ -6,7 +6,8 @@ export interface DocTable {
   readonly head: string;
   /** `table`: the rest of its name after the row's `group`, where both are given. */
   readonly columns: readonly (readonly [head: string, column: string, table?: string])[];
-  readonly rows: readonly (readonly [head: string, row: string, group?: string, remark?: string])[];
+  /** All of the first column's table, if left out. */
+  readonly rows?: readonly (readonly [head: string, row: string, group?: string, remark?: string])[];
   readonly remarks?: string;
 }
 
@@ -32,6 +33,7 @@ const HANDSHAKES = [
   ['resumed', 'TLS 1.3, resumed'],
 ] as const;
 const KEY_REQUESTS = ['HTTPS, full', 'HTTPS, resumed', 'HTTPCrypt, first', 'HTTPCrypt, ticket'];
+const PAPER = ['of the paper', 'here'].map((name) => [name, name, 'paper'] as const);
 const CLUSTERS = ['broken, alone', 'broken, redistributed', 'random, alone', 'random, redistributed'];
 
 export const TABLES: Readonly<Record<string, DocTable>> = {
@@ -165,6 +167,24 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
       ['Chromium in clear', 'browser, in clear'],
       ['key server, a key request', 'key server, a key request'],
     ],
+  },
+  'cost-paper': { file: 'cost', head: 'what', columns: PAPER },
+  'httpcrypt-paper': { file: 'httpcrypt', head: 'what', columns: PAPER },
+  httpcrypt: {
+    file: 'httpcrypt',
+    head: 'server',
+    columns: ['requests/s', 'latency, ms'].flatMap((table) =>
+      ['1 KiB', '10 KiB', '100 KiB'].map((size) => [`${size}, ${table.slice(-2)}`, size, table] as const),
+    ),
+    rows: [
+      'plain HTTP, nginx',
+      'HTTPS, nginx',
+      'HTTPS resumed, nginx',
+      'plain HTTP, Node.js',
+      'HTTPS, Node.js',
+      'HTTPCrypt',
+      'HTTPCrypt, tickets',
+    ].map((server) => [server, server]),
   },
 };
 
