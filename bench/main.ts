@@ -1,4 +1,4 @@
-/** `npm run bench [-- --json] [ROW…]`: figures beside their peers, measured in the same run. */
+/** `npm run bench [-- --json | --save] [ROW…]`: figures beside their peers, measured in the same run. */
 import { parseArgs } from 'node:util';
 import type { Row } from './measure.ts';
 import { cacheParity } from './rows/cache-parity.ts';
@@ -10,6 +10,7 @@ import { publicationCheck } from './rows/publication.ts';
 import { publishRows } from './rows/publish.ts';
 import { webReaderPage, webReaderRate, webReaderSize } from './rows/web-reader.ts';
 import { webReaderFirst } from './rows/web-reader-first.ts';
+import { saveRows } from './save.ts';
 
 interface Measured {
   readonly what: string;
@@ -43,9 +44,10 @@ const ROWS: Readonly<Record<string, Measured>> = {
 };
 
 const WIDTH = Math.max(...Object.keys(ROWS).map((name) => name.length));
-const HELP = `npm run bench [-- [--json] [ROW…]]
+const HELP = `npm run bench [-- [--json] [--save] [ROW…]]
 
 measures the rows that are named, or all, one after the other; docs/figures.md explains what comes out
+--save takes them into bench/results/bench.csv and docs/figures.md, each when it is there
 
 ${Object.entries(ROWS)
   .map(([name, { what }]) => `  ${name.padEnd(WIDTH)}  ${what}\n`)
@@ -55,12 +57,12 @@ process.exitCode = await main();
 
 async function main(): Promise<number> {
   try {
-    const options = { json: { type: 'boolean' }, help: { type: 'boolean' } } as const;
+    const options = { json: { type: 'boolean' }, save: { type: 'boolean' }, help: { type: 'boolean' } } as const;
     const { values, positionals } = parseArgs({ options, allowPositionals: true });
     const unknown = positionals.filter((name) => !Object.hasOwn(ROWS, name));
     if (unknown.length > 0) throw new TypeError(`no such row: ${unknown.join(', ')}`);
     if (values.help) process.stdout.write(HELP);
-    else await run(positionals.length > 0 ? positionals : Object.keys(ROWS), values.json === true);
+    else await run(positionals.length > 0 ? positionals : Object.keys(ROWS), values);
     return 0;
   } catch (error) {
     if (!(error instanceof TypeError)) throw error; // parseArgs throws these too
@@ -69,11 +71,13 @@ async function main(): Promise<number> {
   }
 }
 
-async function run(names: readonly string[], json: boolean): Promise<void> {
+async function run(names: readonly string[], { json = false, save = false }): Promise<void> {
   if (!json) printTableLine(['row', 'value', 'unit', 'peer', 'peer value', 'ratio', 'runs', 'bound']);
   for (const name of names) {
     if (process.stderr.isTTY && json) process.stderr.write(`bench: ${name} …\n`);
-    for (const row of (await ROWS[name]?.run()) ?? []) {
+    const rows = (await ROWS[name]?.run()) ?? [];
+    if (save) saveRows(name, rows);
+    for (const row of rows) {
       if (json) process.stdout.write(`${JSON.stringify(row)}\n`);
       else printTableLine([row.row, row.value, row.unit, row.peer, row.peerValue, row.ratio, row.runs, row.bound]);
     }

@@ -1,56 +1,123 @@
-/** Brings the values, tables and plots of docs/evaluation.md in line with evaluation/results: `node evaluation/fill.ts [--check]`. The words of the page are its own. */
+/** Brings docs/evaluation.md, docs/figures.md and the plots in line with the results: `node evaluation/fill.ts [--check]`. The words are the pages' own. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { benchTable } from './bench-tables.ts';
 import { bars } from './plot.ts';
 import { type Cell, cellOf, findResults } from './results.ts';
-import { type DocPlot, type DocTable, PLOTS, TABLES } from './tables.ts';
+import { type DocPlot, type DocTable, GOALS, type Goal, PLOTS, TABLES } from './tables.ts';
 
-const PAGE = new URL('../docs/evaluation.md', import.meta.url);
+const PAGES = ['evaluation', 'figures'].map((name) => new URL(`../docs/${name}.md`, import.meta.url));
 const MARKED = /(<!--\sfigure:\s([^>]+?)\s-->).*?(<!--\s\/figure\s-->)/gs;
+const MISSING = 'not measured yet';
+const COLUMNS = 100;
+/** Time of processors that programs of the system take on an idle machine. */
+const MOST_OTHER_CORES = 0.1;
 
-/** Writes page and plots. */
+/** Writes pages and plots. */
 export function fillDocs(): void {
   for (const [file, content] of outdated()) writeFileSync(file, content);
 }
 
 /** The files that differ from the results, with what they should be. */
 function outdated(): (readonly [file: URL, content: string])[] {
-  const plots = Object.entries(PLOTS).flatMap(([name, plot]) => {
-    return findResults(plot.file) ? [[new URL(`results/${name}.svg`, import.meta.url), drawn(plot)] as const] : [];
-  });
-  const page = [PAGE, filled(readFileSync(PAGE, 'utf8'))] as const;
-  return [page, ...plots].filter(([file, content]) => !existsSync(file) || readFileSync(file, 'utf8') !== content);
+  const pages = PAGES.map((page) => [page, wrapped(filled(readFileSync(page, 'utf8')))] as const);
+  const measured = Object.entries(PLOTS).filter(([, { file, table }]) => findResults(file)?.tables[table]);
+  const plots = measured.map(([name, plot]) => [new URL(`results/${name}.svg`, import.meta.url), drawn(plot)] as const);
+  return [...pages, ...plots].filter(([file, content]) => !existsSync(file) || readFileSync(file, 'utf8') !== content);
 }
 
-/** Fills marks with a table, or a value `result; table; row; column`; `column ÷ column` is a ratio. @throws Error */
+/**
+ * Fills marks with a table, a list of goals, or a value: `result; table; row; column`, where `column ÷ column` is a ratio; `result; measured` is
+ * the date and the commit.
+ */
 function filled(page: string): string {
-  return page.replace(MARKED, (_, begin: string, name: string, end: string) => {
-    const table = TABLES[name];
-    return begin + (table ? `\n${written(table)}\n` : namedValue(name.replaceAll(/\s+/g, ' '))) + end;
+  return page.replace(MARKED, (_, begin: string, wrapped: string, end: string) => {
+    const name = wrapped.replaceAll(/\s+/g, ' ');
+    const goals = GOALS[name.replace(/, goals$/, '')];
+    const block = TABLES[name] ? written(TABLES[name]) : benchTable(name, MISSING);
+    if (block !== undefined) return `${begin}\n${block}\n${end}`;
+    return begin + (goals && name.endsWith(', goals') ? goalsOf(goals) : namedValue(name)) + end;
   });
+}
+
+/** Paragraphs and lists in lines of 100 columns: values differ in length. */
+function wrapped(page: string): string {
+  return page
+    .split('\n\n')
+    .map((block) =>
+      /^(?:[#|]|<!--[^;]*-->\n)/.test(block)
+        ? block
+        : block
+            .split(/\n(?=- |\d\. )/)
+            .map(item)
+            .join('\n'),
+    )
+    .join('\n\n');
+}
+
+function item(text: string): string {
+  const indent = ' '.repeat(/^(?:- |\d\. )?/.exec(text)?.[0].length ?? 0);
+  const [first = '', ...words] = text.trimEnd().split(/\s+/);
+  const lines = [first];
+  for (const word of words) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (longer.length <= COLUMNS) lines.splice(-1, 1, longer);
+    else lines.push(indent + word);
+  }
+  return lines.join('\n') + (text.endsWith('\n') ? '\n' : '');
 }
 
 function namedValue(name: string): string {
   const [file = '', table = '', row = '', column = ''] = name.split('; ');
+  return table === 'measured' ? madeAt(file) : shown(numberOrRatio(file, table, row, column));
+}
+
+function madeAt(file: string): string {
+  const result = findResults(file);
+  if (result === undefined) return MISSING;
+  const { measured, commit, settings, otherCores = settings.busy } = result;
+  return [measured, commit, Number(otherCores ?? 0) > MOST_OTHER_CORES ? 'beside other programs' : undefined]
+    .filter((part) => part !== undefined)
+    .join(', ');
+}
+
+/** @param column - perhaps a ratio of two */
+function numberOrRatio(file: string, table: string, row: string, column: string): Cell | undefined {
   const [of = '', by] = column.split(' ÷ ');
   const value = cellOf(file, table, row, of);
-  if (by === undefined || value === undefined) return shown(value);
-  return shown(Number((Number(value) / Number(cellOf(file, table, row, by))).toPrecision(2)));
+  if (by === undefined || value === undefined) return value;
+  return Number((Number(value) / Number(cellOf(file, table, row, by))).toPrecision(2));
+}
+
+function goalsOf(goals: readonly Goal[]): string {
+  const found = goals.map(({ name, file, table, row, column, ...bound }) => {
+    const value = numberOrRatio(file, table, row, column);
+    const isMet = Number(value) >= (bound.least ?? -Infinity) && Number(value) <= (bound.most ?? Infinity);
+    return { text: `${name} ${shown(value)}`, isMet, value };
+  });
+  if (found.some(({ value }) => value === undefined)) return MISSING;
+  const listed = (isMet: boolean) => found.filter((goal) => goal.isMet === isMet).map(({ text }) => text);
+  return [['Reached', listed(true)] as const, ['missed', listed(false)] as const]
+    .filter(([, list]) => list.length > 0)
+    .map(([what, list]) => `${what}: ${list.join(', ')}`)
+    .join('; ');
 }
 
 /** In Markdown; the first column is text. */
-function written({ file, head, columns, rows = allRows(file, columns), remarks }: DocTable): string {
+function written({ file, files = {}, head, columns, rows = allRows(file, columns), remarks }: DocTable): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`.replaceAll(/ {2,}/g, ' ');
   const more = remarks === undefined ? [] : [remarks];
+  const cellsOf = (row: string, group?: string) =>
+    columns.map(([, column, table]) => {
+      const tableName = [group, table].filter((part) => part !== undefined).join(', ');
+      return numberOrRatio(files[group ?? ''] ?? file, tableName, row, column);
+    });
+  if (rows.every(([, row, group]) => cellsOf(row, group).every((cell) => cell === undefined))) return MISSING;
   return [
     line([head, ...columns.map(([name]) => name), ...more]),
     `|${['---', ...columns.map(() => '--:'), ...more.map(() => '---')].join('|')}|`,
     ...rows.map(([name, row, group, remark = '']) => {
-      const cells = columns.map(([, column, table]) => {
-        const tableName = [group, table].filter((part) => part !== undefined).join(', ');
-        return shown(cellOf(file, tableName, row, column));
-      });
-      return line([name, ...cells, ...more.map(() => remark)]);
+      return line([name, ...cellsOf(row, group).map(shown), ...more.map(() => remark)]);
     }),
   ].join('\n');
 }
@@ -73,7 +140,7 @@ function drawn({ file, table: name, columns, without = [], ...about }: DocPlot):
 }
 
 function shown(cell: Cell | undefined): string {
-  if (cell === undefined) return 'not measured yet';
+  if (cell === undefined) return MISSING;
   return typeof cell === 'number'
     ? cell.toLocaleString('en', { maximumFractionDigits: 6 }).replace('-', '−')
     : (cell ?? '');

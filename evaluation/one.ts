@@ -5,7 +5,7 @@ import { FIGURES } from './figures.ts';
 import { madeFrom, writeResults } from './results.ts';
 
 const [name = ''] = process.argv.slice(2);
-const made = madeFrom();
+const made = await madeFrom();
 await runCommand('ip', ['link', 'set', 'lo', 'up']);
 const measurement = await FIGURES[name]?.run((text) => process.stderr.write(`${name}: ${text}\n`));
 if (measurement === undefined) throw new Error(`no such figure: ${name}`);

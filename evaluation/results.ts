@@ -2,11 +2,13 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { cpus, loadavg } from 'node:os';
+import { cpus } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
 import { IS_QUICK } from './quick.ts';
 
 const ROOT = new URL('../', import.meta.url);
 const RESULTS = new URL('evaluation/results/', ROOT);
+const LOOK_FOR = 5000;
 /** Values of a quick run are no results. */
 const FOLDER = IS_QUICK ? new URL('.cache/evaluation/', ROOT) : RESULTS;
 
@@ -20,7 +22,7 @@ export interface Table {
 
 export interface Measurement {
   /** Number of runs, and whatever else was chosen. */
-  readonly settings: Readonly<Record<string, number | string>>;
+  readonly settings: Readonly<Record<string, number | string | boolean>>;
   readonly tables: Readonly<Record<string, Table>>;
 }
 
@@ -31,22 +33,29 @@ export interface Made {
   readonly commit: string | undefined;
   readonly machine: string;
   readonly node: string;
-  /** Processes that run or wait, the average of the minute before. */
-  readonly loadBefore: number | undefined;
+  /** Cores that other programs took in the seconds before. */
+  readonly otherCores?: number;
 }
 
-export type ResultFile = Measurement & Pick<Made, 'measured' | 'commit'>;
+export type ResultFile = Measurement & Pick<Made, 'measured' | 'commit' | 'otherCores'>;
 
 /** To be asked for before the measurement. */
-export function madeFrom(): Made {
-  const commit = git('rev-parse', '--short=12', 'HEAD');
+export async function madeFrom(): Promise<Made> {
+  const commit = git('rev-parse', '--short=8', 'HEAD');
   return {
     measured: new Date().toISOString().slice(0, 10),
     commit: commit && (isSameCode(commit) ? commit : `${commit}, with changes`),
     machine: `${cpus().length} cores (${cpus()[0]?.model.trim()})`,
     node: process.versions.node,
-    loadBefore: loadavg()[0],
+    otherCores: await otherCores(),
   };
+}
+
+async function otherCores(): Promise<number> {
+  const busy = () => cpus().reduce((sum, { times: { user, sys, nice } }) => sum + user + sys + nice, 0);
+  const before = busy();
+  await pause(LOOK_FOR);
+  return Math.round(((busy() - before) / LOOK_FOR) * 100) / 100;
 }
 
 /** Whether a result is there that was made by this code, quick or whole as this run is. */

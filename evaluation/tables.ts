@@ -3,6 +3,8 @@
 /** Values of one result, chosen and named for the page. */
 export interface DocTable {
   readonly file: string;
+  /** In place of `file`, for rows of these groups. */
+  readonly files?: Readonly<Record<string, string>>;
   readonly head: string;
   /** `table`: the rest of its name after the row's `group`, where both are given. */
   readonly columns: readonly (readonly [head: string, column: string, table?: string])[];
@@ -24,7 +26,12 @@ export interface DocPlot {
 
 const READING_WAYS = ['HTTPS', 'gateway, cold', 'gateway, second', 'browser, cold', 'browser, second'];
 const LINKS = ['cell modem', 'Inmarsat', 'Milstar', 'Iridium'];
-const SITE_WAYS = ['HTTP', 'gzip in the path', 'HTTPS', 'HTTPS, gzip'];
+const SITE_WAYS = ['HTTP', 'gzip in the path', 'HTTPS'];
+const SITES = [
+  ['Debian handbook', 'debian-handbook.info'],
+  ['Python documentation', 'docs.python.org'],
+  ['SQLite', 'www.sqlite.org'],
+] as const;
 const HANDSHAKES = [
   ['TLS 1.2', 'TLS 1.2, plain'],
   ['relays, first visit', 'TLS 1.2, relays, first visit'],
@@ -34,18 +41,28 @@ const HANDSHAKES = [
 ] as const;
 const KEY_REQUESTS = ['HTTPS, full', 'HTTPS, resumed', 'HTTPCrypt, first', 'HTTPCrypt, ticket'];
 const PAPER = ['of the paper', 'here'].map((name) => [name, name, 'paper'] as const);
+const OPERATIONS = [
+  'Argon2id',
+  'X-Wing, seal',
+  'binding',
+  'dispatcher, message and answer',
+  'ECDSA P-256, signature',
+  'ECDSA P-256, TLS 1.3 handshake',
+  'RSA-2048, signature',
+  'RSA-2048, TLS 1.3 handshake',
+];
 const CLUSTERS = ['broken, alone', 'broken, redistributed', 'random, alone', 'random, redistributed'];
 
 export const TABLES: Readonly<Record<string, DocTable>> = {
   page: {
     file: 'page',
+    files: { handbook: 'handbook' },
     head: 'page, link',
     columns: [
       ['ping, ms', 'ping', 's'],
       ...READING_WAYS.map((way) => [way, way, 's'] as const),
       ['KiB, HTTPS', 'HTTPS', 'KiB'],
       ['KiB, gateway', 'gateway, second', 'KiB'],
-      ['KiB, browser', 'browser, second', 'KiB'],
     ],
     rows: [
       ['newspaper, loopback', 'loopback', 'front'],
@@ -79,8 +96,14 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
   clusters: {
     file: 'scream',
     head: 'key servers',
-    columns: CLUSTERS.map((cluster) => [cluster, cluster, 'sign-ins']),
+    columns: [...CLUSTERS, 'random, least gain', 'random, most gain'].map((name) => [name, name, 'sign-ins']),
     rows: ['1', '2', '4', '8'].map((nodes) => [nodes, nodes]),
+  },
+  operations: {
+    file: 'scream',
+    head: 'operation',
+    columns: [['ms', 'ms', 'operations']],
+    rows: OPERATIONS.map((name) => [name, name]),
   },
   sites: {
     file: 'sites',
@@ -90,14 +113,20 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
       ['gzip in the path', 'gzip in the path', 's'],
       ['Squid, warm', 'Squid, warm', 's'],
       ['HTTPS', 'HTTPS', 's'],
-      ['HTTPS, gzip', 'HTTPS, gzip', 's'],
       ...SITE_WAYS.map((way) => [`KiB, ${way}`, way, 'KiB'] as const),
     ],
-    rows: [
-      ['Debian handbook', 'Inmarsat', 'debian-handbook.info'],
-      ['Python documentation', 'Inmarsat', 'docs.python.org'],
-      ['SQLite', 'Inmarsat', 'www.sqlite.org'],
+    rows: SITES.map(([head, address]) => [head, 'EDGE', address]),
+  },
+  'sites-3g': {
+    file: 'sites',
+    head: 'site',
+    columns: [
+      ['saved by a warm cache', 'saved by a warm cache'],
+      ['by compression', 'saved by compression'],
+      ['HTTPS, more', 'HTTPS, more'],
+      ['both compressed', 'both compressed, HTTPS more'],
     ],
+    rows: SITES.map(([head, address]) => [head, address, '3G, % of HTTP']),
   },
   scale: {
     file: 'scale',
@@ -111,24 +140,30 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
     ],
     rows: [
       ['`wispr protect`, all documents new, s of a core', 'first run, s of a core', 'publish', 'a signature for each'],
-      ['its memory, MiB', 'first run, MiB of memory', 'publish'],
       ['one document changed, s of a core', 'one changed, s of a core', 'publish', 'a look at every file'],
       ['what that writes, KB', 'one changed, KB written', 'publish', 'one bin, the snapshot'],
-      [
-        'one in a hundred added: what that writes, KB',
-        'one in a hundred added, KB written',
-        'publish',
-        'every bin changes',
-      ],
-      ['metadata, MB', 'metadata, MB', 'publish', '216 bytes a document'],
+      ['metadata, MB', 'metadata, MB', 'publish', 'an entry for each'],
       ["a reader's cold start, KB", 'cold start, KB', 'read', 'the snapshot'],
-      ["a reader's cold start, ms from files", 'cold start, ms', 'read', 'parsing the snapshot, six signatures'],
       ['one look-up, KB', 'one look-up, KB', 'read', 'one bin'],
-      ['import of a list of subscribers, s', 'import of the list, s', 'serve'],
-      ['database, with a device for each, MB', 'database with devices, MB', 'serve', '528 bytes each'],
+      ['database, with a device for each, MB', 'database with devices, MB', 'serve', 'two rows for each'],
       ["a new day's key for all of them, ms", 'a new day, ms', 'serve', 'one wrap'],
-      ['memory of the key server, MiB', 'memory, MiB', 'serve', 'the runtime'],
-      ['a key request, ms of a core', 'a key request, ms of a core', 'serve', 'HTTP, one write to the database'],
+      ['a key request, ms of a core', 'a key request, ms of a core', 'serve', 'HTTP'],
+    ],
+  },
+  model: {
+    file: 'scale',
+    head: 'a publisher with 10 million readers, 1 million documents a day',
+    columns: [
+      ['value', 'value'],
+      ['', 'unit'],
+    ],
+    rows: [
+      ['key requests, with period keys', 'key requests, period keys: readers / (period / 4)', 'model'],
+      ['all readers ask in the first hour', 'key requests, a key a day, in its first hour: readers / rush', 'model'],
+      ['key servers for that', 'cores of the key servers: × key server', 'model'],
+      ['their database', 'cores of their database: × database', 'model'],
+      ['publishing', 'publishing: documents a day × publish', 'model'],
+      ['caches send', 'the same: × 8 / 86,400', 'model'],
     ],
   },
   readers: {
@@ -138,6 +173,7 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
       ['HTTP', 'HTTP, MB'],
       ['HTTPS', 'HTTPS, MB'],
       ['protected', 'protected, MB'],
+      ['key server', 'key server, MB'],
       ['saved, HTTP, %', 'HTTP, % saved'],
       ['saved, protected, %', 'protected, % saved'],
     ],
@@ -188,6 +224,38 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
   },
 };
 
+/** Value that a result should have: `column` may be a ratio. */
+export interface Goal {
+  readonly name: string;
+  readonly file: string;
+  readonly table: string;
+  readonly row: string;
+  readonly column: string;
+  readonly least?: number;
+  readonly most?: number;
+}
+
+const goalsOfPage = (row: string, column: string, bound: Pick<Goal, 'least' | 'most'>): Goal[] => [
+  { name: `newspaper on ${row}`, file: 'page', table: 'front, s', row, column, ...bound },
+  { name: `handbook on ${row}`, file: 'handbook', table: 'handbook, s', row, column, ...bound },
+];
+
+/** By the name of a figure: filled in where a page has `NAME, goals`. */
+export const GOALS: Readonly<Record<string, readonly Goal[]>> = {
+  page: [
+    ...['EDGE', 'Inmarsat'].flatMap((link) => goalsOfPage(link, 'HTTPS ÷ gateway, second', { least: 3 })),
+    ...goalsOfPage('loopback', 'gateway, second ÷ HTTPS', { most: 1.1 }),
+  ],
+  readers: ['newspaper', 'python'].map((table) => ({
+    ...{ name: table, file: 'readers', table, row: '1000', column: 'protected, % saved', least: 95 },
+  })),
+  httpcrypt: [
+    ['beside HTTPS, Node.js', 3.3] as const,
+    ['with tickets', 4] as const,
+    ['with keep-alive', 0.4] as const,
+  ].map(([row, least]) => ({ name: row, file: 'httpcrypt', table: 'paper', row, column: 'here', least })),
+};
+
 export const PLOTS: Readonly<Record<string, DocPlot>> = {
   'page-front': {
     ...{ file: 'page', table: 'front, s', title: 'Seconds to the front page of the newspaper', unit: 's' },
@@ -204,9 +272,5 @@ export const PLOTS: Readonly<Record<string, DocPlot>> = {
     title: "MB from the origin, by readers: Python's documentation",
     columns: ['HTTP, MB', 'HTTPS, MB', 'protected, MB'],
     logarithmic: true,
-  },
-  'cost-cores': {
-    ...{ file: 'cost', table: 'nginx', title: 'Cores to fill 10 Gbit/s', unit: 'cores' },
-    columns: ['cores, 10 Gbit/s'],
   },
 };

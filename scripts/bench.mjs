@@ -5,6 +5,7 @@ const given = process.argv.slice(2);
 const steps = [
   ['scripts/set-up.mjs', ...(given.includes('--help') ? [] : ['--bench'])],
   ['bench/main.ts', ...given],
+  ...(given.includes('--save') ? [['evaluation/fill.ts']] : []),
 ];
 for (const step of steps) {
   const { status } = spawnSync('node', step, { stdio: 'inherit' });

@@ -88,8 +88,8 @@ async function latencyRows(
     { name: 'bare Express', run: run(express, sqlite) },
   ];
   const [ours = 0, bare = 0] = await measureAlternately(contestants, RUNS);
-  const row = `key-requests: ${name}, p99 at ${Math.round(rate)}/s`;
-  const about = { row, unit: 'ms', runs: RUNS, bound: 'waiting for the disk; other programs' };
+  const row = `key-requests: ${name}, p99 at half the load`;
+  const about = { row, unit: 'ms', runs: RUNS, bound: `waiting for the disk; other programs; ${Math.round(rate)}/s` };
   return compare(about, ['', 'goal', 'bare Express'], [ours, LATENCY_GOAL, bare]);
 }
 
@@ -132,14 +132,11 @@ async function browserRows(database: string, folder: string): Promise<Row[]> {
   const second = await startProgram<BrowserServer>(BROWSER_SERVER, [database, folder, '0']);
   endings.defer(second.stop);
   const { waits, refused } = await askAsBrowsers(first.facts, [first.facts.port, second.facts.port], BROWSERS_IN);
-  const about = { unit: 'ms', runs: 1, bound: 'two cores, with the browsers and PostgreSQL on them' };
+  const bound = `two cores, with the browsers and PostgreSQL on them; asked to come again: ${refused}`;
+  const about = { unit: 'ms', runs: 1, bound };
   const row = `key-requests: ${BROWSERS} browsers in ${BROWSERS_IN} s, p`;
   return [50, 99].flatMap((percent) =>
-    compare(
-      { ...about, row: row + percent },
-      ['', `asked to come again: ${refused}; goal`],
-      [percentile(percent, waits), BROWSER_GOAL],
-    ),
+    compare({ ...about, row: row + percent }, ['', 'goal'], [percentile(percent, waits), BROWSER_GOAL]),
   );
 }
 

@@ -3,10 +3,11 @@ import { cp, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { launchChromium } from '../../bench/chromium.ts';
-import { milliseconds, runCommand } from '../../bench/measure.ts';
+import { runCommand } from '../../bench/measure.ts';
 import { runNginx } from '../../bench/nginx.ts';
 import { NODE, type Ready, runToReady, WISPR } from '../../bench/processes.ts';
 import { type CacheServer, startReverse } from '../../cache-config/servers.ts';
+import { load } from '../link/load.ts';
 import { FAR } from '../link/narrow-link.ts';
 import { answerCommands } from '../link/near-process.ts';
 import {
@@ -25,7 +26,6 @@ import {
 
 /** Where the cache listens that nginx ends TLS for. */
 const CACHE_PORT = 7010;
-const SLOWEST_LOAD = 3_600_000;
 
 const setting: PageSetting = JSON.parse(process.argv[2] ?? '');
 const env = { ...process.env, NODE_EXTRA_CA_CERTS: setting.authority };
@@ -42,8 +42,8 @@ await emptyCache();
 await bind();
 await signIn();
 await answerCommands(async (command: PageCommand) => {
-  if (command.do === 'load') return load(command.path);
-  await prepare(command.way);
+  if (command.do === 'load' && page !== undefined) return load(page, origin, command);
+  if (command.do === 'prepare') await prepare(command.way);
   return undefined;
 });
 process.exit();
@@ -63,17 +63,6 @@ async function prepare(way: ReadingWay): Promise<void> {
   context = await browser.newContext(means === 'browser' ? { storageState: signedIn } : {});
   page = await context.newPage();
   origin = await originOf(means);
-}
-
-/** @returns milliseconds until the page and its pictures are there */
-async function load(path: string): Promise<number> {
-  const opened = page;
-  if (opened === undefined) throw new Error('nothing was prepared');
-  opened.setDefaultTimeout(SLOWEST_LOAD);
-  return milliseconds(async () => {
-    await opened.goto(origin + path, { waitUntil: 'commit', timeout: SLOWEST_LOAD });
-    await opened.waitForFunction(isLoaded, undefined, { polling: 50, timeout: SLOWEST_LOAD });
-  });
 }
 
 async function originOf(means: string): Promise<string> {
@@ -121,14 +110,6 @@ function readerOptions(folder: string): string[] {
   const allowed = ['127.0.0.1', FAR].flatMap((host) => ['--allow-local', host]);
   const places = ['--data', folder, '--key-file', join(folder, 'reader.key')];
   return [...places, ...to.flatMap((rule) => ['--connect-to', rule]), ...allowed];
-}
-
-function isLoaded(): boolean {
-  return (
-    document.readyState === 'complete' &&
-    document.images.length > 0 &&
-    [...document.images].every(({ complete }) => complete)
-  );
 }
 
 async function startFront(): Promise<void> {

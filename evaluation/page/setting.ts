@@ -1,4 +1,5 @@
 /** What both sides know of the page loads: names, ports, and what a reader is told. */
+import type { Load } from '../link/load.ts';
 
 export const SITE = 'news.example';
 /** In clear, from the origin: by HTTP, by HTTPS, and by HTTP/2 on a port of its own. */
@@ -35,6 +36,4 @@ export interface PageSetting {
 }
 
 /** A page is prepared while the link is fast, and loaded while it is as slow as it is. */
-export type PageCommand =
-  | { readonly do: 'prepare'; readonly way: ReadingWay }
-  | { readonly do: 'load'; readonly path: string };
+export type PageCommand = { readonly do: 'prepare'; readonly way: ReadingWay } | ({ readonly do: 'load' } & Load);

@@ -6,9 +6,10 @@ import type { Requests } from './requests.ts';
 import type { ReadSite } from './sites.ts';
 import type { Visit } from './visits.ts';
 
-/** @throws Error with the first request that only one of the two sends */
-export async function checkAgainstReader(site: ReadSite, visit: Visit, requests: Requests): Promise<void> {
+/** @returns bytes that the key server sends to the Reader, from its invitation on @throws Error with the first request that only one of the two sends */
+export async function checkAgainstReader(site: ReadSite, visit: Visit, requests: Requests): Promise<number> {
   const { squid } = site.protected;
+  site.takeFromKeyServer();
   const log = async () => (await squid.requests()).map(({ url }) => new URL(url).pathname);
   const before = (await log()).length;
   await readByReader(site, visit);
@@ -16,6 +17,7 @@ export async function checkAgainstReader(site: ReadSite, visit: Visit, requests:
   const other = real.findIndex((path, index) => path !== ours[index]);
   if (other >= 0 || real.length !== ours.length)
     throw new Error(`a Reader sent ${real.length} requests, the figure ${ours.length}; first other: ${real[other]}`);
+  return site.takeFromKeyServer();
 }
 
 async function readByReader(site: ReadSite, visit: Visit): Promise<void> {

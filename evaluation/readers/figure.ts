@@ -44,14 +44,15 @@ function tablesOf({ site, http, https, protected: ours }: SiteResults): Record<s
   const origin = READERS.map((readers, index): [string, ...number[]] => {
     const counts = full.map((series) => series[index] as Counts) as [Counts, Counts, Counts];
     const sent = counts.map(({ originBytes }) => originBytes / 1e6);
-    return [String(readers), ...sent, saved(counts[0]), saved(counts[2])];
+    return [String(readers), ...sent, counts[2].keyServerBytes / 1e6, saved(counts[0]), saved(counts[2])];
   });
   const rooms = ROOMS.map((room, index): [string, ...number[]] => {
     return [`${room * 100} %`, ...[http, ours].map((series) => saved(inRoom(series, index)))];
   });
   const columns = ['HTTP, % saved', 'protected, % saved'];
+  const megabytes = ['HTTP, MB', 'HTTPS, MB', 'protected, MB', 'key server, MB'];
   return {
-    [site.short]: table(['HTTP, MB', 'HTTPS, MB', 'protected, MB', ...columns], origin),
+    [site.short]: table([...megabytes, ...columns], origin),
     [`${site.short}, cache`]: table(columns, rooms),
   };
 }
@@ -62,9 +63,9 @@ function inRoom(all: readonly Series[], room: number): Counts {
   return (series.length > 1 ? series[READERS.indexOf(ROOM_READERS)] : series[0]) as Counts;
 }
 
-/** Per cent of the bytes, which the origin does not send. */
-function saved({ received, originBytes }: Counts): number {
-  return Math.max(0, 1 - originBytes / received) * 100;
+/** Per cent of the readers' bytes that neither origin nor key server sends. */
+function saved({ received, originBytes, keyServerBytes }: Counts): number {
+  return Math.max(0, 1 - (originBytes + keyServerBytes) / (received + keyServerBytes)) * 100;
 }
 
 async function measureSite(site: ReadSite, authority: Buffer, report: (text: string) => void): Promise<SiteResults> {
@@ -74,27 +75,36 @@ async function measureSite(site: ReadSite, authority: Buffer, report: (text: str
   const inClear = visits.map(requestsInClear);
   const forProtected: Requests[] = [];
   for (const visit of visits) forProtected.push(await requestsForProtected(visit, out, rootId));
-  await checkAgainstReader(site, visits[0] ?? [], forProtected[0] ?? []);
+  const ofReader = await checkAgainstReader(site, visits[0] ?? [], forProtected[0] ?? []);
   const reported = (what: string, series: Series) => {
     const { received, originBytes } = series.at(-1) as Counts;
     report(`${name}, ${what}: ${received} bytes, ${originBytes} from the origin`);
     return series;
   };
-  const behindSquid = async (what: string, origin: Origin, requests: readonly Requests[]) => {
+  const https = reported('HTTPS', await measure(clear, clear.httpsUrl, inClear, READERS, authority));
+  const { received, originBytes } = https.at(-1) as Counts;
+  const perReader = ofReader + (originBytes - received) / visits.length; // a handshake, as with the origin
+  report(`${name}: ${ofReader} bytes from the key server for a reader, ${Math.round(perReader)} with TLS`);
+  const behindSquid = async (what: string, origin: Origin, requests: readonly Requests[], ofKeyServer: number) => {
     const found: Series[] = [];
     for (const room of ROOMS) {
       await origin.emptyCache((room * bytes) / 1024);
       const steps = room === ROOMS.at(-1) ? READERS : [ROOM_READERS];
-      found.push(reported(`${what}, ${room}`, await measure(origin, origin.squid.url, requests, steps)));
+      const series = await measure(origin, origin.squid.url, requests, steps);
+      const withKeys = series.map((counts, index) => ({
+        ...counts,
+        keyServerBytes: ofKeyServer * (steps[index] ?? 0),
+      }));
+      found.push(reported(`${what}, ${room}`, withKeys));
     }
     return found;
   };
   return {
     site,
     digest: digestOf(visits),
-    https: reported('HTTPS', await measure(clear, clear.httpsUrl, inClear, READERS, authority)),
-    http: await behindSquid('HTTP', clear, inClear),
-    protected: await behindSquid('protected', site.protected, forProtected),
+    https,
+    http: await behindSquid('HTTP', clear, inClear, 0),
+    protected: await behindSquid('protected', site.protected, forProtected, perReader),
   };
 }
 
@@ -107,11 +117,11 @@ async function measure(
   authority?: Buffer,
 ): Promise<Series> {
   origin.takeSent();
-  let total: Counts = { received: 0, originBytes: 0 };
+  let total: Counts = { received: 0, originBytes: 0, keyServerBytes: 0 };
   const series: Counts[] = [];
   for (const [index, end] of steps.entries()) {
     const received = total.received + (await replay(url, readers.slice(steps[index - 1] ?? 0, end), authority));
-    total = { received, originBytes: total.originBytes + origin.takeSent() };
+    total = { ...total, received, originBytes: total.originBytes + origin.takeSent() };
     series.push(total);
   }
   return series;

@@ -33,6 +33,7 @@ export async function requestsForProtected(visit: Visit, out: string, rootId: st
   await connected.descriptor();
   const publication = open();
   await publication.refresh(nowInSeconds());
+  await publication.resolve('/', nowInSeconds()); // whose key it asks for beforehand
   for (const path of visit) {
     const entry = await publication.document(path, nowInSeconds());
     if (entry === undefined) throw new Error(`the publication has no ${path}`);

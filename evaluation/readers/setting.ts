@@ -13,6 +13,7 @@ export const ROOM_READERS = 100;
 export interface Counts {
   readonly received: number;
   readonly originBytes: number;
+  readonly keyServerBytes: number;
 }
 
 /** One way to read, with one cache, after more and more readers. */

@@ -3,9 +3,11 @@ import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promi
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { freePort } from '../../cache-config/child.ts';
 import { chooseSite, type SiteSettings } from '../../serve/site.ts';
 import { type Person, World } from '../../serve/world.ts';
 import type { Chain } from '../../tests/support/certificates.ts';
+import { startCounter } from '../../tests/support/link-counter.ts';
 import { type Origin, startOrigin } from './origin.ts';
 import { pagesOf } from './pages.ts';
 import type { SiteFacts } from './setting.ts';
@@ -21,6 +23,8 @@ export interface ReadSite extends SiteFacts {
   readonly rootId: string;
   /** Where the protected site lies. */
   readonly out: string;
+  /** Bytes that key server and reading site have sent since the last call. */
+  takeFromKeyServer(): number;
   /** A real Reader of it, connected. */
   addReader(): Promise<Person>;
 }
@@ -66,7 +70,8 @@ export async function openSite(
   await compressTexts(clear);
   const world = await World.create(settings);
   endings.defer(() => world.close());
-  const keyServer = await world.startKeyServer();
+  const { config, counters } = await countedKeyServer(endings);
+  const keyServer = await world.startKeyServer(true, config);
   await mkdir(world.out, { recursive: true });
   const origin = await startOrigin(world.out, chain, endings);
   const { made } = await world.publish(keyServer, origin.squid.url);
@@ -76,8 +81,23 @@ export async function openSite(
     protected: origin,
     rootId: made.publisher,
     out: world.out,
+    takeFromKeyServer: () => counters.reduce((sum, { take }) => sum + take().down, 0),
     addReader: () => world.addReader('ada', keyServer, undefined),
   };
+}
+
+/** Settings of a key server whose bytes are counted. */
+async function countedKeyServer(endings: AsyncDisposableStack) {
+  const counted = async () => {
+    const listen = { host: '127.0.0.1', port: await freePort() };
+    const counter = await startCounter(listen.port);
+    endings.defer(counter.close);
+    return { counter, settings: { listen, origin: `http://127.0.0.1:${counter.port}` } };
+  };
+  const [api, reading] = [await counted(), await counted()];
+  const documents = { listen: { host: '127.0.0.1', port: 0 } };
+  const config = { ...api.settings, reading: { ...reading.settings, documents } };
+  return { config, counters: [api.counter, reading.counter] };
 }
 
 /** In place of the text: a server that compresses sends these bytes. */

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { mediansOf, runCommand } from '../../bench/measure.ts';
+import { runCommand } from '../../bench/measure.ts';
 import { NODE, WISPR } from '../../bench/processes.ts';
 import { whatItTakes } from '../../bench/what-it-takes.ts';
 import { inWorkspace, protectArguments, type Workspace } from '../../bench/workspace.ts';
@@ -22,14 +22,10 @@ const READER = fileURLToPath(new URL('reader.ts', import.meta.url));
 /** Bytes of a document. */
 export const LENGTH = 200;
 const IN_FOLDER = 1000;
-/** Above this, a run takes minutes. */
-export const REPEATED_UP_TO = 1000;
-export const RUNS = 3;
 
 /** Of one number of documents. Seconds, MiB, bytes. */
 export interface Published extends Read {
   readonly documents: number;
-  readonly runs: number;
   readonly firstProcessor: number;
   readonly firstMemory: number;
   /** With one document changed; then with one in a hundred more. */
@@ -46,15 +42,10 @@ export function pathOf(number: number): string {
   return `/part-${Math.floor(number / IN_FOLDER)}/article-${number}.txt`;
 }
 
-/** Medians where there are several runs, each in a workspace of its own. */
+/** In a workspace of its own. */
 export async function publish(documents: number): Promise<Published> {
-  const runs: Published[] = [];
-  const count = documents > REPEATED_UP_TO ? 1 : RUNS;
-  while (runs.length < count) {
-    const fill = async (source: string) => write(source, 0, documents);
-    runs.push(await inWorkspace('scale', fill, (workspace) => publishThrice(workspace, documents)));
-  }
-  return { ...mediansOf(runs), runs: count };
+  const fill = async (source: string) => write(source, 0, documents);
+  return inWorkspace('scale', fill, (workspace) => publishThrice(workspace, documents));
 }
 
 async function publishThrice(workspace: Workspace, documents: number): Promise<Published> {
@@ -74,7 +65,7 @@ async function publishThrice(workspace: Workspace, documents: number): Promise<P
   await protect();
   return {
     ...read,
-    ...{ documents, runs: 1, output, metadata },
+    ...{ documents, output, metadata },
     ...{ firstProcessor: first.processor, firstMemory: first.memory },
     ...{ changedProcessor: changed.processor, changedBytes },
     addedBytes: await bytesIn(protected_, markedAgain),

@@ -33,8 +33,8 @@ export async function serve(subscribers: number): Promise<Served> {
   });
 }
 
-/** Seconds to take a first bundle with so many sets. */
-export async function importSets(sets: number): Promise<number> {
+/** Takes a first bundle with so many sets. */
+export async function importSets(sets: number): Promise<{ readonly seconds: number }> {
   return inFolder(async (folder) => {
     const state = await openState(configIn(folder));
     const { importOf } = await importer(state);
@@ -43,7 +43,7 @@ export async function importSets(sets: number): Promise<number> {
     await importOf(named, []);
     const seconds = (performance.now() - begun) / 1000;
     await state.database.close();
-    return seconds;
+    return { seconds };
   });
 }
 

@@ -8,12 +8,13 @@ import { freePort } from '../../cache-config/child.ts';
 import { startCluster } from '../../tests/support/postgres-cluster.ts';
 import { speed } from '../openssl-speed.ts';
 import { IS_QUICK } from '../quick.ts';
+import { shuffled } from '../readers/random.ts';
 import { type Measurement, type Table, table } from '../results.ts';
 import { type Costs, measureCosts } from './costs.ts';
 import { flood } from './flood.ts';
 import type { NodeOrigins, NodeSetting } from './node.ts';
-import { BALANCERS, type ClusterWay, nameOf, type Rates, rateOf, WAYS } from './rates.ts';
-import { COST, KINDS, type Kind, makeReaders, type Reader } from './readers.ts';
+import { addRate, BALANCERS, type Case, type ClusterWay, gains, nameOf, type Rates, rateOf, WAYS } from './rates.ts';
+import { COST, makeReaders, type Reader } from './readers.ts';
 import { openShares, type Shares } from './shares.ts';
 
 const NODE_FILE = fileURLToPath(new URL('node.ts', import.meta.url));
@@ -21,8 +22,11 @@ const PYTHON = fileURLToPath(new URL('../../.cache/batch-rsa/bin/python3', impor
 const BATCH_RSA = fileURLToPath(new URL('batch-rsa.py', import.meta.url));
 const SIZES = IS_QUICK ? [1, 2] : [1, 2, 4, 8];
 const SHARE = 0.1;
-const SECONDS = IS_QUICK ? 5 : 10;
+const SECONDS = IS_QUICK ? 5 : 8;
+const ROUNDS = IS_QUICK ? 2 : 4;
 const READERS_PER_NODE = 4;
+/** The single server to which others are compared. */
+const ONE = { nodes: 1, balancer: 'broken', way: 'alone' } as const;
 /** Each node has a core, of which it has a share: so many cores there are. */
 const CORES = 2;
 
@@ -40,16 +44,18 @@ export async function screamFigure(report: (text: string) => void): Promise<Meas
   const database = await postgres.createDatabase('scream');
   const readers = await makeReaders({ database, folder, number: 0, dispatcher: undefined }, READERS_PER_NODE * most);
   const rates: Rates = new Map();
-  for (const nodes of SIZES)
-    for (const way of WAYS) await measure({ nodes, way, database, folder, readers, shares, report }, rates);
+  const clusters = SIZES.flatMap((nodes) => WAYS.map((way) => ({ nodes, way })));
+  for (let round = 0; round < ROUNDS; round++)
+    for (const cluster of shuffled(clusters, Math.random))
+      await measure({ ...cluster, database, folder, readers, shares, report }, rates);
   return {
     settings: {
-      ...{ seconds: SECONDS, share: SHARE, readersPerNode: READERS_PER_NODE },
+      ...{ rounds: ROUNDS, seconds: SECONDS, share: SHARE, readersPerNode: READERS_PER_NODE },
       ...{ hashMemory: COST.memory, hashPasses: COST.passes },
     },
     tables: {
-      'sign-ins': rateTable(rates, 'sign-in'),
-      bindings: rateTable(rates, 'binding'),
+      'sign-ins': signInTable(rates),
+      'no work': table(['a second'], [['sign-in pages, 1 key server', rateOf(rates, { ...ONE, kind: 'page' })]]),
       cores: coreTable(rates),
       operations: operationTable(costs, rates),
       batches,
@@ -57,28 +63,29 @@ export async function screamFigure(report: (text: string) => void): Promise<Meas
   };
 }
 
-function rateTable(rates: Rates, kind: Kind): Table {
+/** The gain of a random balancer is above the noise where the least of all rounds is above 1. */
+function signInTable(rates: Rates): Table {
+  const kind = 'sign-in';
   const columns = BALANCERS.flatMap((balancer) => WAYS.map((way) => ({ balancer, way })));
-  const rows = SIZES.map((nodes): [string, ...number[]] => [
-    String(nodes),
-    ...columns.map(({ balancer, way }) => rateOf(rates, { nodes, kind, balancer, way }).rate),
-  ]);
-  return table(
-    columns.map(({ balancer, way }) => `${balancer}, ${way}`),
-    rows,
-  );
+  const rows = SIZES.map((nodes): [string, ...number[]] => {
+    const gained = gains(rates, { nodes, kind, balancer: 'random' });
+    const medians = columns.map(({ balancer, way }) => rateOf(rates, { nodes, kind, balancer, way }));
+    return [String(nodes), ...medians, Math.min(...gained), Math.max(...gained)];
+  });
+  const names = columns.map(({ balancer, way }) => `${balancer}, ${way}`);
+  return table([...names, 'random, least gain', 'random, most gain'], rows);
 }
 
 /** Of the largest cluster. */
 function coreTable(rates: Rates): Table {
   const nodes = Math.max(...SIZES);
-  const used = WAYS.map((way) => rateOf(rates, { nodes, kind: 'sign-in', balancer: 'random', way }).cores);
+  const used = WAYS.map((way) => rateOf(rates, { nodes, kind: 'sign-in', balancer: 'random', way }, 'cores'));
   return table([...WAYS, 'allowed'], [[String(nodes), ...used, SHARE * nodes]]);
 }
 
 /** Milliseconds of processor time. */
 function operationTable({ argon2id, encapsulation, decapsulation, exchange, tls }: Costs, rates: Rates): Table {
-  const bindings = rateOf(rates, { nodes: 1, kind: 'binding', balancer: 'broken', way: 'alone' }).rate;
+  const bindings = rateOf(rates, { ...ONE, kind: 'binding' });
   return table(
     ['ms'],
     [
@@ -129,18 +136,18 @@ async function measure({ nodes, way, database, folder, readers, shares, report }
     }
     const origins: NodeOrigins[] = started.map(({ line }) => JSON.parse(line));
     shares.bound(SHARE);
-    for (const kind of KINDS) {
-      for (const balancer of BALANCERS) {
-        const pick = () => origins[balancer === 'broken' ? 0 : Math.floor(Math.random() * nodes)] as NodeOrigins;
-        const some = readers.slice(0, READERS_PER_NODE * nodes);
-        const before = await spent(started);
-        const begun = performance.now();
-        const found = await flood({ kind, readers: some, pick, seconds: SECONDS });
-        const cores = ((await spent(started)) - before) / ((performance.now() - begun) / 1000);
-        const name = nameOf({ nodes, way, kind, balancer });
-        rates.set(name, { ...found, cores });
-        report(`${name}: ${found.rate.toFixed(2)} a second, ${found.refused} refused, ${cores.toFixed(2)} cores`);
-      }
+    const cases: Case[] = BALANCERS.map((balancer) => ({ kind: 'sign-in', balancer, nodes, way }));
+    if (nodes === ONE.nodes && way === ONE.way) cases.push({ ...ONE, kind: 'page' }, { ...ONE, kind: 'binding' });
+    for (const what of cases) {
+      const { kind, balancer } = what;
+      const pick = () => origins[balancer === 'broken' ? 0 : Math.floor(Math.random() * nodes)] as NodeOrigins;
+      const some = readers.slice(0, READERS_PER_NODE * nodes);
+      const before = await spent(started);
+      const begun = performance.now();
+      const found = await flood({ kind, readers: some, pick, seconds: SECONDS });
+      const cores = ((await spent(started)) - before) / ((performance.now() - begun) / 1000);
+      addRate(rates, what, { ...found, cores });
+      report(`${nameOf(what)}: ${found.rate.toFixed(2)} a second, ${found.refused} refused, ${cores.toFixed(2)} cores`);
     }
   } finally {
     await Promise.all(started.map(({ stop }) => stop()));

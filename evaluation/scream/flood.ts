@@ -19,7 +19,7 @@ export interface Flooded {
 }
 
 const WARM_UP = 3000;
-const GOOD: Readonly<Record<Kind, number>> = { 'sign-in': 303, binding: 200 };
+const GOOD: Readonly<Record<Kind, number>> = { 'sign-in': 303, binding: 200, page: 200 };
 
 /** @throws Error for an answer that is neither good nor "try again" */
 export async function flood({ kind, readers, pick, seconds }: Flood): Promise<Flooded> {
@@ -51,11 +51,9 @@ export async function flood({ kind, readers, pick, seconds }: Flood): Promise<Fl
 
 function send({ url, headers, body }: ReaderRequest, agent: Agent): Promise<number> {
   return new Promise((resolve, reject) => {
-    const outgoing = request(url, {
-      method: 'POST',
-      agent,
-      headers: { ...headers, 'content-length': Buffer.byteLength(body) },
-    });
+    const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
+    const method = body === undefined ? 'GET' : 'POST';
+    const outgoing = request(url, { method, agent, headers: { ...headers, ...length } });
     outgoing.on('response', (answer) => answer.resume().on('end', () => resolve(answer.statusCode ?? 0)));
     // A kept connection that the server has ended at the same moment.
     const again = ({ code }: NodeJS.ErrnoException) => outgoing.reusedSocket && code === 'ECONNRESET';

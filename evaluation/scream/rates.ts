@@ -1,4 +1,5 @@
 /** What was measured, by cluster and by load. */
+import { median } from '../../bench/measure.ts';
 import type { Flooded } from './flood.ts';
 import type { Kind } from './readers.ts';
 
@@ -19,13 +20,22 @@ export interface Rate extends Flooded {
   readonly cores: number;
 }
 
-/** Keyed by {@link nameOf}. */
-export type Rates = Map<string, Rate>;
+/** Of each round, keyed by {@link nameOf}. */
+export type Rates = Map<string, readonly Rate[]>;
 
-export function rateOf(rates: Rates, what: Case): Rate {
-  const found = rates.get(nameOf(what));
-  if (!found) throw new Error(`${nameOf(what)} was not measured`);
-  return found;
+export function addRate(rates: Rates, what: Case, rate: Rate): void {
+  rates.set(nameOf(what), [...(rates.get(nameOf(what)) ?? []), rate]);
+}
+
+/** The median of all rounds. */
+export function rateOf(rates: Rates, what: Case, of: 'rate' | 'cores' = 'rate'): number {
+  return median((rates.get(nameOf(what)) ?? []).map((each) => each[of]));
+}
+
+/** Redistributed ÷ alone, in each round. */
+export function gains(rates: Rates, what: Omit<Case, 'way'>): number[] {
+  const [alone = [], redistributed = []] = WAYS.map((way) => rates.get(nameOf({ ...what, way })));
+  return redistributed.map(({ rate }, round) => rate / (alone[round]?.rate ?? Number.NaN));
 }
 
 export function nameOf({ nodes, way, kind, balancer }: Case): string {

@@ -16,13 +16,14 @@ import { configOf, type NodeOrigins, type NodeSetting } from './node.ts';
 export const COST = { memory: 16_384, passes: 3, parallelism: 1 };
 const PASSWORD = 'correct horse battery';
 
-export const KINDS = ['sign-in', 'binding'] as const;
-export type Kind = (typeof KINDS)[number];
+/** `page`: that of the sign-in, which is no work that could be redistributed. */
+export type Kind = 'sign-in' | 'binding' | 'page';
 
 export interface ReaderRequest {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly body: Uint8Array | string;
+  /** Of a POST; without one, it is a GET. */
+  readonly body?: Uint8Array | string | undefined;
 }
 
 export interface Reader {
@@ -45,7 +46,11 @@ export async function makeReaders(setting: NodeSetting, count: number): Promise<
       await database.run(sql, subscriber, await storedPassword(), now());
       const device = await deriveDeviceKeys(randomBytes(32), { keyServer: ORIGINS.keyServer, publisher });
       const bind = () => encodeBindingRequest(device, publisher, normaliseCode(code) ?? '', nowInSeconds());
-      readers.push({ ask: (kind, node) => (kind === 'binding' ? binding(node, bind()) : signIn(node, name)) });
+      const ask = (kind: Kind, node: NodeOrigins): ReaderRequest => {
+        if (kind === 'page') return { url: `${node.reading}/-/sign-in` };
+        return kind === 'binding' ? binding(node, bind()) : signIn(node, name);
+      };
+      readers.push({ ask });
     }
     return readers;
   } finally {

@@ -8,7 +8,7 @@ import { stopAll } from '../../cache-config/child.ts';
 import { makeChain } from '../../tests/support/certificates.ts';
 import { measureCrossing } from '../crossing.ts';
 import { Crossings } from '../crossings.ts';
-import { DSL, G3, INMARSAT } from '../link/kinds.ts';
+import { DSL, EDGE, G3 } from '../link/kinds.ts';
 import { type LinkKind, type NarrowLink, startLink } from '../link/narrow-link.ts';
 import { type AskNear, startNear } from '../link/near-process.ts';
 import { checkLinks } from '../link/ping.ts';
@@ -18,7 +18,7 @@ import { startFar } from './far.ts';
 import { HOSTS, SITES, type SiteCommand, type SiteSetting, WAYS } from './setting.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
-const KINDS = [DSL, G3, INMARSAT];
+const KINDS = [DSL, G3, EDGE];
 const RUNS = IS_QUICK ? 1 : 3;
 
 export async function sitesFigure(report: (text: string) => void): Promise<Measurement> {
@@ -78,7 +78,8 @@ async function loadAll(
   for (const site of SITES) {
     for (const [way, { name }] of WAYS.entries()) {
       await near({ do: 'prepare', way });
-      const crossing = await measureCrossing(link, kind, () => near({ do: 'load', path: site.at + site.page }));
+      const load = { path: site.at + site.page, headline: site.headline };
+      const crossing = await measureCrossing(link, kind, () => near({ do: 'load', ...load }));
       crossings.add(kind, `${site.package} ${name}`, crossing);
     }
   }

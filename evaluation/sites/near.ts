@@ -1,14 +1,12 @@
 /** The near side: Chromium, and a cache before it. Reads a command a line from standard input, and answers with one on standard output. */
 import type { BrowserContext, Page } from 'playwright-core';
 import { launchChromium } from '../../bench/chromium.ts';
-import { milliseconds } from '../../bench/measure.ts';
 import type { Child } from '../../cache-config/child.ts';
+import { load } from '../link/load.ts';
 import { FAR } from '../link/narrow-link.ts';
 import { answerCommands } from '../link/near-process.ts';
 import { startCache } from './cache.ts';
 import { CACHE_PORT, HOSTS, type SiteCommand, type SiteSetting, WAYS } from './setting.ts';
-
-const SLOWEST_LOAD = 600_000;
 
 const setting: SiteSetting = JSON.parse(process.argv[2] ?? '');
 const browser = await startBrowser();
@@ -18,8 +16,8 @@ let page: Page | undefined;
 let origin = '';
 
 await answerCommands(async (command: SiteCommand) => {
-  if (command.do === 'load') return load(command.path);
-  await prepare(command.way);
+  if (command.do === 'load' && page !== undefined) return load(page, origin, command);
+  if (command.do === 'prepare') await prepare(command.way);
   return undefined;
 });
 await cache?.stop();
@@ -45,14 +43,4 @@ async function prepare(way: number): Promise<void> {
   context = await browser.newContext();
   page = await context.newPage();
   origin = next;
-}
-
-/** @returns milliseconds until the page is there with all that it loads */
-async function load(path: string): Promise<number> {
-  const opened = page;
-  if (opened === undefined) throw new Error('nothing was prepared');
-  return milliseconds(async () => {
-    const response = await opened.goto(origin + path, { waitUntil: 'load', timeout: SLOWEST_LOAD });
-    if (response?.status() !== 200) throw new Error(`${origin}${path} was answered with ${response?.status()}`);
-  });
 }

@@ -1,4 +1,5 @@
 /** What both sides know: the sites, and the ways to them. */
+import type { Load } from '../link/load.ts';
 
 /** A public site as a Debian package has it, and one of its pages. */
 export interface Site {
@@ -8,6 +9,8 @@ export interface Site {
   /** Its path at the server of the far side. */
   readonly at: string;
   readonly page: string;
+  /** Its last. */
+  readonly headline: string;
 }
 
 export const SITES: readonly Site[] = [
@@ -17,6 +20,7 @@ export const SITES: readonly Site[] = [
     folder: '/usr/share/doc/debian-handbook/html/en-US',
     at: '/handbook/',
     page: 'apt.html',
+    headline: 'Caching Proxy for Debian Packages',
   },
   {
     address: 'docs.python.org',
@@ -24,6 +28,7 @@ export const SITES: readonly Site[] = [
     folder: '/usr/share/doc/python3.11/html',
     at: '/python/',
     page: 'library/asyncio-task.html',
+    headline: 'Task Object',
   },
   {
     address: 'www.sqlite.org',
@@ -31,6 +36,7 @@ export const SITES: readonly Site[] = [
     folder: '/usr/share/doc/sqlite3',
     at: '/sqlite/',
     page: 'atomiccommit.html',
+    headline: 'Future Directions And Conclusion',
   },
 ];
 
@@ -74,6 +80,4 @@ export interface SiteSetting {
 }
 
 /** A page is prepared while the link is fast. `way`: its place in {@link WAYS}. */
-export type SiteCommand =
-  | { readonly do: 'prepare'; readonly way: number }
-  | { readonly do: 'load'; readonly path: string };
+export type SiteCommand = { readonly do: 'prepare'; readonly way: number } | ({ readonly do: 'load' } & Load);
