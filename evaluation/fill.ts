@@ -122,7 +122,7 @@ function written({ file, files = {}, head, columns, rows = allRows(file, columns
   ].join('\n');
 }
 
-/** As the result names them. */
+/** Rows under the names that the result has. */
 function allRows(file: string, columns: DocTable['columns']): NonNullable<DocTable['rows']> {
   const table = findResults(file)?.tables[columns[0]?.[2] ?? ''];
   return Object.keys(table?.rows ?? {}).map((name) => [name, name]);

@@ -4,8 +4,8 @@ import { IS_QUICK } from './quick.ts';
 const SECONDS = IS_QUICK ? '1' : '2';
 
 /**
- * What OpenSSL may use of the processor (x64): all of it; all but the instructions for AES and carry-less multiplication; as in processors of 2007,
- * neither these nor vectors beyond SSSE3. A value without a second half clears that: AVX2 and SHA would be gone with AES.
+ * Instructions that OpenSSL may use, on x64: all that there are; all but those for AES and carry-less multiplication; as in processors of 2007, neither
+ * these nor vectors beyond SSSE3. A value without a second half would clear it, and take AVX2 and SHA away with AES.
  */
 const INSTRUCTIONS = {
   all: undefined,

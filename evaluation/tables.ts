@@ -8,7 +8,7 @@ export interface DocTable {
   readonly head: string;
   /** `table`: the rest of its name after the row's `group`, where both are given. */
   readonly columns: readonly (readonly [head: string, column: string, table?: string])[];
-  /** All of the first column's table, if left out. */
+  /** Rows of the page; if left out, every one of the first column's table. */
   readonly rows?: readonly (readonly [head: string, row: string, group?: string, remark?: string])[];
   readonly remarks?: string;
 }

@@ -14,7 +14,7 @@ const SERVER = fileURLToPath(new URL('../httpcrypt-server.ts', import.meta.url))
 const RUNS = 3;
 const SECONDS = 2;
 /** More than are shown in one run. */
-const TICKETS = 40_000;
+const TICKETS = 20_000;
 
 interface Contestant {
   readonly name: string;
@@ -61,7 +61,7 @@ async function measure(row: string, contestants: readonly Contestant[], keepAliv
   ];
 }
 
-/** The first two are HTTPCrypt. @param length - of the answers */
+/** Starts the servers; the first two contestants are HTTPCrypt. @param length - of the answers */
 export async function startContestants(length: number, endings: AsyncDisposableStack): Promise<Contestant[]> {
   const folder = await temporaryFolder('bench-httpcrypt', endings);
   await makeSelfSigned(folder, 'localhost');
@@ -106,7 +106,7 @@ export async function startContestants(length: number, endings: AsyncDisposableS
 
 interface Measurable {
   readonly pid: number;
-  /** Since the last call. */
+  /** Counts since the last call. */
   readonly seen: () => Promise<Seen>;
 }
 

@@ -24,7 +24,7 @@ export const RSA = 'nginx, TLS, AES-128-GCM, RSA';
 export interface Serving {
   readonly name: string;
   readonly byte: number;
-  /** Those that fill 10 Gbit/s. */
+  /** Number that fills 10 Gbit/s. */
   readonly cores: number;
   /** Of 140 KB over a connection of its own, with a whole handshake where there is one. */
   readonly transaction: number;
@@ -47,7 +47,7 @@ export async function serving(): Promise<Serving[]> {
   const listeners = await listenersIn(directory);
   const { pid, stop } = await startNginx(directory, root, listeners);
   endings.defer(stop);
-  return measure(pid, listeners);
+  return await measure(pid, listeners); // nginx ends when this function returns
 }
 
 async function listenersIn(directory: string): Promise<Listener[]> {

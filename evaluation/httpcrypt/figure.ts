@@ -16,7 +16,7 @@ const CIPHERS = {
   'AES-256-GCM': 'aes-256-gcm',
 };
 const INSTRUCTIONS: readonly Instructions[] = ['all', 'without AES', 'SSSE3'];
-/** What the paper measured on its machine, operations or bytes a second. */
+/** Rates that the paper's text gives of its machine. */
 const OPERATIONS = [
   ['ECDH P-256, /s', 5391.8, ['ecdhp256'], 1],
   ['ECDSA P-256, /s', 9483.1, ['ecdsap256'], 1],
@@ -46,7 +46,7 @@ export async function httpcryptFigure(report: (text: string) => void): Promise<M
     tables: {
       'ciphers, MB/s': ciphers,
       'requests/s': bySize(loaded, ({ requestsPerSecond }) => requestsPerSecond),
-      // From one connection to the next: wrk's own latency begins behind the handshake.
+      // Time from one connection to the next: wrk's own latency begins behind the handshake.
       'latency, ms': bySize(alone, ({ requestsPerSecond }) => 1000 / requestsPerSecond),
       'µs of a core': bySize(loaded, ({ processorTime }) => processorTime),
       '% resumed': bySize(loaded, ({ resumed }) => 100 * resumed),
@@ -93,7 +93,7 @@ function bySize(sizes: readonly Figures[], cell: (figures: HttpcryptFigures) => 
   );
 }
 
-/** What the paper says in its text: its figures 3, 4 and 6 to 9 are plots. */
+/** Statements of the paper's text: its figures 3, 4 and 6 to 9 are plots. */
 function besidePaper(small: Figures | undefined, kept: Figures, ciphers: Table, operations: readonly number[]): Table {
   const of = (name: string, figures = small) => figures?.get(name)?.requestsPerSecond ?? Number.NaN;
   const [endpoint, tickets, nginx, node] = [
