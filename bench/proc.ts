@@ -1,4 +1,4 @@
-/** What the kernel says of processes: time of processors, memory, bytes written; and which belong together. */
+/** What the kernel says of processes: time of processors, memory; and which belong together. */
 import { readdir, readFile } from 'node:fs/promises';
 
 const TICKS_A_SECOND = 100;
@@ -27,9 +27,4 @@ export async function sumOf(pids: readonly number[], of: (pid: number) => Promis
 /** MiB: the most that a process has had in memory. */
 export async function peakMemoryOf(pid: number): Promise<number> {
   return Number(/^VmHWM:\s+(\d+) kB/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
-}
-
-/** Bytes that a process has had written to a disk so far. */
-export async function writtenBy(pid: number): Promise<number> {
-  return Number(/^write_bytes: (\d+)/m.exec(await readFile(`/proc/${pid}/io`, 'latin1'))?.[1]);
 }

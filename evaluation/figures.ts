@@ -1,18 +1,10 @@
-/** The figures of docs/evaluation.md, in the order in which all are measured. */
-import { certificatesFigure } from './certificates/figure.ts';
-import { costFigure } from './cost/figure.ts';
-import { httpcryptFigure } from './httpcrypt/figure.ts';
-import { pageFigure } from './page/figure.ts';
-import { readersFigure } from './readers/figure.ts';
+/** The figures of docs/evaluation.md, in the order in which all are measured. Each loads its programs when it runs. */
 import type { Measurement } from './results.ts';
-import { scaleFigure } from './scale/figure.ts';
-import { screamFigure } from './scream/figure.ts';
-import { sitesFigure } from './sites/figure.ts';
 
 interface Figure {
   readonly what: string;
   /** File that it must be able to write, besides being root. */
-  readonly needs?: '/dev/net/tun' | '/sys/fs/cgroup/cpu/cpu.cfs_quota_us';
+  readonly needs?: string;
   /** About so long on two cores. */
   readonly minutes: number;
   /** @param report - says how far it is */
@@ -23,53 +15,53 @@ const TUN = '/dev/net/tun';
 
 export const FIGURES: Readonly<Record<string, Figure>> = {
   readers: {
-    what: 'bytes from the origin when 1 to 1,000 read, with caches small to large',
+    what: 'bytes from origin and key server when 1 to 1,000 read by a shared cache',
     minutes: 10,
-    run: readersFigure,
+    run: async (report) => (await import('./readers/figure.ts')).readersFigure(report),
   },
   cost: {
     what: 'a byte and a document at each part, beside ciphers, signatures and TLS',
     minutes: 20,
-    run: costFigure,
+    run: async (report) => (await import('./cost/figure.ts')).costFigure(report),
   },
   httpcrypt: {
     what: 'HTTPCrypt beside HTTPS of nginx and Node.js, by size and processor instructions',
     minutes: 22,
-    run: httpcryptFigure,
+    run: async (report) => (await import('./httpcrypt/figure.ts')).httpcryptFigure(report),
   },
   scream: {
     what: 'sign-ins at one to eight key servers, with and without the dispatcher; batch RSA',
     needs: '/sys/fs/cgroup/cpu/cpu.cfs_quota_us',
-    minutes: 15,
-    run: screamFigure,
+    minutes: 20,
+    run: async (report) => (await import('./scream/figure.ts')).screamFigure(report),
   },
   sites: {
     what: 'public sites with and without caches and compression in the path, over three links',
     needs: TUN,
-    minutes: 15,
-    run: sitesFigure,
+    minutes: 20,
+    run: async (report) => (await import('./sites/figure.ts')).sitesFigure(report),
   },
   page: {
-    what: 'page loads in Chromium, and bytes on the link, over seven links',
+    what: 'loads of the newspaper in Chromium, and bytes on the link, over seven links',
     needs: TUN,
-    minutes: 25,
-    run: (report) => pageFigure('front', report),
+    minutes: 20,
+    run: async (report) => (await import('./page/figure.ts')).pageFigure('front', report),
   },
   handbook: {
     what: 'the same with a chapter of the Debian handbook',
     needs: TUN,
     minutes: 20,
-    run: (report) => pageFigure('handbook', report),
+    run: async (report) => (await import('./page/figure.ts')).pageFigure('handbook', report),
   },
   certificates: {
     what: 'handshakes and key requests over six links: relays, TLS 1.3, HTTPCrypt',
     needs: TUN,
     minutes: 15,
-    run: certificatesFigure,
+    run: async (report) => (await import('./certificates/figure.ts')).certificatesFigure(report),
   },
   scale: {
-    what: 'documents and subscribers from a hundred to a million, and a model beyond',
+    what: 'documents and subscribers from a hundred to a million',
     minutes: 25,
-    run: scaleFigure,
+    run: async (report) => (await import('./scale/figure.ts')).scaleFigure(report),
   },
 };

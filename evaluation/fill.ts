@@ -1,7 +1,7 @@
 /** Brings docs/evaluation.md, docs/figures.md and the plots in line with the results: `node evaluation/fill.ts [--check]`. The words are the pages' own. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { benchTable } from './bench-tables.ts';
+import { benchTable } from '../bench/doc-tables.ts';
 import { bars } from './plot.ts';
 import { type Cell, cellOf, findResults } from './results.ts';
 import { type DocPlot, type DocTable, GOALS, type Goal, PLOTS, TABLES } from './tables.ts';
@@ -103,8 +103,12 @@ function goalsOf(goals: readonly Goal[]): string {
     .join('; ');
 }
 
+function rowsOf(file: string, table = ''): (readonly [head: string, row: string])[] {
+  return Object.keys(findResults(file)?.tables[table]?.rows ?? {}).map((name) => [name, name]);
+}
+
 /** In Markdown; the first column is text. */
-function written({ file, files = {}, head, columns, rows = allRows(file, columns), remarks }: DocTable): string {
+function written({ file, files = {}, head, columns, remarks, rows = rowsOf(file, columns[0]?.[2]) }: DocTable): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`.replaceAll(/ {2,}/g, ' ');
   const more = remarks === undefined ? [] : [remarks];
   const cellsOf = (row: string, group?: string) =>
@@ -120,12 +124,6 @@ function written({ file, files = {}, head, columns, rows = allRows(file, columns
       return line([name, ...cellsOf(row, group).map(shown), ...more.map(() => remark)]);
     }),
   ].join('\n');
-}
-
-/** Rows under the names that the result has. */
-function allRows(file: string, columns: DocTable['columns']): NonNullable<DocTable['rows']> {
-  const table = findResults(file)?.tables[columns[0]?.[2] ?? ''];
-  return Object.keys(table?.rows ?? {}).map((name) => [name, name]);
 }
 
 /** The bars of a table: a group for each row, a colour for each column. */

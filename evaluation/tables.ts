@@ -8,7 +8,7 @@ export interface DocTable {
   readonly head: string;
   /** `table`: the rest of its name after the row's `group`, where both are given. */
   readonly columns: readonly (readonly [head: string, column: string, table?: string])[];
-  /** Rows of the page; if left out, every one of the first column's table. */
+  /** Left out: those of the first column's table, by their own names. */
   readonly rows?: readonly (readonly [head: string, row: string, group?: string, remark?: string])[];
   readonly remarks?: string;
 }
@@ -41,16 +41,6 @@ const HANDSHAKES = [
 ] as const;
 const KEY_REQUESTS = ['HTTPS, full', 'HTTPS, resumed', 'HTTPCrypt, first', 'HTTPCrypt, ticket'];
 const PAPER = ['of the paper', 'here'].map((name) => [name, name, 'paper'] as const);
-const OPERATIONS = [
-  'Argon2id',
-  'X-Wing, seal',
-  'binding',
-  'dispatcher, message and answer',
-  'ECDSA P-256, signature',
-  'ECDSA P-256, TLS 1.3 handshake',
-  'RSA-2048, signature',
-  'RSA-2048, TLS 1.3 handshake',
-];
 const CLUSTERS = ['broken, alone', 'broken, redistributed', 'random, alone', 'random, redistributed'];
 
 export const TABLES: Readonly<Record<string, DocTable>> = {
@@ -97,13 +87,11 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
     file: 'scream',
     head: 'key servers',
     columns: [...CLUSTERS, 'random, least gain', 'random, most gain'].map((name) => [name, name, 'sign-ins']),
-    rows: ['1', '2', '4', '8'].map((nodes) => [nodes, nodes]),
   },
   operations: {
     file: 'scream',
     head: 'operation',
     columns: [['ms', 'ms', 'operations']],
-    rows: OPERATIONS.map((name) => [name, name]),
   },
   sites: {
     file: 'sites',
@@ -148,22 +136,6 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
       ['database, with a device for each, MB', 'database with devices, MB', 'serve', 'two rows for each'],
       ["a new day's key for all of them, ms", 'a new day, ms', 'serve', 'one wrap'],
       ['a key request, ms of a core', 'a key request, ms of a core', 'serve', 'HTTP'],
-    ],
-  },
-  model: {
-    file: 'scale',
-    head: 'a publisher with 10 million readers, 1 million documents a day',
-    columns: [
-      ['value', 'value'],
-      ['', 'unit'],
-    ],
-    rows: [
-      ['key requests, with period keys', 'key requests, period keys: readers / (period / 4)', 'model'],
-      ['all readers ask in the first hour', 'key requests, a key a day, in its first hour: readers / rush', 'model'],
-      ['key servers for that', 'cores of the key servers: × key server', 'model'],
-      ['their database', 'cores of their database: × database', 'model'],
-      ['publishing', 'publishing: documents a day × publish', 'model'],
-      ['caches send', 'the same: × 8 / 86,400', 'model'],
     ],
   },
   readers: {

@@ -1,5 +1,6 @@
 /** Whether an emulated link is what it should be. */
 import { median, runCommand } from '../../bench/measure.ts';
+import { IS_QUICK } from '../quick.ts';
 import { FAR, type LinkKind, type NarrowLink } from './narrow-link.ts';
 
 const SLOW = 10_000;
@@ -9,7 +10,7 @@ export function isSlow({ up, down }: LinkKind): boolean {
   return [up, down].some((rate) => rate > 0 && rate < SLOW);
 }
 
-/** Pings each link. @returns milliseconds, the median of five @throws Error where rate and delay say otherwise */
+/** Pings each link. @returns milliseconds, the median of five @throws Error where rate and delay say otherwise, unless the run is quick */
 export async function checkLinks(
   link: NarrowLink,
   kinds: readonly LinkKind[],
@@ -24,8 +25,8 @@ export async function checkLinks(
     const expected = 2 * kind.delay + (kind.up && (bits / kind.up) * 1000) + (kind.down && (bits / kind.down) * 1000);
     const measured = median(times);
     report(`${kind.name}: ping ${measured} ms, expected ${expected.toFixed(1)}`);
-    if (measured < expected - 1 || measured > expected * 1.1 + 3)
-      throw new Error(`the link ${kind.name} is not what it should be`);
+    const isRight = measured >= expected - 1 && measured <= expected * 1.1 + 3;
+    if (!isRight && !IS_QUICK) throw new Error(`the link ${kind.name} is not what it should be: is the machine busy?`);
     found.set(kind, measured);
   }
   return found;

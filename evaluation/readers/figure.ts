@@ -1,4 +1,4 @@
-/** Many readers: how much of what they ask for reaches the origin, by HTTP, by HTTPS and by this system, with caches from small to large. */
+/** Many readers: how much of what they ask for reaches the origin, by HTTP, by HTTPS and by this system. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryFolder } from '../../bench/workspace.ts';
@@ -9,11 +9,13 @@ import { checkAgainstReader } from './check.ts';
 import { openConnection } from './connection.ts';
 import type { Origin } from './origin.ts';
 import { type Requests, requestsForProtected, requestsInClear } from './requests.ts';
-import { type Counts, READERS, ROOM_READERS, ROOMS, type Series, type SiteResults } from './setting.ts';
+import { type Counts, READERS, type Series, type SiteResults } from './setting.ts';
 import { openSite, type ReadSite, SITES } from './sites.ts';
 import { digestOf, EXPONENT, PAGES_A_VISIT, SEED, visitsOf } from './visits.ts';
 
 const AT_ONCE = 6;
+/** Of the protected site, so that the cache holds everything, although Squid counts in pages of 4 KiB. */
+const ROOM = 2;
 
 export async function readersFigure(report: (text: string) => void): Promise<Measurement> {
   await using endings = new AsyncDisposableStack();
@@ -40,27 +42,13 @@ function settingsOf({ site, digest }: SiteResults): Record<string, number | stri
 }
 
 function tablesOf({ site, http, https, protected: ours }: SiteResults): Record<string, Table> {
-  const full = [http.at(-1) ?? [], https, ours.at(-1) ?? []];
   const origin = READERS.map((readers, index): [string, ...number[]] => {
-    const counts = full.map((series) => series[index] as Counts) as [Counts, Counts, Counts];
+    const counts = [http, https, ours].map((series) => series[index] as Counts) as [Counts, Counts, Counts];
     const sent = counts.map(({ originBytes }) => originBytes / 1e6);
     return [String(readers), ...sent, counts[2].keyServerBytes / 1e6, saved(counts[0]), saved(counts[2])];
   });
-  const rooms = ROOMS.map((room, index): [string, ...number[]] => {
-    return [`${room * 100} %`, ...[http, ours].map((series) => saved(inRoom(series, index)))];
-  });
-  const columns = ['HTTP, % saved', 'protected, % saved'];
   const megabytes = ['HTTP, MB', 'HTTPS, MB', 'protected, MB', 'key server, MB'];
-  return {
-    [site.short]: table([...megabytes, ...columns], origin),
-    [`${site.short}, cache`]: table(columns, rooms),
-  };
-}
-
-/** After {@link ROOM_READERS}. */
-function inRoom(all: readonly Series[], room: number): Counts {
-  const series = all[room] ?? [];
-  return (series.length > 1 ? series[READERS.indexOf(ROOM_READERS)] : series[0]) as Counts;
+  return { [site.short]: table([...megabytes, 'HTTP, % saved', 'protected, % saved'], origin) };
 }
 
 /** Per cent of the readers' bytes that neither origin nor key server sends. */
@@ -86,18 +74,13 @@ async function measureSite(site: ReadSite, authority: Buffer, report: (text: str
   const perReader = ofReader + (originBytes - received) / visits.length; // a handshake, as with the origin
   report(`${name}: ${ofReader} bytes from the key server for a reader, ${Math.round(perReader)} with TLS`);
   const behindSquid = async (what: string, origin: Origin, requests: readonly Requests[], ofKeyServer: number) => {
-    const found: Series[] = [];
-    for (const room of ROOMS) {
-      await origin.emptyCache((room * bytes) / 1024);
-      const steps = room === ROOMS.at(-1) ? READERS : [ROOM_READERS];
-      const series = await measure(origin, origin.squid.url, requests, steps);
-      const withKeys = series.map((counts, index) => ({
-        ...counts,
-        keyServerBytes: ofKeyServer * (steps[index] ?? 0),
-      }));
-      found.push(reported(`${what}, ${room}`, withKeys));
-    }
-    return found;
+    await origin.emptyCache((ROOM * bytes) / 1024);
+    const series = await measure(origin, origin.squid.url, requests, READERS);
+    const withKeys = series.map((counts, index) => ({
+      ...counts,
+      keyServerBytes: ofKeyServer * (READERS[index] ?? 0),
+    }));
+    return reported(what, withKeys);
   };
   return {
     site,

@@ -16,7 +16,6 @@ export const PUBLISHING: readonly Growing<Published>[] = [
   { what: 'first run, MiB of memory', of: ({ firstMemory }) => firstMemory },
   { what: 'one changed, s of a core', of: ({ changedProcessor }) => changedProcessor },
   { what: 'one changed, KB written', of: ({ changedBytes }) => changedBytes, scale: 1e3 },
-  { what: 'one in a hundred added, KB written', of: ({ addedBytes }) => addedBytes, scale: 1e3 },
   { what: 'metadata, MB', of: ({ metadata }) => metadata, scale: 1e6 },
 ];
 

@@ -5,6 +5,15 @@ import { expect, it } from 'vitest';
 
 const run = (file: string, ...args: string[]) => spawnSync(process.execPath, [file, ...args], { encoding: 'utf8' });
 
+/** Settings, goals and numbers of papers: the other quantities are results, and come from their files. */
+const BY_HAND: Readonly<Record<string, readonly string[]>> = {
+  evaluation: [
+    ...['300 ms', '3 times', '1.1 times', '926 bytes', '10 %', '64 MiB', '95 %'],
+    ...['1 KiB', '8 KiB', '140 KB'],
+  ],
+  figures: ['24 GiB', '150 ms', '1 KiB', '64 KiB', '10 MiB'],
+};
+
 it('the pages of figures have every number of their results, and no other in its place', () => {
   const { status, stderr } = run('evaluation/fill.ts', '--check');
   expect([status, stderr]).toEqual([0, '']);
@@ -18,4 +27,23 @@ it('npm run evaluate -- --help says what every figure measures, and how long it 
   const names = Array.from(figures.matchAll(/^ {2}'?([a-z0-9-]+)'?: \{/gm), ([, name = '']) => name);
   expect(names.length).toBeGreaterThan(6);
   for (const name of names) expect(stdout).toMatch(new RegExp(`^ {2}${name} {2,}\\w.*; \\d+ minutes`, 'm'));
+});
+
+it.each(Object.entries(BY_HAND))('docs/%s.md states no result by hand', (page, allowed) => {
+  const text = readFileSync(`docs/${page}.md`, 'utf8')
+    .replace(/<!--\sfigure:.*?<!--\s\/figure\s-->/gs, '')
+    .replace(/`[^`]*`/g, '')
+    .replaceAll(/\s+/g, ' ');
+  const found = text.match(/\d[\d,.]* (?:[mµn]?s|[KMGT]i?B|bytes|times|cores|requests\/s|%)(?=\W|$)/g);
+  expect([...new Set(found)].sort()).toEqual(allowed.toSorted());
+});
+
+it('a figure that cannot run is named with its reason, the next one has its turn, and the exit status says so', () => {
+  const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  const args = ['evaluation/main.ts', '--again', 'cost', 'scale'];
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', ...nobody });
+  expect([status, stderr]).toEqual([
+    3,
+    'evaluate: cost cannot run here: it needs root\nevaluate: scale cannot run here: it needs root\n',
+  ]);
 });

@@ -1,5 +1,5 @@
 /** Tables of docs/figures.md: rows of bench/results/bench.csv, each beside its peers. */
-import { type SavedRow, savedRows } from '../bench/save.ts';
+import { type SavedRow, savedRows } from './save.ts';
 
 /** Rows of the file on one line of the table, whose values stand beside each other. */
 interface BenchRow {
@@ -23,7 +23,7 @@ const [NO_KEEP_ALIVE, KEEP_ALIVE] = ['httpcrypt-1k, no keep-alive', 'httpcrypt-1
 const CACHES = { nginx: 'nginx', varnish: 'Varnish', 'squid-reverse': 'Squid' };
 
 /** By the headings of the page. */
-export const BENCH: Readonly<Record<string, readonly BenchRow[]>> = {
+const BENCH: Readonly<Record<string, readonly BenchRow[]>> = {
   'publisher and Reader': [
     row('`protect`, a file of 1 GiB', 'protect-1gib', ['cp -r', 'most', 1.5]),
     row('10,000 texts of 8 KiB', 'protect-10k'),
