@@ -21,8 +21,13 @@ export const FIGURES: Readonly<Record<string, Figure>> = {
   },
   cost: {
     what: 'a byte and a document at each part, beside ciphers, signatures and TLS',
-    minutes: 15,
+    minutes: 20,
     run: async (report) => (await import('./cost/figure.ts')).costFigure(report),
+  },
+  httpcrypt: {
+    what: 'HTTPCrypt beside HTTPS of nginx and Node.js, by size and processor instructions',
+    minutes: 22,
+    run: async (report) => (await import('./httpcrypt/figure.ts')).httpcryptFigure(report),
   },
   scream: {
     what: 'sign-ins at one to eight key servers, with and without the dispatcher; batch RSA',

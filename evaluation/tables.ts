@@ -51,6 +51,7 @@ const PAPER_RELAYS = [
 ] as const;
 const CHAIN_LENGTHS = ['500', '926', '2000', '4000', '2 × 926', '3 × 926', '4 × 926'];
 const KEY_REQUESTS = ['HTTPS, full', 'HTTPS, resumed', 'HTTPCrypt, first', 'HTTPCrypt, ticket'];
+const PAPER = ['of the paper', 'here'].map((name) => [name, name, 'paper'] as const);
 const CLUSTERS = ['broken, alone', 'broken, redistributed', 'random, alone', 'random, redistributed'];
 
 export const TABLES: Readonly<Record<string, DocTable>> = {
@@ -238,24 +239,23 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
       ['key server, a key request', 'key server, a key request'],
     ],
   },
-  ciphers: {
-    file: 'cost',
-    head: '`openssl speed`',
-    columns: [['cycles a byte', 'cycles a byte', 'ciphers']],
-  },
-  nginx: {
-    file: 'cost',
-    head: 'nginx',
-    columns: [
-      ['cores for 10 Gbit/s', 'cores, 10 Gbit/s', 'nginx'],
-      ['µs a transaction of 140 KB', 'µs', 'transactions'],
-      ['a second and core', 'a second and core', 'transactions'],
-    ],
+  'cost-paper': { file: 'cost', head: 'what', columns: PAPER },
+  'httpcrypt-paper': { file: 'httpcrypt', head: 'what', columns: PAPER },
+  httpcrypt: {
+    file: 'httpcrypt',
+    head: 'server',
+    columns: ['requests/s', 'latency, ms'].flatMap((table) =>
+      ['1 KiB', '10 KiB', '100 KiB'].map((size) => [`${size}, ${table.slice(-2)}`, size, table] as const),
+    ),
     rows: [
-      ['protected object', 'nginx, protected object'],
-      ['TLS, AES-128-GCM, ECDSA', 'nginx, TLS, AES-128-GCM, ECDSA'],
-      ['TLS, AES-128-GCM, RSA-2048', 'nginx, TLS, AES-128-GCM, RSA'],
-    ],
+      'plain HTTP, nginx',
+      'HTTPS, nginx',
+      'HTTPS resumed, nginx',
+      'plain HTTP, Node.js',
+      'HTTPS, Node.js',
+      'HTTPCrypt',
+      'HTTPCrypt, tickets',
+    ].map((server) => [server, server]),
   },
 };
 
@@ -284,6 +284,11 @@ export const GOALS: Readonly<Record<string, readonly Goal[]>> = {
   readers: ['newspaper', 'python'].map((table) => ({
     ...{ name: table, file: 'readers', table, row: '1000', column: 'protected, % saved', least: 95 },
   })),
+  httpcrypt: [
+    ['beside HTTPS, Node.js', 3.3] as const,
+    ['with tickets', 4] as const,
+    ['with keep-alive', 0.4] as const,
+  ].map(([row, least]) => ({ name: row, file: 'httpcrypt', table: 'paper', row, column: 'here', least })),
 };
 
 export const PLOTS: Readonly<Record<string, DocPlot>> = {

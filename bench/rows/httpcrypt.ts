@@ -14,19 +14,29 @@ const SERVER = fileURLToPath(new URL('../httpcrypt-server.ts', import.meta.url))
 const RUNS = 3;
 const SECONDS = 2;
 /** More than are shown in one run. */
-const TICKETS = 40_000;
+const TICKETS = 20_000;
 
 interface Contestant {
   readonly name: string;
-  readonly run: (keepAlive: boolean) => Promise<TreeFigures>;
+  /** @param args - further ones for wrk */
+  readonly run: (keepAlive: boolean, ...args: string[]) => Promise<HttpcryptFigures>;
+}
+
+export interface HttpcryptFigures extends TreeFigures {
+  /** Share of requests on connections that resumed a session, as the server saw it. */
+  readonly resumed: number;
+}
+
+interface Seen {
+  readonly requests: number;
+  readonly failed?: number;
+  readonly resumed: number;
 }
 
 /** @param length - of the answers */
 export async function httpcryptRows(name: string, length: number): Promise<Row[]> {
   await using endings = new AsyncDisposableStack();
-  const folder = await temporaryFolder('bench-httpcrypt', endings);
-  await makeSelfSigned(folder, 'localhost');
-  const contestants = await startContestants(folder, length, endings);
+  const contestants = await startContestants(length, endings);
   return [
     ...(await measure(`${name}, no keep-alive`, contestants, false)),
     ...(await measure(`${name}, keep-alive`, contestants, true)),
@@ -51,47 +61,62 @@ async function measure(row: string, contestants: readonly Contestant[], keepAliv
   ];
 }
 
-async function startContestants(folder: string, length: number, endings: AsyncDisposableStack): Promise<Contestant[]> {
+/** Starts the servers; the first two contestants are HTTPCrypt. @param length - of the answers */
+export async function startContestants(length: number, endings: AsyncDisposableStack): Promise<Contestant[]> {
+  const folder = await temporaryFolder('bench-httpcrypt', endings);
+  await makeSelfSigned(folder, 'localhost');
   const start = async (kind: string) => {
     const child = fork(SERVER, ['--kind', kind, '--length', String(length), '--folder', folder]);
     endings.defer(() => child.disconnect());
-    return { child, ...((await reply(child)) as { port: number }) };
+    const { port } = (await reply(child)) as { port: number };
+    return { pid: child.pid ?? -1, port, child, seen: async () => (await ask(child, 'seen')) as Seen };
   };
   const [endpoint, plain] = [await start('httpcrypt'), await start('plain')];
   const [https, resuming] = [await start('https'), await start('https-resuming')];
   const nginx = await startNginx(folder, length);
   endings.defer(nginx.stop);
-  const get = (pid: number, url: string) => (keepAlive: boolean) =>
-    measureTree(pid, url, SECONDS, keepAlive ? [] : ['-H', 'Connection: close']);
-  const node =
-    (server: { child: ChildProcess }, run: Contestant['run'], mayResume = false): Contestant['run'] =>
-    async (keepAlive) => {
-      const load = await run(keepAlive);
-      const resumes = mayResume && !keepAlive;
-      const { failed, resumed } = (await ask(server.child, 'seen')) as { failed: number; resumed: number };
-      if (failed > 0 || resumed > 0 !== resumes)
-        throw new Error(`${failed} failed, ${resumed} connections were resumed`);
-      return load;
+  const posting =
+    (order: 'first' | 'tickets'): Contestant['run'] =>
+    async (keepAlive, ...args) => {
+      const file = join(folder, order);
+      const { length: each } = (await ask(endpoint.child, { [order]: file, count: TICKETS, keepAlive })) as {
+        length: number;
+      };
+      writeFileSync(`${file}.lua`, scriptFor(file, each));
+      return measured(endpoint, `http://127.0.0.1:${endpoint.port}`, [...args, '-s', `${file}.lua`]);
     };
-  const posting = (order: 'first' | 'tickets') => async (keepAlive: boolean) => {
-    const file = join(folder, order);
-    const { length: each } = (await ask(endpoint.child, { [order]: file, count: TICKETS, keepAlive })) as {
-      length: number;
+  const getting =
+    (server: Measurable, scheme: string, port: number, mayResume = false): Contestant['run'] =>
+    (keepAlive, ...args) => {
+      const url = `${scheme}://127.0.0.1:${port}/answer`;
+      const close = keepAlive ? [] : ['-H', 'Connection: close'];
+      return measured(server, url, [...args, ...close], mayResume && !keepAlive);
     };
-    writeFileSync(`${file}.lua`, scriptFor(file, each));
-    return measureTree(pidOf(endpoint), `http://127.0.0.1:${endpoint.port}`, SECONDS, ['-s', `${file}.lua`]);
-  };
   return [
-    { name: 'HTTPCrypt', run: node(endpoint, posting('first')) },
-    { name: 'HTTPCrypt, tickets', run: node(endpoint, posting('tickets')) },
-    { name: 'plain HTTP, Node.js', run: node(plain, get(pidOf(plain), `http://127.0.0.1:${plain.port}/`)) },
-    { name: 'HTTPS, Node.js', run: node(https, get(pidOf(https), `https://127.0.0.1:${https.port}/`)) },
-    {
-      name: 'HTTPS resumed, Node.js',
-      run: node(resuming, get(pidOf(resuming), `https://127.0.0.1:${resuming.port}/`), true),
-    },
-    { name: 'HTTPS, nginx', run: get(nginx.pid, `https://127.0.0.1:${nginx.port}/answer`) },
+    { name: 'HTTPCrypt', run: posting('first') },
+    { name: 'HTTPCrypt, tickets', run: posting('tickets') },
+    { name: 'plain HTTP, Node.js', run: getting(plain, 'http', plain.port) },
+    { name: 'HTTPS, Node.js', run: getting(https, 'https', https.port) },
+    { name: 'HTTPS resumed, Node.js', run: getting(resuming, 'https', resuming.port, true) },
+    { name: 'plain HTTP, nginx', run: getting(nginx, 'http', nginx.plain) },
+    { name: 'HTTPS, nginx', run: getting(nginx, 'https', nginx.full) },
+    { name: 'HTTPS resumed, nginx', run: getting(nginx, 'https', nginx.resuming, true) },
   ];
+}
+
+interface Measurable {
+  readonly pid: number;
+  /** Counts since the last call. */
+  readonly seen: () => Promise<Seen>;
+}
+
+/** @throws Error where the server saw a failure, or sessions were resumed that should not be, or the other way round */
+async function measured(server: Measurable, url: string, args: string[], mayResume = false): Promise<HttpcryptFigures> {
+  const load = await measureTree(server.pid, url, SECONDS, args);
+  const { requests, failed = 0, resumed } = await server.seen();
+  if (failed > 0 || resumed > 0 !== mayResume || !(requests > 0))
+    throw new Error(`${url}: of ${requests} requests ${failed} failed, ${resumed} came on resumed connections`);
+  return { ...load, resumed: resumed / requests };
 }
 
 /** Sends the requests of a file one after the other, from the beginning again where there are no more. */
@@ -103,10 +128,6 @@ function request()
   return text
 end
 `;
-}
-
-function pidOf({ child }: { child: ChildProcess }): number {
-  return child.pid ?? -1;
 }
 
 function ask(child: ChildProcess, message: object | string): Promise<unknown> {

@@ -2,12 +2,10 @@
 import { type Measurement, type Table, table } from '../results.ts';
 import { browser } from './browser.ts';
 import { gigahertz } from './cycles.ts';
+import { besidePaper } from './paper.ts';
 import { type Primitives, primitives } from './primitives.ts';
 import { type Cost, caches, keyServer, proxy, publisher, RUNS } from './programs.ts';
 import { type Serving, serving } from './tls.ts';
-
-/** A byte takes so many nanoseconds of a link. */
-const BYTE_AT_10_GBIT = 0.8;
 
 type TableRow = readonly [string, ...(number | undefined)[]];
 
@@ -25,7 +23,12 @@ export async function costFigure(report: (text: string) => void): Promise<Measur
   const measured = gigahertz();
   return {
     settings: { runs: RUNS, gigahertz: measured },
-    tables: { parts: partsOf(costs, measured), ...ofOpenssl(alone, measured), ...ofNginx(served) },
+    tables: {
+      parts: partsOf(costs, measured),
+      paper: besidePaper(alone, served, measured),
+      ...ofOpenssl(alone, measured),
+      ...ofNginx(served),
+    },
   };
 }
 
@@ -37,19 +40,21 @@ function partsOf(costs: readonly Cost[], gigahertz: number): Table {
 }
 
 function ofOpenssl({ bytes, signatures }: Primitives, gigahertz: number): Record<string, Table> {
-  const ciphers = Array.from(bytes, ([name, each]): TableRow => [name, each, each * gigahertz]);
+  const ciphers = Array.from(bytes, ([name, { all, 'without AES': without }]): TableRow => {
+    return [name, all, all && all * gigahertz, without];
+  });
   const signing = Array.from(signatures, ([name, { sign, verify }]): TableRow => [name, sign / 1000, verify / 1000]);
   return {
-    ciphers: table(['ns a byte', 'cycles a byte'], ciphers),
+    ciphers: table(['ns a byte', 'cycles a byte', 'ns a byte without AES instructions'], ciphers),
     signatures: table(['µs to sign', 'µs to verify'], signing),
   };
 }
 
 function ofNginx(served: readonly Serving[]): Record<string, Table> {
-  const cores = served.map(({ name, byte }): TableRow => [name, byte, byte / BYTE_AT_10_GBIT]);
+  const byBytes = served.map(({ name, byte, cores }): TableRow => [name, byte, cores]);
   const times = served.map(({ name, transaction }): TableRow => [name, transaction / 1000, 1e9 / transaction]);
   return {
-    nginx: table(['ns a byte', 'cores, 10 Gbit/s'], cores),
+    nginx: table(['ns a byte', 'cores, 10 Gbit/s'], byBytes),
     transactions: table(['µs', 'a second and core'], times),
   };
 }

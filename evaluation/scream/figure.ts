@@ -96,7 +96,7 @@ function operationTable({ argon2id, encapsulation, decapsulation, exchange, tls 
 /** RSA-2048: decryptions in batches beside single ones, and beside OpenSSL. */
 async function batchTable(): Promise<Table> {
   const bySize: Record<'1' | '2' | '4' | '8', number> = JSON.parse(await runCommand(PYTHON, [BATCH_RSA]));
-  const [signatures = Number.NaN] = await speed('rsa2048');
+  const [signatures = Number.NaN] = await speed(['rsa2048']);
   const openssl = 1000 / signatures;
   const rows = Object.entries({ ...bySize, 'openssl speed': openssl });
   return table(
