@@ -85,8 +85,9 @@ async function measure(name: string, say: (text: string) => void): Promise<numbe
   const [code] = await once(running, 'exit');
   const minutes = (performance.now() - begun) / 60_000;
   if (code === 0) say(`took ${minutes.toFixed(1)} minutes`);
+  else if (isToldToEnd) say('was ended');
   else if (minutes >= LONGEST_MINUTES) say(`was ended after ${LONGEST_MINUTES} minutes`);
-  else say(`failed: the reason is above`);
+  else say('failed: the reason is above');
   if (code === 0 && !IS_QUICK) fillDocs();
   return code === 0 ? 0 : 1;
 }
