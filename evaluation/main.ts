@@ -23,6 +23,7 @@ measures figures, writes the data of each into evaluation/results as soon as it 
 
   --all      all figures
   --again    also those whose data was made by this code; else they are left as they are
+  TMPDIR=/dev/shm         for scale, which makes millions of small files, where the disk is slow
   WISPR_EVALUATE=quick    fewer runs; data into .cache/evaluation, and none into the docs
 
 needs root, for namespaces of network and processes, and Debian packages, which it installs; minutes are on two cores that do nothing

@@ -17,7 +17,8 @@ export async function runIsolated(command) {
   const unshare = spawn('unshare', [...NAMESPACES, ...command], { stdio: 'inherit', env });
   let told;
   const end = (signal) => {
-    if (told === undefined) killAll(unshare.pid);
+    const runs = unshare.exitCode === null && unshare.signalCode === null;
+    if (told === undefined && runs) killAll(unshare.pid);
     told ??= signal;
   };
   for (const signal of SIGNALS) process.on(signal, end);
