@@ -10,7 +10,6 @@ import { concat } from '../../core/encoding/bytes.ts';
 import { wrapKey } from '../../core/keys/wrapped-key.ts';
 import { fresh } from '../bundles.ts';
 import { milliseconds, type Row, round } from '../measure.ts';
-import { peakMemoryOf } from '../proc.ts';
 import { temporaryFolder } from '../workspace.ts';
 
 const SUBSCRIBERS = 1_000_000;
@@ -24,7 +23,7 @@ export async function wrapsForAll(): Promise<Row[]> {
   const day = { ...(await fresh('set')), kind: 'set' as const };
   const seconds = (await milliseconds(() => wrapAll(day, file))) / 1000;
   const megabytes = (PAPER.days * (await stat(file)).size) / 1e6;
-  const memory = Math.round(await peakMemoryOf(process.pid));
+  const memory = Math.round(process.resourceUsage().maxRSS / 1024);
   const about = {
     peer: 'the paper',
     runs: 1,
