@@ -7,7 +7,7 @@ interface Words {
   readonly after: string;
   /** Title of an offer without free days. */
   readonly subscription: string;
-  /** The same where the site has no key server. */
+  /** Title of the bar where the site has no key server. */
   readonly invitation: string;
   readonly start: string;
   readonly read: string;

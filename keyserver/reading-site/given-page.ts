@@ -65,7 +65,7 @@ export function giftNote(publisher: string, language: string, bar: Bar): PageFro
   );
   const offer = `<div lang="${spoken}"><p><strong>${title}</strong><br>${lead}<p>${anchors.join(' ')}</div>`;
   const behind = `<aside class="wispr-gift" lang="${LANGUAGE.lang}"><style>${STYLE}</style><p>${gave}</p>${offer}</aside>`;
-  // In whatever coding the page is.
+  // Signs that are right in whatever coding the page is.
   const plain = behind.replace(/[^\x20-\x7e]/gu, (sign) => `&#${sign.codePointAt(0)};`);
   return { tag: '', behind: plain, permit: (policy) => policy };
 }

@@ -117,7 +117,7 @@ async function goToShop(pages: TillPages, request: Request, response: Response):
   const portal = portalFor(pages, plan, paid);
   if (portal !== undefined) return response.redirect(303, portal);
   const shop = new URL(plan.buy);
-  // Another shop is told nothing: it does not say who has paid by a reference.
+  // Shops other than Stripe do not say by a reference who has paid, and are told nothing.
   if (!pages.priced.has(plan.name) && !isPaymentLink(plan.buy)) return response.redirect(303, shop.href);
   const wish = { plan: plan.name, target, subscriber: subscriber?.id };
   const { reference, secret } = await createCheckout(pages.state, wish);
