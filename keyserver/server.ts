@@ -1,6 +1,7 @@
 /** The key server: what it consists of, and in which order it starts and ends. */
 import type { Express } from 'express';
 import { type Logger, pino } from 'pino';
+import { eachMinute } from '../node-support/each-minute.ts';
 import { loggedError } from '../node-support/logged-error.ts';
 import { createAdminSite } from './admin-site/app.ts';
 import { adminOrigin } from './admin-site/operators.ts';
@@ -165,7 +166,10 @@ async function serve(
   const publication = config.publication ?? DEFAULT_PUBLICATION;
   const targets = await Promise.all(publication.push.map((target) => PushTarget.open(target)));
   const pushElsewhere = primary && (() => primary?.tell('push'));
-  const keeper = new TimestampKeeper({ state, log, targets, pushElsewhere, ...publication });
+  // A failure is found again by the page that needs the publication.
+  const follow = () => publications.follow().catch(() => undefined);
+  parts.defer(eachMinute(follow).stop); // what came by another process
+  const keeper = new TimestampKeeper({ state, log, targets, pushElsewhere, follow, ...publication });
   const watch = watchContent(state, config, log);
   const metrics = createMetrics(state, {
     targets,

@@ -32,7 +32,7 @@ export interface RefusalPage extends Refusal {
 }
 
 const STYLE = `body{font:1.0625rem/1.55 system-ui,sans-serif;max-width:28rem;margin:auto;padding:5vh 1rem;background:var(--paper);overflow-wrap:anywhere}
-header{font:bold 1.8rem/1.2 Georgia,serif;margin:0 0 1.5rem;text-align:center}h1{font:bold 1.5rem/1.25 Georgia,serif;margin:0}img{max-width:100%;max-height:4rem;background:#fff}
+header{font:bold 1.8rem/1.2 Georgia,serif;margin:0 0 1.5rem;text-align:center}h1{font:bold 1.5rem/1.25 Georgia,serif;margin:0}img{max-width:100%;max-height:4rem}@media(prefers-color-scheme:dark){img{filter:invert(.9) hue-rotate(180deg)}}
 main{padding:8%;background:var(--card);border:1px solid #8885;border-top:3px solid var(--accent);border-radius:4px}
 a{display:inline-block;margin-inline-end:1rem;color:var(--accent)}.b{padding:.6rem 1rem;border-radius:4px;background:var(--accent);color:var(--on);text-decoration:none}`;
 

@@ -62,8 +62,9 @@ export function barOf(
     const lead = [first.title, first.price].filter(Boolean).join(' · ');
     return { ...bar, lead, button: { text: words.subscribe, url: offers }, links: [signIn] };
   }
-  const isHere = account !== undefined && !serverless;
-  const button = isHere ? signIn : { text: words.read, url: reading };
+  const read = { text: words.read, url: reading };
+  if (serverless) return { ...bar, title: words.invitation, lead: '', button: read, links: toOffers(words.subscribe) };
+  const button = account ? signIn : read;
   return { ...bar, lead: words.note, button, links: toOffers(words.subscribe) };
 }
 

@@ -26,7 +26,7 @@ export const BUILT_IN_TEMPLATE = `<!doctype html>
 <% if (it.section) { %><p class="kicker"><%= it.section %></p>
 <% } %><h1><%= it.headline %></h1>
 <% if (it.description) { %><p class="about"><%= it.description %></p>
-<% } %><% if (it.author || it.date) { %><p class="by"><%= it.author %><% if (it.author && it.date) { %> · <% } %><% if (it.date) { %><time datetime="<%= it.published %>"><%= it.date %></time><% } %></p>
+<% } %><% if (it.author || it.date) { %><p class="by"><%= it.author && it.words.by(it.author) %><% if (it.author && it.date) { %> · <% } %><% if (it.date) { %><time datetime="<%= it.published %>"><%= it.date %></time><% } %></p>
 <% } %><% if (it.picture) { %><img class="picture" src="<%= it.picture %>" alt="">
 <% } %><% if (it.excerpt.length > 0) { %><div class="excerpt">
 <% for (const paragraph of it.excerpt) { %><p><%= paragraph %></p>

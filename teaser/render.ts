@@ -52,6 +52,7 @@ export const builtInTemplate: FallbackTemplate = { render: (page, bar) => render
 /** Gives templates their `it`; any other name is an error. */
 export function valuesOf(page: FallbackPage, bar: Bar, script = true): object {
   const { host, pathname } = new URL(page.reading);
+  const words = wordsFor(page.language, host);
   const values = {
     ...page,
     bar: { field: undefined, button: undefined, ...bar },
@@ -61,7 +62,7 @@ export function valuesOf(page: FallbackPage, bar: Bar, script = true): object {
     reader: page.site === '' ? '' : openInReaderUrl(page.site, pathname),
     // A quotation mark would end the address (WHATWG HTML, "shared declarative refresh steps").
     refresh: page.redirect === 'always' ? `1;URL='${page.reading.replaceAll("'", '%27')}'` : '',
-    words: wordsFor(page.language, host),
+    words: page.site === '' ? { ...words, note: words.invitation } : words,
     jsonLd: jsonLd(page),
     style: teaserStyle(page.accent),
     script: script ? scriptOf(page.redirect) : '',

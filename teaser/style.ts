@@ -12,7 +12,7 @@ header,main,aside{width:100%;max-width:40rem;margin-inline:auto;padding-inline:1
 header{padding-block:.9rem;border-bottom:1px solid var(--line);font-weight:700;font-size:1.25rem}
 main{flex:1;padding-bottom:1.5rem}
 .logo{display:block;max-width:min(20rem,100%);max-height:3rem}
-@media(prefers-color-scheme:dark){.logo{padding:.35rem .5rem;background:#faf8f4}}
+@media(prefers-color-scheme:dark){.logo{filter:invert(.9) hue-rotate(180deg)}}
 h1{font-size:clamp(1.75rem,6vw,2.5rem);line-height:1.15;margin:.9rem 0 .6rem;text-wrap:balance}
 .kicker,.by,aside{font-family:system-ui,sans-serif}
 .kicker{margin:1rem 0 -.6rem;color:var(--go);font-size:.8125rem;font-weight:700;letter-spacing:.06em;text-transform:uppercase}

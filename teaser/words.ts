@@ -1,4 +1,4 @@
-/** wispr's own words on teasers, in the languages that it knows. `{host}` is the reading site's, `{price}` the publisher's text. */
+/** wispr's own words on teasers, in the languages that it knows. `{host}` is the reading site's, `{price}` and `{author}` the publisher's text. */
 import { type Forms, pluralOf } from '../words/format.ts';
 
 interface Words {
@@ -7,6 +7,8 @@ interface Words {
   readonly after: string;
   /** Title of an offer without free days. */
   readonly subscription: string;
+  /** Title of the bar where the site has no key server. */
+  readonly invitation: string;
   readonly start: string;
   readonly read: string;
   readonly subscribe: string;
@@ -16,12 +18,14 @@ interface Words {
   /** Says who may read, where. */
   readonly note: string;
   readonly open: string;
+  readonly by: string;
 }
 
 const ENGLISH: Words = {
   free: { one: 'Read on, free for # day', other: 'Read on, free for # days' },
   after: 'Then {price}. Stop whenever you like.',
   subscription: 'Read on with a subscription',
+  invitation: 'Read on with your link or password',
   start: 'Start reading',
   read: 'Read',
   subscribe: 'Subscribe',
@@ -29,7 +33,8 @@ const ENGLISH: Words = {
   all: 'See all subscriptions',
   address: 'Your mail address',
   note: 'For subscribers, at {host}.',
-  open: 'Open in Reader',
+  open: 'Open in the wispr Reader app',
+  by: 'By {author}',
 };
 
 const WORDS: ReadonlyMap<string, Words> = new Map(
@@ -39,6 +44,7 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
       free: { one: 'Weiterlesen, # Tag kostenlos', other: 'Weiterlesen, # Tage kostenlos' },
       after: 'Danach {price}. Jederzeit kündbar.',
       subscription: 'Weiterlesen mit einem Abo',
+      invitation: 'Weiterlesen mit Ihrem Link oder Passwort',
       start: 'Jetzt lesen',
       read: 'Weiterlesen',
       subscribe: 'Abonnieren',
@@ -46,12 +52,14 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
       all: 'Alle Abos ansehen',
       address: 'Ihre E-Mail-Adresse',
       note: 'Für Abonnenten, auf {host}.',
-      open: 'Im Reader öffnen',
+      open: 'In der App „wispr Reader“ öffnen',
+      by: 'Von {author}',
     },
     fr: {
       free: { one: 'Lisez la suite, # jour gratuit', other: 'Lisez la suite, # jours gratuits' },
       after: 'Ensuite {price}. Arrêtez quand vous voulez.',
       subscription: 'Lisez la suite avec un abonnement',
+      invitation: 'Lisez la suite avec votre lien ou votre mot de passe',
       start: 'Commencer à lire',
       read: 'Lire la suite',
       subscribe: 'S’abonner',
@@ -59,12 +67,14 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
       all: 'Voir tous les abonnements',
       address: 'Votre adresse e-mail',
       note: 'Réservé aux abonnés, sur {host}.',
-      open: 'Ouvrir dans le Reader',
+      open: 'Ouvrir dans l’appli wispr Reader',
+      by: 'Par {author}',
     },
     es: {
       free: { one: 'Siga leyendo, # día gratis', other: 'Siga leyendo, # días gratis' },
       after: 'Después, {price}. Cancele cuando quiera.',
       subscription: 'Siga leyendo con una suscripción',
+      invitation: 'Siga leyendo con su enlace o contraseña',
       start: 'Empezar a leer',
       read: 'Seguir leyendo',
       subscribe: 'Suscribirse',
@@ -72,7 +82,8 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
       all: 'Ver todas las suscripciones',
       address: 'Su correo electrónico',
       note: 'Para suscriptores, en {host}.',
-      open: 'Abrir en Reader',
+      open: 'Abrir en la app wispr Reader',
+      by: 'Por {author}',
     },
     it: {
       free: {
@@ -81,6 +92,7 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
       },
       after: 'Poi {price}. Puoi smettere quando vuoi.',
       subscription: 'Continua a leggere con un abbonamento',
+      invitation: 'Continua a leggere con il tuo link o la tua password',
       start: 'Inizia a leggere',
       read: 'Continua a leggere',
       subscribe: 'Abbonati',
@@ -88,12 +100,14 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
       all: 'Vedi tutti gli abbonamenti',
       address: 'Il tuo indirizzo e-mail',
       note: 'Per gli abbonati, su {host}.',
-      open: 'Apri in Reader',
+      open: 'Apri nell’app wispr Reader',
+      by: 'Di {author}',
     },
     pt: {
       free: { one: 'Continue a ler, # dia grátis', other: 'Continue a ler, # dias grátis' },
       after: 'Depois, {price}. Cancele quando quiser.',
       subscription: 'Continue a ler com uma assinatura',
+      invitation: 'Continue a ler com o seu link ou a sua senha',
       start: 'Começar a ler',
       read: 'Continuar a leitura',
       subscribe: 'Assinar',
@@ -101,12 +115,14 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
       all: 'Ver todas as assinaturas',
       address: 'O seu e-mail',
       note: 'Para assinantes, em {host}.',
-      open: 'Abrir no Reader',
+      open: 'Abrir no app wispr Reader',
+      by: 'Por {author}',
     },
     nl: {
       free: { one: 'Lees verder, # dag gratis', other: 'Lees verder, # dagen gratis' },
       after: 'Daarna {price}. Stop wanneer u wilt.',
       subscription: 'Lees verder met een abonnement',
+      invitation: 'Lees verder met uw link of wachtwoord',
       start: 'Begin met lezen',
       read: 'Lees verder',
       subscribe: 'Abonneren',
@@ -114,7 +130,8 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
       all: 'Alle abonnementen bekijken',
       address: 'Uw e-mailadres',
       note: 'Voor abonnees, op {host}.',
-      open: 'Openen in Reader',
+      open: 'Openen in de app wispr Reader',
+      by: 'Door {author}',
     },
     pl: {
       free: {
@@ -123,6 +140,7 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
       },
       after: 'Potem {price}. Możesz zrezygnować w każdej chwili.',
       subscription: 'Czytaj dalej z prenumeratą',
+      invitation: 'Czytaj dalej, używając swojego linku lub hasła',
       start: 'Zacznij czytać',
       read: 'Czytaj dalej',
       subscribe: 'Zaprenumeruj',
@@ -130,12 +148,14 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
       all: 'Zobacz wszystkie prenumeraty',
       address: 'Twój adres e-mail',
       note: 'Dla prenumeratorów, w serwisie {host}.',
-      open: 'Otwórz w Readerze',
+      open: 'Otwórz w aplikacji wispr Reader',
+      by: '{author}',
     },
     ja: {
       free: { other: '続きを # 日間無料で読む' },
       after: 'その後は {price}。いつでも解約できます。',
       subscription: '購読して続きを読む',
+      invitation: 'リンクまたはパスワードで続きを読む',
       start: '読み始める',
       read: '続きを読む',
       subscribe: '購読する',
@@ -143,12 +163,14 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
       all: '購読プランをすべて見る',
       address: 'メールアドレス',
       note: '購読者限定です。{host} でお読みいただけます。',
-      open: 'Reader で開く',
+      open: 'アプリ「wispr Reader」で開く',
+      by: '{author}',
     },
     zh: {
       free: { other: '继续阅读，# 天免费' },
       after: '之后 {price}，可随时取消。',
       subscription: '订阅后继续阅读',
+      invitation: '用您的链接或密码继续阅读',
       start: '开始阅读',
       read: '继续阅读',
       subscribe: '订阅',
@@ -156,14 +178,17 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
       all: '查看所有订阅方案',
       address: '您的邮箱地址',
       note: '订阅者专享，请前往 {host} 阅读。',
-      open: '在 Reader 中打开',
+      open: '在 wispr Reader 应用中打开',
+      by: '作者：{author}',
     },
   } satisfies Record<string, Words>),
 );
 
-export interface PageWords extends Omit<Words, 'after' | 'free'> {
+export interface PageWords extends Omit<Words, 'after' | 'by' | 'free'> {
   readonly free: (days: number) => string;
   readonly after: (price: string) => string;
+  /** Says who wrote a page; the name alone where its language is not known here. */
+  readonly by: (author: string) => string;
   /** The language of these words, where the page's is another; else empty. All of them are written from left to right. */
   readonly language: string;
 }
@@ -182,6 +207,7 @@ export function wordsFor(language: string, host: string): PageWords {
     ...words,
     free: (days) => pluralOf(own ? primary : 'en', days, words.free),
     after: (price) => words.after.replace('{price}', () => price),
+    by: (author) => (own ? words.by.replace('{author}', () => author) : author),
     note: words.note.replace('{host}', () => host),
     language: own ? '' : 'en',
   };

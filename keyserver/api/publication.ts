@@ -19,6 +19,7 @@ import { readMetadata, readPublication } from '../publication/stored.ts';
 import { listTokens } from '../publication/tokens.ts';
 import { digest } from '../storage/digest.ts';
 import { keysOfFormerReaders } from '../subscriptions/lost-access.ts';
+import { warnOfVainOffers } from '../subscriptions/named-plans.ts';
 import { actingState, body, bytesOf, demandToken, refuseTooMany, send, sendError } from './answers.ts';
 import type { ApiOptions } from './options.ts';
 
@@ -49,7 +50,7 @@ function sayWho({ who, place }: { readonly who: string; readonly place: string }
 
 export function addPublicationRoutes(app: Express, options: ApiOptions): void {
   addMetadataRoute(app, options);
-  const { state, keeper, origins, log, limits } = options;
+  const { state, keeper, origins, log, limits, mailer, stripe } = options;
   const guards = [
     noStore,
     demandToken(state, 'publish', limits.publishingRefusals),
@@ -58,6 +59,7 @@ export function addPublicationRoutes(app: Express, options: ApiOptions): void {
   app.put(BUNDLE_PATH, ...guards, body(MESSAGE_LIMITS.bundle), async (request, response) => {
     const result = await importBundle(actingState(state, response), bytesOf(request.body), origins);
     log.info({ outcome: result.outcome, serial: result.serial, newSets: result.newSets }, 'a key bundle came');
+    if (result.outcome !== 'unchanged') await warnOfVainOffers({ mail: mailer, stripe }, state, log);
     if (result.outcome === 'pinned') log.warn('a publisher was pinned: compare its fingerprint in "wispr admin list"');
     response.json(result);
   });

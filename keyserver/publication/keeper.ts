@@ -13,6 +13,8 @@ export interface KeeperOptions {
   readonly log: Logger;
   readonly targets: readonly PushTarget[];
   readonly pushElsewhere?: (() => void) | undefined;
+  /** Called where another publication may have become the current one. */
+  readonly follow?: () => void;
   readonly resignMinutes: number;
   readonly freshHours: number;
   /** Left out but in tests. */
@@ -108,6 +110,7 @@ export class TimestampKeeper {
   push(): void {
     if (this.#stopped) return;
     this.#options.pushElsewhere?.();
+    this.#options.follow?.();
     for (const pusher of this.#pushers) pusher.push();
   }
 

@@ -165,6 +165,7 @@ async function showAccount(pages: AccountPages, request: Request, response: Resp
   };
   const sets = (await grantsOf(state.database, id)).map((grant) => ({ ...grant, zone: null }));
   const [devices, thisDevice] = [await devicesOf(state.database, id), await deviceOfSession(state, token)];
+  const gifts = await giftsOf(state, subscriber);
   const passkeys = await passkeysOf(state.database, 'reader_passkeys', id);
   await sendPage(pages, response, 'account', {
     name,
@@ -178,7 +179,7 @@ async function showAccount(pages: AccountPages, request: Request, response: Resp
         .map((plan) => ({ title: plan.title, state: stateOf(plan, now) })),
       ...sets.map((set) => ({ ...set, title: titleOf(set.pattern), state: stateOf(set, now) })),
     ],
-    gifts: (await giftsOf(state, subscriber)).map(wordsOfGift),
+    gifts: await Promise.all(gifts.map(async (gift) => wordsOfGift(gift, await pages.headlineOf(gift.target)))),
     devices: devices.map((device) => ({ ...device, ...wordsOf(device, thisDevice, now) })),
     thisDevice,
     passkeys: passkeys.map((passkey) => ({ ...passkey, used: useOf(passkey) })),

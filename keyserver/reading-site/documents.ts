@@ -135,8 +135,11 @@ async function send(
   response.setHeader('Content-Security-Policy', policies.map(front.permit));
   const coding = ['br', 'gzip'].find((name) => prefersCoding(request.headers['accept-encoding'], name));
   if (coding) response.vary('Accept-Encoding').setHeader('Content-Encoding', coding);
-  const ends = new PageEnds(front.tag, '');
-  const adding = new Transform({ transform: (piece, _encoding, done) => done(null, ends.add(piece)) });
+  const ends = new PageEnds(front.tag, front.behind ?? '');
+  const adding = new Transform({
+    transform: (piece, _encoding, done) => done(null, ends.add(piece)),
+    flush: (done) => done(null, ends.end()),
+  });
   const decoders = undo ? [createDecoder(undo)] : [];
   await stream(content.pieces, [...decoders, adding, ...(coding ? [encoder(coding)] : [])], response);
 }

@@ -10,6 +10,8 @@ import { permitInline } from '../../reading/page-scripts.ts';
 /** Addition to a page. */
 export interface PageFront {
   readonly tag: string;
+  /** HTML behind its end. */
+  readonly behind?: string;
   /** A signed policy, as the page needs it. */
   readonly permit: (policy: string) => string;
 }

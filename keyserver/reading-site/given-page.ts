@@ -1,11 +1,19 @@
-/** Finds what a page that is given away loads: the addresses that it names itself, as far as they are documents of its own set. */
+/**
+ * Finds what a page that is given away loads: the addresses that it names itself, as far as they are documents of its own set. At its end, the page says
+ * that it is a gift, and what its teaser offers.
+ */
 import type { SitePublication } from '../../core/publication/site-publication.ts';
+import type { Bar } from '../../teaser/bar.ts';
 import { decodePage } from '../../teaser/encoding.ts';
 import { baseOf } from '../../teaser/fallback-page.ts';
 import { scanPage } from '../../teaser/scan.ts';
+import { GIFTS } from '../../words/en/gifts.ts';
+import { LANGUAGE } from '../../words/en/language.ts';
+import { escapeHtml } from '../../words/html.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { readBeginning } from './beginning.ts';
 import { type DocumentService, keyFinder, type SiteDocument } from './documents.ts';
+import type { PageFront } from './first-page.ts';
 
 /** Bytes of a page in which addresses are looked for, and addresses that count. */
 const MOST_BYTES = 2_097_152;
@@ -42,6 +50,24 @@ export async function pathsOf(
     each.kind === 'document' && each.entry.set === page.entry.set && !PAGE.test(each.path) ? each.path : [],
   );
   return [...new Set([page.path, ...loaded])];
+}
+
+/** Has no colours of its own: those of the page are around it. A page whose policy permits no style shows it without. */
+const STYLE =
+  '.wispr-gift{clear:both;max-width:40rem;margin:2rem auto;padding:1rem 1.25rem;border-top:3px double;font:1rem/1.5 system-ui,sans-serif}.wispr-gift a{margin-inline-end:1rem}';
+
+/** Adds to a page that it was given. @param language - of the page */
+export function giftNote(publisher: string, language: string, bar: Bar): PageFront {
+  const links = [bar.button ?? [], bar.links].flat();
+  const anchors = links.map(({ url, text }) => `<a href="${escapeHtml(url)}">${escapeHtml(text)}</a>`);
+  const [title, lead, spoken, gave] = [bar.title, bar.lead, bar.language || language, GIFTS.gave(publisher)].map(
+    escapeHtml,
+  );
+  const offer = `<div lang="${spoken}"><p><strong>${title}</strong><br>${lead}<p>${anchors.join(' ')}</div>`;
+  const behind = `<aside class="wispr-gift" lang="${LANGUAGE.lang}"><style>${STYLE}</style><p>${gave}</p>${offer}</aside>`;
+  // Signs that are right in whatever coding the page is.
+  const plain = behind.replace(/[^\x20-\x7e]/gu, (sign) => `&#${sign.codePointAt(0)};`);
+  return { tag: '', behind: plain, permit: (policy) => policy };
 }
 
 /** @returns path and query of what a page loads from its own origin */

@@ -11,7 +11,7 @@ import { HostedSource } from '../../reading/hosted-source.ts';
 import { PublicationKeeper } from '../../reading/publication-keeper.ts';
 import { READING_TIMES } from '../../reading/times.ts';
 import type { Provider, SiteHere } from '../publication/provider.ts';
-import { readMetadata } from '../publication/stored.ts';
+import { readMetadata, readPublication } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { type BundledPublication, PublicationBundle } from './bundle.ts';
 import type { ContentHosts } from './content-host.ts';
@@ -72,6 +72,14 @@ export class ReadPublications {
   /** Looks for a newer publication now. */
   async check(): Promise<void> {
     await this.#cached?.keeper.recheck();
+  }
+
+  /** Looks for the publication that the key server confirms, where an older one is at hand: no page has to be asked for first. */
+  async follow(): Promise<void> {
+    const keeper = this.#cached?.keeper;
+    const confirmed = keeper && (await readPublication(this.#state.database));
+    const here = keeper?.publication.state?.snapshot.version ?? 0;
+    if (confirmed && confirmed.snapshotVersion > here) await keeper.recheck();
   }
 
   #cachedOf({ publisher }: Provider, site: SiteDescription): CachedPublication {

@@ -1,18 +1,20 @@
 /** Answers for the site that is read here: its publication says what there is at an address. */
 import type { Request, Response } from 'express';
 import type { Freshness } from '../../core/publication/site-publication.ts';
-import { documentPathOf } from '../../core/site/path.ts';
+import { documentPathOf, GIVEN } from '../../core/site/path.ts';
 import { answer } from '../../reading/answer.ts';
 import { asksForNewest, CONFIRMED_HEADER, confirmedAt } from '../../reading/confirmation.ts';
 import { ReadingError } from '../../reading/errors.ts';
 import { openerOf, senderOf } from '../../reading/navigation.ts';
 import { KeyServerError } from '../errors.ts';
+import { addressOf } from '../http/limits.ts';
 import type { SiteHere } from '../publication/provider.ts';
 import { denialOf } from '../readers/entitlement.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { type DocumentRequest, type DocumentService, sendDocument } from './documents.ts';
 import type { PageFront } from './first-page.ts';
-import { sendTeaser, type TeaserPages } from './teaser-page.ts';
+import { giftNote } from './given-page.ts';
+import { barFor, sendTeaser, type TeaserPages } from './teaser-page.ts';
 
 /** Services of the documents' origin. */
 export interface SiteService extends DocumentService, Omit<TeaserPages, 'signUp'> {
@@ -77,9 +79,27 @@ async function sendFound(
   const hasRight = subscriber !== undefined || (isProgram && (await found.giversOf(found.path)).length > 0);
   if (isProgram && !hasRight && (await tease())) return;
   try {
-    await sendDocument(service, found, request, response);
+    const front = found.front ?? (await noteOfGift(service, found, request));
+    await sendDocument(service, { ...found, front }, request, response);
   } catch (error) {
     const isDenied = isProgram && error instanceof KeyServerError && !response.headersSent;
     if (!isDenied || !(await tease())) throw error;
   }
+}
+
+/** Finds what is added to a page that was given, for whoever may read it as a gift alone. */
+async function noteOfGift(
+  service: SiteService,
+  found: DocumentRequest,
+  request: Request,
+): Promise<PageFront | undefined> {
+  const { site, provider, subscriber, entry, path } = found;
+  const to = new URL(request.originalUrl, service.documents);
+  if (to.search !== GIVEN || !entry.set || (await found.giversOf(path)).length === 0) return undefined;
+  const denied = await denialOf(service.state, subscriber, site.site, entry.set);
+  const page = denied && (await service.teasers.of(found, addressOf(request)).catch(() => undefined));
+  if (!denied || !page) return undefined;
+  const settings = service.publications.settingsOf(provider, site);
+  const bar = await barFor(service, { ...found, denied, to: to.pathname }, page, settings);
+  return giftNote(provider.descriptor.name, page.language, bar);
 }

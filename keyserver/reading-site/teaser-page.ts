@@ -88,7 +88,8 @@ function policyFor({ accent }: FallbackPage, { documents, signUp }: TeaserPages)
   ].join('; ');
 }
 
-async function barFor(
+/** Makes the bar of the teaser of a document. */
+export async function barFor(
   { state, account, signUp }: TeaserPages,
   { denied, to }: DeniedDocument,
   { language }: FallbackPage,

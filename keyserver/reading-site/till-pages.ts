@@ -13,6 +13,7 @@ import { createSession } from '../sign-in/accounts.ts';
 import { isStanding } from '../subscriptions/access.ts';
 import { createCheckout, findReturn, useReturn } from '../subscriptions/checkouts.ts';
 import { renewalsOf } from '../subscriptions/kept-elsewhere.ts';
+import { isPaymentLink } from '../subscriptions/named-plans.ts';
 import type { Subscriber } from '../subscriptions/subscribers.ts';
 import { plansOf } from '../subscriptions/subscriptions.ts';
 import { type AccountPages, beginSession, headlineFor, ownForm, subscriberOf, trialOf } from './account-session.ts';
@@ -37,6 +38,11 @@ export function addTillPages(app: Express, pages: TillPages): void {
   const ways = { kind: 'checkouts', limit: pages.limits.mailsPerAddress, countedBy: 'address', all: true } as const;
   const limit = limitFailures(pages.state, ways, refuseTooMany);
   app.post(SUBSCRIBE_PAGE, ...ownForm(pages), limit, (request, response) => goToShop(pages, request, response));
+  // Content hosts offer trials also where nobody can sign up.
+  app.get('/-/sign-up', (request, response) => {
+    const to = documentTarget(queryOf(request, 'to'), pages.documents);
+    response.redirect(303, `${SUBSCRIBE_PAGE}?${new URLSearchParams({ to })}`);
+  });
   app.get('/-/bought', unrecorded, openedOnly, (request, response) => comeBack(pages, request, response));
 }
 
@@ -78,7 +84,14 @@ async function showPlans(pages: TillPages, request: Request, response: Response)
     changedAt: portals.map((url) => new URL(url).host)[0],
     hasTrial: subscriber === undefined && trial !== undefined,
     isSignedIn: subscriber !== undefined,
+    ...promises(pages, plans),
   });
+}
+
+/** Finds what holds after a payment at each of the shops: only Stripe tells of it, and leads back. */
+function promises({ mail, priced }: TillPages, plans: readonly OfferedPlan[]) {
+  const comesBack = plans.every(({ name, buy }) => buy === undefined || priced.has(name));
+  return { comesBack, isMailed: comesBack && mail !== undefined };
 }
 
 /** Finds the portal, for whoever pays for another plan at Stripe: there it is changed, where a Payment Link would make a second subscription. */
@@ -103,10 +116,12 @@ async function goToShop(pages: TillPages, request: Request, response: Response):
   if (paid.has(plan.name)) return response.redirect(303, '/-/account');
   const portal = portalFor(pages, plan, paid);
   if (portal !== undefined) return response.redirect(303, portal);
+  const shop = new URL(plan.buy);
+  // Shops other than Stripe do not say by a reference who has paid, and are told nothing.
+  if (!pages.priced.has(plan.name) && !isPaymentLink(plan.buy)) return response.redirect(303, shop.href);
   const wish = { plan: plan.name, target, subscriber: subscriber?.id };
   const { reference, secret } = await createCheckout(pages.state, wish);
   pages.checkout.add(request, response, secret);
-  const shop = new URL(plan.buy);
   shop.searchParams.set('client_reference_id', reference);
   if (subscriber && isMailAddress(subscriber.name)) shop.searchParams.set('locked_prefilled_email', subscriber.name);
   response.redirect(303, shop.href);

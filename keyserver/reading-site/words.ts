@@ -28,9 +28,9 @@ export function useOf({ created, lastUsed }: ListedPasskey): string {
   return lastUsed === null ? added : `${added}, ${words.lastUsed(lastUsed)}`;
 }
 
-/** A gift as the account page shows it. */
-export function wordsOfGift({ id, target, openings, expires }: OpenGift) {
-  return { id, target, page: decodeURI(target), state: words.gift(openings, expires) };
+/** A gift as the account page shows it: by its headline, where that is at hand. */
+export function wordsOfGift({ id, target, openings, expires }: OpenGift, headline = decodeURI(target)) {
+  return { id, target, page: headline, state: words.gift(openings, expires) };
 }
 
 /** A plan that stands, or was the last to end, for its card: when it is paid again, or ends. */

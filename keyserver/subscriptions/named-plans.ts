@@ -5,8 +5,10 @@ import { readOffers } from '../publication/signed-plans.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { findPlan } from './plans.ts';
 
-/** Host of Payment Links. */
-const STRIPE = 'buy.stripe.com';
+/** Tells whether an address is one of Stripe's Payment Links. */
+export function isPaymentLink(buy: string): boolean {
+  return new URL(buy).host === 'buy.stripe.com';
+}
 
 /**
  * Says which of them there are not. It is no refusal to start: plans are made by a command, perhaps after the first start, and those who read
@@ -22,8 +24,23 @@ export async function warnOfUnknownPlans(
     const todo = `make it with "wispr admin plan ${plan} --sets PATTERNS", or correct ${member}`;
     log.warn({ member, plan }, `there is no such plan, and no subscription to it begins: ${todo}`);
   }
-  for (const { plan, says, todo } of await findVainOffers(config, state))
+  await warnOfVainOffers(config, state, log);
+}
+
+/** Says what the publisher offers, and cannot be kept. */
+export async function warnOfVainOffers(
+  configured: Configured,
+  state: KeyServerState,
+  log: Pick<Logger, 'warn'>,
+): Promise<void> {
+  for (const { plan, says, todo } of await findVainOffers(configured, state))
     log.warn({ plan }, `${says}: ${todo}, or take the offer out of wispr.json`);
+}
+
+/** Means of keeping offers. */
+interface Configured {
+  readonly mail?: unknown;
+  readonly stripe?: Pick<NonNullable<KeyServerConfig['stripe']>, 'plans'> | undefined;
 }
 
 /** Offer that strangers see, and that cannot be kept. */
@@ -34,13 +51,10 @@ export interface VainOffer {
 }
 
 /** Finds what the publisher offers, and the configuration cannot keep: who is promised free days, or pays, gets nothing. */
-export async function findVainOffers(
-  { mail, stripe }: Pick<KeyServerConfig, 'mail' | 'stripe'>,
-  { database }: KeyServerState,
-): Promise<VainOffer[]> {
+export async function findVainOffers({ mail, stripe }: Configured, { database }: KeyServerState): Promise<VainOffer[]> {
   const priced = new Set(Object.values(stripe?.plans ?? {}));
   return (await readOffers(database)).flatMap(({ name: plan, trial, buy }) => {
-    const isAtStripe = buy !== undefined && new URL(buy).host === STRIPE;
+    const isAtStripe = buy !== undefined && isPaymentLink(buy);
     const noTrial = trial !== undefined && mail === undefined;
     return [
       ...(noTrial ? [{ plan, says: 'free days are offered, and nobody can sign up', todo: 'set "mail"' }] : []),

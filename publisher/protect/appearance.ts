@@ -36,7 +36,7 @@ export interface Appearance {
 /** Raised whenever this program would make other objects out of the same sources, other teasers out of the same pages, or other pages out of the same words. */
 const OBJECT_VERSION = 2;
 const TEASER_VERSION = 4;
-const PAGE_VERSION = 5;
+const PAGE_VERSION = 6;
 
 /**
  * @param directory - where the configuration lies

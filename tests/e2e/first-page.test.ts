@@ -68,7 +68,7 @@ it('the first page comes from the server, and the next one from the caches by th
     false,
   ]);
   await page.click('[aria-label="About this page"]');
-  await page.waitForSelector('text=This first page was checked and opened by read.news.example');
+  await page.waitForSelector('text=read.news.example checked this first page for you');
   const byReader = () => vault.rig.host.requests.filter(({ headers }) => headers.origin === CONTENT);
   // The next page has it, too.
   await expect
@@ -93,6 +93,17 @@ it('the first page comes from the server, and the next one from the caches by th
     .matchAll(/"method":"(\w+)","route":"([^"]+)"/g);
   const routes = Array.from(asked, ([, method, route]) => `${method} ${route}`);
   expect(routes.filter((route) => /document|keys|key-requests/.test(route))).toEqual(['GET document']);
+});
+
+it('the first page opens again without a network, as every page that was opened', async () => {
+  const page = await signedIn('gina');
+  await page.goto(`${CONTENT}/letter.html`);
+  await readerHasCome(page);
+  const kept = `caches.open('wispr-objects').then((cache) => cache.keys()).then((all) => all.map(({ url }) => url).join())`;
+  await expect.poll(() => page.evaluate(kept)).toMatch(/letter\.html/);
+  await page.context().setOffline(true);
+  expect((await page.reload())?.fromServiceWorker()).toBe(true);
+  await heading(page, 'Letter');
 });
 
 it('attack 148: what does not pass the checks of a reader is shown on no first page either', async () => {

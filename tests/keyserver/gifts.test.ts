@@ -3,6 +3,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { deleteSubscriber, exportSubscriber } from '../../keyserver/sign-in/own-account.ts';
 import { newestAudit } from '../../keyserver/storage/audit.ts';
 import { workEachMinute } from '../../keyserver/storage/each-minute.ts';
+import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { logged, rigForFile, rigForTest } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
@@ -21,7 +22,9 @@ const LOADED = ['/letter.css', '/a.png', '/b.png', '/c.png', '/poster.png'];
 
 const rig = rigForFile();
 beforeAll(async () => {
-  rig.publisher.publication.setSettings({ ...TEST_SETTINGS, gifts: TERMS });
+  const plans = [{ name: 'daily', title: 'Daily', price: '€6 a month' }];
+  rig.publisher.publication.setSettings({ ...TEST_SETTINGS, gifts: TERMS, plans });
+  await definePlan(rig.server.state, { name: 'daily', title: 'Daily', sets: ['day-*'] });
   const html = { mediaType: 'text/html', set: 'day-1' };
   await publish(rig.publisher, rig.host, { ...html, path: '/letter.html', content: LETTER, gzip: true });
   await publish(rig.publisher, rig.host, { ...html, path: '/second.html', content: SECOND });
@@ -61,7 +64,8 @@ function open(stranger: Reader, link: Link, headers = {}): Promise<Page> {
 async function reads(stranger: Reader, path: string): Promise<boolean> {
   const [file = ''] = path.split('?');
   const { text } = await stranger.documents.get(path, file.endsWith('.html') ? OPENED : LOADING);
-  return text === (file === '/letter.html' ? LETTER : file === '/second.html' ? SECOND : file);
+  const [published = ''] = text.split('<aside class="wispr-gift"');
+  return published === (file === '/letter.html' ? LETTER : file === '/second.html' ? SECOND : file);
 }
 
 const refusal = ({ status, headers }: Page) => [status, headers['wispr-refusal']];
@@ -80,12 +84,28 @@ it('opens the page and what it loads, again and again for a day, and for whoever
     expect([path, await reads(stranger, path)]).toEqual([path, true]);
   expect((await stranger.documents.get('/letter.html')).text).toBe(LETTER); // as old browsers ask
   await open(stranger, link); // the same browser: nothing more is used up
-  expect((await anna.get('/-/account')).text).toMatch(/letter\.html<\/a>.*opens 2 times more/s);
+  expect((await anna.get('/-/account')).text).toMatch(/<a href="\/letter\.html">Letter<\/a>.*opens 2 times more/s);
   rig.passTime(86_401);
   expect(await reads(stranger, '/letter.html')).toBe(false);
   rig.passTime(-86_401);
   await stranger.documents.post('/-/leave', {}, { origin: rig.server.readingUrl });
   expect(await reads(stranger, '/letter.html')).toBe(false);
+});
+
+it('says at the end of the page that it is a gift, and what its teaser offers, to whoever may not read it otherwise', async () => {
+  const anna = await join('ada');
+  const link = await give(anna);
+  const stranger = createReader(rig.server);
+  await open(stranger, link);
+  const given = await stranger.documents.get('/letter.html?wispr-gift', OPENED);
+  expect(given.text.startsWith(LETTER)).toBe(true);
+  expect(given.text).toMatch(
+    /<aside class="wispr-gift" lang="en">.*A subscriber of .* gave you this article\..*Read on with a subscription.*Daily &#183; &#8364;6 a month/s, // in no coding
+  );
+  expect(given.text).toContain(`<a href="${rig.server.readingUrl}/-/subscribe?to=/letter.html">Subscribe</a>`);
+  expect(given.headers.etag).toBeUndefined(); // of what was published
+  await open(anna, link);
+  expect((await anna.documents.get('/letter.html?wispr-gift', OPENED)).text).toBe(LETTER);
 });
 
 it('attack 149: opens no other page, nothing of another page or set, and signs nobody in', async () => {

@@ -9,6 +9,7 @@ import {
   PUBLISHING_PATH,
 } from '../../core/publication/hand-over.ts';
 import { roleSigner } from '../../core/publication/keys.ts';
+import { encodeSettings } from '../../core/publication/settings.ts';
 import { overview } from '../../keyserver/operations/overview.ts';
 import { readPublication } from '../../keyserver/publication/stored.ts';
 import { createToken, revokeToken } from '../../keyserver/publication/tokens.ts';
@@ -17,7 +18,10 @@ import { forEachTest } from '../support/for-file.ts';
 import { rigForTest } from '../support/keyserver-rig.ts';
 import { HOUR, newKey, PublicationRig, TIMESTAMP_PATH } from '../support/publication-rig.ts';
 import { sealBundle } from '../support/publisher-with-sets.ts';
+import { createVisitor } from '../support/reading-site-visitor.ts';
+import { signOnto } from '../support/signed-publication.ts';
 import { everythingStored } from '../support/store.ts';
+import { TEST_SETTINGS } from '../support/test-publication.ts';
 
 const the = forEachTest(() => PublicationRig.start());
 
@@ -50,6 +54,33 @@ describe('a publisher with a token', () => {
       expiries: [{ role: 'snapshot' }, { role: 'targets' }],
       pushes: [{ target: the.site, failed: null }],
     });
+  });
+
+  it('has its new settings on the pages of the reading site, before anybody opens a document', async () => {
+    const { publisher, host, server } = the.rig;
+    const { publication } = publisher;
+    const sell = async (price: string) => {
+      const plans = [{ name: 'daily', title: 'Daily', price, buy: 'https://shop.example/daily' }];
+      publication.setSettings({ ...TEST_SETTINGS, plans });
+      await signOnto(publication, host.files);
+      const { status } = await the.handOver(publication.metadata('snapshot', publication.version));
+      expect(status).toBe(200);
+      const page = async () => (await createVisitor(server.readingUrl).get('/-/subscribe')).text;
+      await expect.poll(page).toContain(price);
+    };
+    await sell('€6 a month');
+    await sell('€7 a month');
+  });
+
+  it('is told in the log of a trial for which nobody can sign up here, as soon as it is offered', async () => {
+    const { publisher, host, server } = the.rig;
+    const settings = toBase64url(
+      encodeSettings({ ...TEST_SETTINGS, plans: [{ name: 'daily', title: 'D', trial: 14 }] }),
+    );
+    const about = { keyServer: server.url, reading: server.readingUrl, content: host.origin, serial: 2 };
+    const bundle = await sealBundle(publisher, server.state.recipient.publicKey, { ...about, bundle: { settings } });
+    expect((await the.put(BUNDLE_PATH, bundle)).status).toBe(200);
+    expect(the.rig.log()).toContain('free days are offered, and nobody can sign up');
   });
 
   it('gets the same answer to the same message, and a new timestamp when half of its time is over', async () => {

@@ -46,7 +46,9 @@ it('has the publisher’s colour and logo out of the signed settings on its own 
   expectRefused(refused, 404, 'no-such-document');
   expect(refused.text).toContain('<img src="/front/logo.svg" alt="The Harbour News">');
   expect(refused.text).toContain('<a class="b" href="/">Front page</a>');
-  expect((await visitor.get('/-/refusal.css')).text).toContain('--accent:#a3301d');
+  const style = (await visitor.get('/-/refusal.css')).text;
+  expect(style).toContain('--accent:#a3301d');
+  expect(style).toMatch(/@media\(prefers-color-scheme:dark\)\{img\{filter:/); // no box of another colour around the logo
   expect((await visitor.get('/-/style.css')).text).toMatch(
     /:root\{--accent:#a3301d\}\n@media[^\n]*--accent:#[0-9a-f]{6}/,
   );

@@ -1,10 +1,12 @@
 /** Subscribing by Payment Links of Stripe: from the plans to the article, with a real mail server. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { exportSubscriber } from '../../keyserver/sign-in/own-account.ts';
 import { findVainOffers } from '../../keyserver/subscriptions/named-plans.ts';
 import { definePlan, listPlans } from '../../keyserver/subscriptions/plans.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
-import { rigForTest } from '../support/keyserver-rig.ts';
+import { rigForTest, temporaryFolder } from '../support/keyserver-rig.ts';
 import { offerPlans } from '../support/offers.ts';
 import { createVisitor, handedOver, type Visitor } from '../support/reading-site-visitor.ts';
 import { checkoutEvent, subscriptionEvent } from '../support/stripe-events.ts';
@@ -20,6 +22,7 @@ describe('a person who subscribes', () => {
     for (const { title, price } of PLANS) expect(text).toMatch(new RegExp(`${title}[^]*${price}`));
     expect(text.match(/ checked>/g)).toHaveLength(1);
     expect(text).toContain('Start with 14 days free, then €6 a month');
+    expect(text).toContain('We mail a link to the address that you type there, and this browser opens your page');
     expect(headers['content-security-policy']).toContain("form-action https://buy.stripe.com 'self'");
     const shop = await choose(visitor);
     expect(shop.href).toMatch(/^https:\/\/buy\.stripe\.com\/test_weekday\?client_reference_id=[\w-]{43}$/);
@@ -80,7 +83,7 @@ describe('a person who subscribes', () => {
     expect(headers.location).toBe(`/-/sign-up?to=${encodeURIComponent(ARTICLE)}`);
     expect((await visitor.get(String(headers.location))).text).toContain('Free for 14 days');
     await offerPlans(rig, [], {}, { subscribe: 'https://news.example/subscribe' });
-    expect((await visitor.get('/-/sign-up')).status).toBe(404);
+    expect((await visitor.get('/-/sign-up?to=/a.html')).headers.location).toBe('/-/subscribe?to=%2Fa.html');
     expect((await visitor.get('/-/subscribe')).headers.location).toBe('https://news.example/subscribe');
     await offerPlans(rig, PLANS);
   });
@@ -127,7 +130,10 @@ describe('a subscriber who pays for one plan, and wants another one', () => {
     const { visitor, bought } = await buyDaily();
     const buy = 'https://shop.example/print';
     await offerPlans(rig, [...PLANS, { name: 'print', title: 'On paper', buy }]);
-    expect((await choose(visitor, 'print')).origin).toBe('https://shop.example');
+    expect((await choose(visitor, 'print')).href).toBe(buy); // nothing of the buyer
+    const { text } = await browser().get(`/-/subscribe?to=${ARTICLE}`);
+    expect(text).toContain('Paid at buy.stripe.com or shop.example.');
+    expect(text).not.toMatch(/come back|We mail/);
     await offerPlans(rig, PLANS);
     const more = { cancel_at_period_end: true };
     await send(subscriptionEvent('updated', now() + 1, { id: bought.subscription, start: now() - 60, more }));
@@ -146,6 +152,19 @@ it('attack 135: an address that begins many checkouts is refused, and keeps thos
 });
 
 describe('a plan that the publisher offers', () => {
+  it('promises what holds where no mail is sent: no free days, no mailed link', async () => {
+    const secretFile = join(temporaryFolder(), 'stripe.secret');
+    writeFileSync(secretFile, 'whsec_x', { mode: 0o600 });
+    const narrow = await rigForTest({ config: { stripe: { secretFile, plans: { price_daily: 'daily' } } } });
+    await offerPlans(narrow, PLANS.slice(0, 1));
+    const visitor = createVisitor(narrow.server.readingUrl);
+    const { headers } = await visitor.get(`/-/sign-up?to=${ARTICLE}`);
+    const { status, text } = await visitor.get(String(headers.location));
+    expect(status).toBe(200);
+    expect(text).toContain('Paid at buy.stripe.com. This browser opens your page when you come back.');
+    expect(text).not.toMatch(/days free|We mail/);
+  });
+
   it('is found where this configuration can neither begin nor take payment for it', async () => {
     const { state } = rig.server;
     const found = await findVainOffers({ mail: undefined, stripe: undefined }, state);

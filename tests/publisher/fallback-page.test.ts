@@ -60,21 +60,21 @@ describe('a fallback page', () => {
     '<link rel="canonical" href="http://news.example/a/b.html">',
     '"isAccessibleForFree":false',
     '<p>One.</p>',
-    '<a id="reader" href="http://localhost:8001/connect?site=news.example&amp;path=/a/b.html" rel="nofollow noreferrer">Im Reader öffnen</a>',
+    '<a id="reader" href="http://localhost:8001/connect?site=news.example&amp;path=/a/b.html" rel="nofollow noreferrer">In der App „wispr Reader“ öffnen</a>',
     '<img class="picture" src="/a.jpg" alt="">',
     '<img class="logo" src="/front/logo%20%26%20co.svg" alt="The News">',
     '<a class="go" href="https://read.news.example/a/b.html">Weiterlesen</a>',
     '<a href="https://news.example/subscribe?a=1">Abonnieren</a>',
     '<p class="kicker">Meer</p>',
-    '<p class="by">Ada Byron · <time datetime="2026-11-16">Montag, 16. November 2026</time></p>',
+    '<p class="by">Von Ada Byron · <time datetime="2026-11-16">Montag, 16. November 2026</time></p>',
     ';--go:#a3301d;',
   ])('has %s', (part) => {
     expect(page).toContain(part);
   });
 
   it.each([
-    ['de-AT', ['>Weiterlesen</a>', 'Für Abonnenten, auf read.news.example.', '>Im Reader öffnen</a>']],
-    ['ja', ['>続きを読む</a>', '購読者限定です。read.news.example でお読みいただけます。', '>Reader で開く</a>']],
+    ['de-AT', ['>Weiterlesen</a>', 'Für Abonnenten, auf read.news.example.', '>In der App „wispr Reader“ öffnen</a>']],
+    ['ja', ['>続きを読む</a>', '購読者限定です。read.news.example でお読みいただけます。', '>アプリ「wispr Reader」で開く</a>']],
   ] as const)('speaks the language of the page: %s', (language, words) => {
     const html = render({ language });
     for (const part of [`<html lang="${language}">`, 'aria-labelledby="offer">', ...words])
@@ -225,6 +225,7 @@ describe('a fallback page', () => {
       /<html lang="ar" dir="rtl">[\s\S]*aria-labelledby="offer" lang="en" dir="ltr">\n[\s\S]*For subscribers/,
     );
     expect(render({ language: 'constructor' })).toContain('For subscribers');
+    expect(render({ language: 'sv', author: 'Ada Byron' })).toContain('<p class="by">Ada Byron</p>');
   });
 
   it('is smaller than 6.5 KB, and asks for no icon, which no host has for it', () => {
@@ -341,6 +342,18 @@ describe('the bar', () => {
     expect(bar).toMatchObject({ lead: 'For subscribers, at read.news.example.', links });
     expect(bar.button).toEqual({ text: 'Read', url: reading });
     expect(barOf(page, {}, { signUp: true })).toMatchObject({ button: signIn, links: [] });
+  });
+
+  it('speaks of links and passwords, and of no subscription, where the site has no key server', () => {
+    const button = { text: 'Weiterlesen', url: reading };
+    const title = 'Weiterlesen mit Ihrem Link oder Passwort';
+    expect(barOf({ language: 'de', reading }, { serverless: true })).toMatchObject({
+      title,
+      lead: '',
+      button,
+      links: [],
+    });
+    expect(render({}, { serverless: true })).not.toMatch(/subscri/i);
   });
 
   it.each([

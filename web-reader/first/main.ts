@@ -18,7 +18,7 @@ function begin(): void {
   const { serviceWorker: workers } = navigator;
   workers.addEventListener('controllerchange', () => {
     frame.remove();
-    controllerOf?.call(workers)?.postMessage({ [AHEAD]: whatBlocks() });
+    controllerOf?.call(workers)?.postMessage({ [AHEAD]: [location.href, ...whatBlocks(), ...pictures()] });
     // A policy that lets this script run, wherever it stands, may let everything run that it loads.
     if (!src?.startsWith(`${READING_SITE_PAGES}/`)) return;
     const sheet = Object.assign(document.createElement('script'), { src: origin + src, integrity });
@@ -35,6 +35,11 @@ function begin(): void {
 function whatBlocks(): string[] {
   const found = document.querySelectorAll<HTMLLinkElement & HTMLScriptElement>('link[rel=stylesheet], script[src]');
   return Array.from(found, ({ href, src }) => href ?? src);
+}
+
+/** Addresses of the pictures on show: without them, the page would be in pieces when it is opened again without a network. */
+function pictures(): string[] {
+  return Array.from(document.images, ({ currentSrc }) => currentSrc).filter(Boolean);
 }
 
 script?.remove();

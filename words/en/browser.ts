@@ -29,7 +29,7 @@ export const perhapsOld = 'Genuine, perhaps not the newest';
 export const signedBy = (name: string, checked: number, now: number) =>
   `Signed by \u2068${name}\u2069. Last checked ${ago(checked, now)}.`;
 export const openedBy = (host: string) =>
-  ` This first page was checked and opened by ${host}; the next ones are by this browser.`;
+  ` ${host} checked this first page for you; this browser checks the next ones itself.`;
 export const publicAddress = 'The public address of this page';
 export const addressCopied = 'The address is copied.';
 export const free = (bytes: number) => `${size(bytes)} free`;

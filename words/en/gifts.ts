@@ -28,6 +28,7 @@ export const GIFTS = {
 
   given: 'You were given an article',
   aboutGift: (publisher: string) => `A subscriber of ${publisher} lets you read it. You need no account.`,
+  gave: (publisher: string) => `A subscriber of ${publisher} gave you this article.`,
   paste: 'Link that you were given',
   pasteWhole: 'Paste the whole link: it has a part behind “#” that opens the page.',
   readIt: 'Read it',

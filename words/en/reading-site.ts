@@ -3,7 +3,7 @@
 export const READING_SITE = {
   unnamed: 'Reading site',
   /** `<a>` leads to a program on the same computer. */
-  openInReader: '<a>Open in Reader</a>, if you have the wispr Reader on this computer.',
+  openInReader: '<a>Open in the wispr Reader app</a>, if you have it on this computer.',
 
   oneMoment: 'One moment',
   opensByItself: 'The page opens by itself; without scripts, press the button.',

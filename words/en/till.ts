@@ -18,6 +18,7 @@ export const SUBSCRIBE = {
   nothing: 'There is nothing to subscribe to here at the moment. Ask the publisher.',
   paidAt: (shops: readonly string[]) => `Paid at ${shops.join(' or ')}.`,
   mailed: 'We mail a link to the address that you type there, and this browser opens your page when you come back.',
+  opens: 'This browser opens your page when you come back.',
   held: 'You have this plan.',
   paidApart: 'To change your plan, go to your account: what you choose here is paid in addition.',
   changedAt: (host: string) => `You pay for a plan already. At ${host} you change it to the one that you choose.`,

@@ -1,4 +1,4 @@
-/** "Open in Reader" in Chromium: from pages for browsers without a Reader to the Reader's own, which asks before anything happens. */
+/** "Open in the wispr Reader app" in Chromium: from pages for browsers without a Reader to the Reader's own, which asks before anything happens. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { barOf } from '../../../teaser/bar.ts';
@@ -45,9 +45,9 @@ afterAll(async () => {
 
 const heading = () => page.textContent('h1');
 const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
-const openInReader = () => page.getByRole('link', { name: 'Open in Reader' });
+const openInReader = () => page.getByRole('link', { name: 'Open in the wispr Reader app' });
 
-describe('"Open in Reader" on a fallback page', () => {
+describe('"Open in the wispr Reader app" on a fallback page', () => {
   it('asks for the invitation where the site is not connected, and connects nothing by itself', async () => {
     await page.goto(reader.host.origin + URL_PATH);
     await takePictures(page, 'fallback-open-in-reader');
@@ -88,7 +88,7 @@ describe('"Open in Reader" on a fallback page', () => {
   });
 });
 
-it('"Open in Reader" on the reading site is offered in front of a document, and leads to it', async () => {
+it('"Open in the wispr Reader app" on the reading site is offered in front of a document, and leads to it', async () => {
   await page.goto(keyServer.server.readingUrl + URL_PATH);
   expect(await heading()).toBe('Fog');
   await takePictures(page, 'reading-open-in-reader');

@@ -28,7 +28,7 @@ const rig = forFile(() => {
   const secretFile = join(temporaryFolder(), 'stripe.secret');
   writeFileSync(secretFile, SECRET, { mode: 0o600 });
   const mail = mailSettings(`smtp://127.0.0.1:${smtp.port}`);
-  const plans = { price_daily: 'daily', price_monday: 'monday' };
+  const plans = { price_daily: 'daily', price_monday: 'monday', price_institution: 'institution' };
   const stripe = { secretFile, plans, portal: PORTAL };
   return startRig({ config: { mail, stripe } });
 });
