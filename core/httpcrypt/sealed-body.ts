@@ -6,7 +6,7 @@ import { concat } from '../encoding/bytes.ts';
 import { TAG_LENGTH } from '../primitives/contract.ts';
 import { unreadable } from './errors.ts';
 
-export const SALT_LENGTH = 16;
+const SALT_LENGTH = 16;
 /** Bytes of a chunk that is not the last one, and of what is in it. */
 export const SEALED_CHUNK = 16_384;
 const PLAIN_CHUNK = SEALED_CHUNK - TAG_LENGTH;
