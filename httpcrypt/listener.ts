@@ -176,7 +176,8 @@ function receive(
       attempt(() => {
         reader.end();
         if (stream) stream.push(null);
-        else if (head) resolve({ head, salt: reader.salt, body: concatAll(pieces) });
+        else if (head)
+          resolve({ head, salt: reader.salt, body: pieces.length === 1 ? (pieces[0] ?? NOTHING) : concatAll(pieces) });
       });
     const onClose = () => request.complete || stop(new Error('the client has left'));
     request.on('data', onData).once('end', onEnd).once('close', onClose);

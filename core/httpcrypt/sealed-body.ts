@@ -1,5 +1,5 @@
 /** Bodies in sealed chunks: docs/spec/httpcrypt.md, "Sealed bodies". Small ones are sealed and opened in one call of `end`. */
-import { chachaOpen, chachaSeal, hchacha20 } from '#channel';
+import { XChaCha } from '#channel';
 import { randomBytes } from '#primitives';
 import { padmeLength } from '../crypto/padding.ts';
 import { concat } from '../encoding/bytes.ts';
@@ -21,10 +21,9 @@ const NOTHING: Uint8Array = new Uint8Array(0);
 /** Seals a message as it comes. */
 export class BodySealer {
   readonly salt: Uint8Array;
-  readonly #key: Uint8Array;
+  readonly #cipher: XChaCha;
   readonly #context: Uint8Array;
   readonly #padding: number;
-  readonly #nonce = new Uint8Array(12);
   #chunk: Uint8Array | undefined;
   #end = PREFIX;
   #number = 0;
@@ -33,7 +32,7 @@ export class BodySealer {
   constructor(secret: Uint8Array, context: Uint8Array, random: Uint8Array = randomBytes(SALT_LENGTH + 1)) {
     this.salt = random.subarray(0, SALT_LENGTH);
     this.#padding = (random[SALT_LENGTH] ?? 0) & MOST_RANDOM_PADDING;
-    this.#key = hchacha20(secret, this.salt);
+    this.#cipher = new XChaCha(secret, this.salt);
     this.#context = context;
   }
 
@@ -83,9 +82,10 @@ export class BodySealer {
     const length = this.#end - PREFIX;
     plain[0] = length >> 8;
     plain[1] = length;
-    const front = this.#number === 0 ? this.salt : undefined;
+    const front = this.#number === 0 ? this.salt : NOTHING;
     this.#end = PREFIX;
-    return chachaSeal(this.#key, nonceOf(this.#nonce, this.#number++, isLast), plain, this.#context, front);
+    numberChunk(this.#cipher, this.#number++, isLast);
+    return this.#cipher.seal(plain, this.#context, front);
   }
 }
 
@@ -93,9 +93,8 @@ export class BodySealer {
 export class BodyOpener {
   readonly #secret: Uint8Array;
   readonly #context: Uint8Array;
-  readonly #nonce = new Uint8Array(12);
-  #salt: Uint8Array | undefined;
-  #key = NOTHING;
+  #salt = NOTHING;
+  #cipher: XChaCha | undefined;
   #held = NOTHING;
   #number = 0;
   /** What is held is a full chunk, which no other can follow. */
@@ -109,7 +108,7 @@ export class BodyOpener {
 
   /** Salt of the body; empty until it has come. */
   get salt(): Uint8Array {
-    return this.#salt ?? NOTHING;
+    return this.#salt;
   }
 
   /** Opens what can be of the body so far. @returns parts of the message @throws ChannelError `channel-unreadable` */
@@ -117,12 +116,12 @@ export class BodyOpener {
     if (this.#isLast && sealed.length > 0) throw unreadable('a chunk of it is altered');
     const data: Uint8Array[] = [];
     let rest = this.#held.length > 0 ? concat(this.#held, sealed) : sealed;
-    if (!this.#salt && rest.length >= SALT_LENGTH) {
+    if (!this.#cipher && rest.length >= SALT_LENGTH) {
       this.#salt = new Uint8Array(rest.subarray(0, SALT_LENGTH));
-      this.#key = hchacha20(this.#secret, this.#salt);
+      this.#cipher = new XChaCha(this.#secret, this.#salt);
       rest = rest.subarray(SALT_LENGTH);
     }
-    while (this.#salt && !this.#isLast && rest.length >= SEALED_CHUNK) {
+    while (this.#cipher && !this.#isLast && rest.length >= SEALED_CHUNK) {
       const plain = this.#open(rest.subarray(0, SEALED_CHUNK), false);
       if (!plain && rest.length > SEALED_CHUNK) throw unreadable('a chunk of it is altered');
       if (plain) data.push(plain);
@@ -136,13 +135,15 @@ export class BodyOpener {
   /** The end of the body, or all of it. @returns parts of the message, the last one among them @throws ChannelError `channel-unreadable` */
   end(sealed: Uint8Array = NOTHING): Uint8Array[] {
     const data = this.push(sealed);
-    const plain = this.#salt && this.#open(this.#held, true);
+    const plain = this.#open(this.#held, true);
     if (!plain) throw unreadable('its last chunk is missing, or altered');
     return [...data, plain];
   }
 
   #open(chunk: Uint8Array, isLast: boolean): Uint8Array | undefined {
-    const plain = chachaOpen(this.#key, nonceOf(this.#nonce, this.#number, isLast), chunk, this.#context);
+    if (!this.#cipher) return undefined;
+    numberChunk(this.#cipher, this.#number, isLast);
+    const plain = this.#cipher.open(chunk, this.#context);
     if (!plain || plain.length < PREFIX) return undefined;
     this.#number++;
     const end = PREFIX + (plain[0] ?? 0) * 256 + (plain[1] ?? 0);
@@ -151,15 +152,14 @@ export class BodyOpener {
   }
 }
 
-/** Writes the end of a nonce, u56(number) || u8(last), behind four zero bytes. */
-function nonceOf(nonce: Uint8Array, number: number, isLast: boolean): Uint8Array {
+/** Writes the end of the nonce: u56(number) || u8(last). */
+function numberChunk({ nonce }: XChaCha, number: number, isLast: boolean): void {
   let rest = number;
-  for (let at = 10; at > 3; at--) {
+  for (let at = 22; at > 15; at--) {
     nonce[at] = rest % 256;
     rest = Math.floor(rest / 256);
   }
-  nonce[11] = isLast ? 1 : 0;
-  return nonce;
+  nonce[23] = isLast ? 1 : 0;
 }
 
 /** Not by `every`, which takes longer for this than all of the cipher. */

@@ -162,7 +162,7 @@ const CHECKS: Readonly<
       'concat(REQUEST_LABEL, publicKey, publicKey.subarray(shown.length))',
     ],
   ],
-  'core/httpcrypt/sealed-body.ts': [[[112], 'nonce[11] = isLast ? 1 : 0;', 'nonce[11] = 0;']],
+  'core/httpcrypt/sealed-body.ts': [[[112], 'nonce[23] = isLast ? 1 : 0;', 'nonce[23] = 0;']],
   'core/httpcrypt/record.ts': [
     [
       [111],
