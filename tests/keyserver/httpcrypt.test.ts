@@ -41,6 +41,7 @@ import { encodeKeyRequest, KEY_REQUEST_PATH, openKeyAnswer } from '../../core/ke
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import { ServerKeys } from '../../httpcrypt/server-keys.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { load } from '../../node-support/load.ts';
 import { bind, createDeviceKeys } from '../support/device.ts';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
 import {
@@ -435,6 +436,16 @@ describe('the HTTPCrypt endpoint', () => {
     };
     expect([await inner(whole), await inner({ ...whole, authority: 'other.example' })]).toEqual([204, 421]);
     expect(await inner({ ...whole, scheme: 'https' })).toBe(421);
+  });
+
+  it('refuses messages with 503 where there are too many at a time, and takes them again', async () => {
+    const { deviceKey } = await connect('lena');
+    const message = await recorded(KEY_REQUEST_PATH, await ask(deviceKey));
+    const taken = Array.from({ length: 1000 }, () => load.begin());
+    const { status, headers } = await message.send();
+    expect([status, headers.join()]).toEqual([503, expect.stringMatching(/retry-after: \d+/)]);
+    for (const place of taken) place?.end();
+    expect((await message.opened()).status).toBe(200);
   });
 
   it('attack 46: limits requests and failed bindings of an address', async () => {

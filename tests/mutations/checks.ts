@@ -151,7 +151,7 @@ const CHECKS: Readonly<
   ],
   'keyserver/readers/devices.ts': [[[47], "await database.run('DELETE FROM sessions WHERE device = ?', device);", '']],
   'httpcrypt/listener.ts': [
-    [[109], 'if (!opening.fresh && !mayRepeat(head)) return { status: 425, fields: [], body: NOTHING };', ''],
+    [[109], 'if (!fresh && !isSafe && !mayRepeat(request)) return { status: 425, fields: [], body: NOTHING };', ''],
   ],
   'httpcrypt/server-keys.ts': [[[109, 114], 'key.tickets.delete(ticket);', '']],
   'core/httpcrypt/exchange.ts': [
