@@ -28,8 +28,6 @@ const LONGEST_HEAD = 12 * 1024;
 /** Milliseconds without a byte in either direction, after which a connection is closed. */
 const SILENCE = 120_000;
 const REQUESTS_PER_ADDRESS = 1200;
-/** Connections to the server behind. */
-const CONNECTIONS = 256;
 const SEED_LENGTH = 32;
 
 export interface ServeOptions {
@@ -78,7 +76,7 @@ export async function serveHttpcrypt({
   };
   const keys = await ServerKeys.start({ url, signer, timeToLive, now: nowInSeconds, announce });
   ({ report } = options);
-  const dispatcher = new Agent({ connections: CONNECTIONS });
+  const dispatcher = new Agent(); // no more connections than clients have
   const server = createServer(serverOptions(LIMITS, { maxHeaderSize: LONGEST_HEAD, requestTimeout: 0 }));
   server.timeout = SILENCE;
   const app = createListener({ url, keys, admit: admitting(), answer: forwardTo(to, dispatcher) });
