@@ -74,7 +74,14 @@ describe('a fallback page', () => {
 
   it.each([
     ['de-AT', ['>Weiterlesen</a>', 'Für Abonnenten, auf read.news.example.', '>In der App „wispr Reader“ öffnen</a>']],
-    ['ja', ['>続きを読む</a>', '購読者限定です。read.news.example でお読みいただけます。', '>アプリ「wispr Reader」で開く</a>']],
+    [
+      'ja',
+      [
+        '>続きを読む</a>',
+        '購読者限定です。read.news.example でお読みいただけます。',
+        '>アプリ「wispr Reader」で開く</a>',
+      ],
+    ],
   ] as const)('speaks the language of the page: %s', (language, words) => {
     const html = render({ language });
     for (const part of [`<html lang="${language}">`, 'aria-labelledby="offer">', ...words])
