@@ -7,16 +7,17 @@ import { ChannelError } from './errors.ts';
 
 const LABEL = utf8('wispr/1 httpcrypt server key');
 const ID_LABEL = utf8('wispr/1 httpcrypt key id\n');
-const TEXT_PREFIX = 'wispr/1 httpcrypt=';
 const KEY_LENGTH = 32;
 const RECORD_LENGTH = 104;
-/** Of an address, 12 bits say that it is one of a record, 4 which, and 14 bytes are the record's. */
-const ADDRESSES = 8;
-const PART_LENGTH = 14;
-const ADDRESS_PREFIX = '2a0';
+/** How a record is spread over addresses: bytes of it in each, and their number. */
+const IPV6 = { part: 14, count: 8 };
+const IPV4 = { part: 3, count: 35 };
+/** Hexadecimal, before the number of an IPv6 address; and what an IPv4 address's number is added to. */
+const IPV6_PREFIX = '2a0';
+const IPV4_FIRST = 64;
 export const SERVER_KEY_ID_LENGTH = 10;
-/** Bytes of an answer to OPTIONS. */
-export const MAXIMUM_RECORD_TEXT = 256;
+/** Bytes of an answer to OPTIONS, with what is added to it. */
+export const MAXIMUM_RECORD_TEXT = 512;
 
 /** The public half of a key server's X25519 key. */
 export interface ServerKey {
@@ -58,32 +59,52 @@ export async function verifyRecord(
   return serverKey(announced.subarray(0, KEY_LENGTH), Number(notAfter));
 }
 
-/** What a TXT record says, and an answer to OPTIONS. */
+/** What a TXT record says, and an answer to OPTIONS begins with. */
 export function recordText(record: Uint8Array): string {
-  return `${TEXT_PREFIX}${toBase64url(record)}`;
+  return toBase64url(record);
 }
 
 /** The record in such a text; `undefined` if there is none. */
 export function recordFromText(text: string): Uint8Array | undefined {
-  return text.startsWith(TEXT_PREFIX) ? fromBase64url(text.slice(TEXT_PREFIX.length), RECORD_LENGTH) : undefined;
+  return fromBase64url(text.split('\n', 1)[0], RECORD_LENGTH);
 }
 
-/** The IPv6 addresses that carry a record, in full: eight groups of four digits. */
-export function recordAddresses(record: Uint8Array): string[] {
-  const padded = concat(record, new Uint8Array(ADDRESSES * PART_LENGTH - record.length));
-  return Array.from({ length: ADDRESSES }, (_, index) => {
-    const part = toHex(padded.subarray(index * PART_LENGTH, (index + 1) * PART_LENGTH));
-    return `${ADDRESS_PREFIX}${index}${part}`.replace(/(.{4})(?!$)/g, '$1:');
-  });
+/** The addresses that carry a record: 8 of IPv6, in full, or 35 of IPv4. */
+export function recordAddresses(record: Uint8Array, family: 4 | 6): string[] {
+  if (family === 4) return partsOf(record, IPV4).map((part, index) => [IPV4_FIRST + index, ...part].join('.'));
+  return partsOf(record, IPV6).map((part, index) =>
+    `${IPV6_PREFIX}${index}${toHex(part)}`.replace(/(.{4})(?!$)/g, '$1:'),
+  );
 }
 
-/** The record that addresses carry, in any order, written in full or shortened; `undefined` if they are not those of one. */
+/** The record that addresses of one family carry, in any order and spelling; `undefined` if they are not those of one. */
 export function recordFromAddresses(addresses: readonly string[]): Uint8Array | undefined {
+  return addresses[0]?.includes(':') ? fromIpv6(addresses) : fromIpv4(addresses);
+}
+
+function fromIpv6(addresses: readonly string[]): Uint8Array | undefined {
   const sorted = addresses.map(expand).sort();
-  if (sorted.length !== ADDRESSES || sorted.some((digits, index) => !digits?.startsWith(`${ADDRESS_PREFIX}${index}`)))
-    return undefined;
-  const whole = fromHex(sorted.map((digits) => digits?.slice(4)).join(''));
-  return whole?.subarray(RECORD_LENGTH).every((byte) => byte === 0) ? whole.subarray(0, RECORD_LENGTH) : undefined;
+  if (sorted.some((digits, index) => !digits?.startsWith(`${IPV6_PREFIX}${index}`))) return undefined;
+  return joined(fromHex(sorted.map((digits) => digits?.slice(4)).join('')), IPV6);
+}
+
+function fromIpv4(addresses: readonly string[]): Uint8Array | undefined {
+  const sorted = addresses.map((address) => address.split('.').map(Number)).sort(([a = 0], [b = 0]) => a - b);
+  const isPart = (bytes: readonly number[], index: number) =>
+    bytes.length === 4 && bytes[0] === IPV4_FIRST + index && bytes.every((byte) => byte >= 0 && byte <= 255);
+  return sorted.every(isPart) ? joined(Uint8Array.from(sorted.flatMap(([, ...part]) => part)), IPV4) : undefined;
+}
+
+type Spread = typeof IPV6;
+
+function partsOf(record: Uint8Array, { part, count }: Spread): Uint8Array[] {
+  const padded = concat(record, new Uint8Array(count * part - record.length));
+  return Array.from({ length: count }, (_, index) => padded.subarray(index * part, (index + 1) * part));
+}
+
+function joined(whole: Uint8Array | undefined, { part, count }: Spread): Uint8Array | undefined {
+  if (whole?.length !== part * count || whole.subarray(RECORD_LENGTH).some((byte) => byte !== 0)) return undefined;
+  return whole.subarray(0, RECORD_LENGTH);
 }
 
 /** The 32 digits of an IPv6 address; `undefined` for what is none. */

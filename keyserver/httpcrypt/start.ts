@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http';
 import { isIP } from 'node:net';
 import { ed25519KeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
+import { toHex } from '../../core/encoding/hex.ts';
 import type { HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
 import { recordAddresses, recordText } from '../../core/httpcrypt/record.ts';
 import { writeFileAtomicSync } from '../../node-support/files/write-file.ts';
@@ -62,9 +63,12 @@ export async function startHttpcrypt(options: HttpcryptOptions): Promise<Started
 function zoneText(url: string, record: Uint8Array, timeToLive: number): string {
   const { hostname } = new URL(url);
   if (isIP(hostname) > 0 || hostname.startsWith('[')) return '';
-  const line = (type: string, value: string) => `httpcrypt.${hostname}. ${timeToLive} IN ${type} ${value}\n`;
+  const name = `httpcrypt.${hostname}.`;
+  const line = (type: string, value: string, at = name) => `${at} ${timeToLive} IN ${type} ${value}\n`;
   return [
     line('TXT', `"${recordText(record)}"`),
-    ...recordAddresses(record).map((address) => line('AAAA', address)),
+    line('TLSA', `3 1 0 ${toHex(record)}`, `_80._tcp.${name}`),
+    ...recordAddresses(record, 6).map((address) => line('AAAA', address)),
+    ...recordAddresses(record, 4).map((address) => line('A', address)),
   ].join('');
 }

@@ -149,13 +149,36 @@ it('attack 111: under one secret, a request opens with the two keys that it was 
   expect(openRequest(publicKey, { ...exchange, shown: randomBytes(32) }, body)).toBeUndefined();
 });
 
-it('a record survives its two spellings', async () => {
+it('reads a record back from each of its spellings', async () => {
   const signer = ed25519KeyPair(randomBytes(32));
   const url = 'http://keys.news.example/a/';
   const key = await serverKey(x25519KeyPair(randomBytes(32)).publicKey, 1_800_000_000);
   const record = signRecord(key, url, signer.secretKey);
-  for (const read of [recordFromText(recordText(record)), recordFromAddresses(recordAddresses(record).toReversed())]) {
+  const spellings = [
+    recordFromText(recordText(record)),
+    recordFromText(`${recordText(record)}\nsomething else`),
+    recordFromAddresses(recordAddresses(record, 6).toReversed()),
+    recordFromAddresses(recordAddresses(record, 4).toReversed()),
+  ];
+  for (const read of spellings) {
     const verified = await verifyRecord(read, { url, key: signer.publicKey }, 1_800_000_000);
     expect(toHex(verified.publicKey)).toBe(toHex(key.publicKey));
   }
+});
+
+it.each([4, 6] as const)('reads no record from other IPv%i addresses', async (family) => {
+  const signer = ed25519KeyPair(randomBytes(32));
+  const key = await serverKey(x25519KeyPair(randomBytes(32)).publicKey, 1_800_000_000);
+  const addresses = recordAddresses(signRecord(key, 'http://keys.news.example/a/', signer.secretKey), family);
+  const [first = '', ...others] = addresses;
+  const last = addresses.slice(0, -1);
+  const strange = family === 4 ? ['98.0.0', '98.0.0.256', '98.1.1.1', '1.2.3.4', 'x'] : ['2a07::1', '::1', '2a0x::'];
+  for (const wrong of [
+    [],
+    others,
+    [...addresses, first],
+    [...others, others[0] ?? ''],
+    ...strange.map((end) => [...last, end]),
+  ])
+    expect(recordFromAddresses(wrong)).toBeUndefined();
 });

@@ -165,7 +165,7 @@ export async function freshHttpcryptVectors(): Promise<KeyVectorFile> {
         { record: toBase64(record), url, key: toBase64(signer.publicKey), now: NOW },
         { publicKey: toBase64(server.publicKey), id: toBase64(key.id), notAfter: NOW },
       ),
-      success('read-addresses', { addresses: recordAddresses(record).join(' ') }, { record: toBase64(record) }),
+      success('read-addresses', { addresses: recordAddresses(record, 6).join(' ') }, { record: toBase64(record) }),
       success('open-request', { ...common, cookie: encodeCookie(key.id, first.shown), body: toBase64(body) }, opened),
       success('open-request', { ...common, cookie: encodeCookie(key.id, ticket.shown), body: toBase64(later) }, opened),
       success(
