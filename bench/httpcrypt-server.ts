@@ -13,11 +13,11 @@ import { parseArgs } from 'node:util';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { toBase64url } from '../core/encoding/base64url.ts';
 import { concat } from '../core/encoding/bytes.ts';
-import { beginExchange, type ChannelKeys, sealRequest } from '../core/httpcrypt/message.ts';
+import { beginExchange, type Exchange, sealRequest } from '../core/httpcrypt/exchange.ts';
 import { verifyRecord } from '../core/httpcrypt/record.ts';
 import { KEY_REQUEST_PATH } from '../core/keys/key-request.ts';
-import { createHttpcryptApp } from '../keyserver/httpcrypt/app.ts';
-import { ServerKeys } from '../keyserver/httpcrypt/server-keys.ts';
+import { createListener } from '../httpcrypt/listener.ts';
+import { ServerKeys } from '../httpcrypt/server-keys.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import { createServer } from '../node-support/http.ts';
 
@@ -70,16 +70,20 @@ async function httpcrypt() {
     signer,
     timeToLive: 86_400,
     now: nowInSeconds,
-    announce: async () => {},
+    announce: () => {},
     maximumTickets: 100_000,
   };
   const keys = await ServerKeys.start(options);
   const { publicKey, id } = await verifyRecord(await keys.record(), { url, key: signer.publicKey }, nowInSeconds());
-  const write = (exchange: ChannelKeys, keepAlive: boolean) => {
-    const message = { target: `POST ${KEY_REQUEST_PATH}`, content: new Uint8Array(REQUEST_LENGTH) };
-    const body = sealRequest(publicKey, exchange, message);
+  const head = {
+    ...{ method: 'POST', scheme: 'http', authority: '127.0.0.1', path: KEY_REQUEST_PATH },
+    fields: ['content-type', 'application/json'],
+  };
+  const write = (exchange: Exchange, keepAlive: boolean) => {
+    const random = concat(randomBytes(16), new Uint8Array(1)); // all of one length
+    const { body } = sealRequest(exchange, head, new Uint8Array(REQUEST_LENGTH), random);
     const cookie = toBase64url(concat(id, exchange.shown, new Uint8Array(15))); // all of one length
-    const head = [
+    const lines = [
       `POST ${PREFIX}${toBase64url(randomBytes(12))} HTTP/1.1`,
       'Host: 127.0.0.1',
       'Content-Type: application/octet-stream',
@@ -87,7 +91,7 @@ async function httpcrypt() {
       `Cookie: session=${cookie}`,
       ...(keepAlive ? [] : ['Connection: close']),
     ];
-    return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]);
+    return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), body]);
   };
   process.on(
     'message',
@@ -105,20 +109,19 @@ async function httpcrypt() {
       const opening = await keys.open(id, beginExchange(publicKey).shown);
       if (!opening) throw new Error('the server key is not known');
       for (let number = 0; number < count; number++) {
-        const request = write(opening.issue(), keepAlive);
+        const request = write({ ...opening.issue(), publicKey }, keepAlive);
         size = request.length;
         if (!file.write(request)) await new Promise((resolve) => file.once('drain', resolve));
       }
       file.end(() => process.send?.({ length: size }));
     },
   );
-  return createHttpcryptApp({
+  return createListener({
     url,
     keys,
-    requestsPerAddress: Number.POSITIVE_INFINITY,
-    isTrustedProxy: () => false,
-    isShared: () => false,
-    answer: async () => ({ status: 200, content, route: KEY_REQUEST_PATH }),
+    admit: () => ({ address: '127.0.0.1', clients: 1 }),
+    mayRepeat: () => true,
+    answer: async () => ({ status: 200, fields: [], body: content }),
     note: (_method, _route, status) => {
       seen.requests++;
       if (status !== 200) seen.failed++;

@@ -6,6 +6,7 @@ import { CHANNEL_ERRORS } from '../core/httpcrypt/errors.ts';
 import { KEY_ERRORS } from '../core/keys/errors.ts';
 import { OBJECT_ERRORS } from '../core/object/errors.ts';
 import { PUBLICATION_ERRORS } from '../core/publication/errors.ts';
+import { HTTPCRYPT_ERRORS } from '../httpcrypt/errors.ts';
 import { KEY_SERVER_ERRORS } from '../keyserver/errors.ts';
 import { LINK_ERRORS } from '../link/errors.ts';
 import { DISK_FULL } from '../node-support/disk-full.ts';
@@ -86,5 +87,6 @@ export const SECTIONS: readonly Section[] = [
     intro: 'Besides the codes of protected objects, reading, keys and publications; on its pages, folded away.',
     catalogue: WEB_READER_ERRORS,
   },
+  { title: 'Endpoint of HTTPCrypt', intro: '`wispr httpcrypt serve`.', catalogue: HTTPCRYPT_ERRORS },
   { title: 'Relays of a narrow link', intro: '`wispr link near` and `wispr link far`.', catalogue: LINK_ERRORS },
 ];

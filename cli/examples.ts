@@ -60,6 +60,8 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'wispr demo': ['wispr demo', 'wispr demo --once --json'],
   'wispr explain': ['wispr explain clock-off'],
   'wispr licenses': ['wispr licenses'],
+  'wispr httpcrypt': ['wispr httpcrypt serve --to http://127.0.0.1:8080 --url http://news.example/a/'],
+  'wispr httpcrypt serve': ['wispr httpcrypt serve --to http://127.0.0.1:8080 --url http://news.example/a/'],
   'wispr link': ['wispr link far'],
   'wispr link near': ['wispr link near --far 192.0.2.7:8099'],
   'wispr link far': ['wispr link far --listen 192.0.2.7:8099 --from 192.0.2.1'],

@@ -19,7 +19,7 @@ const ROLES = Object.entries({
     'rollback',
     'withdraw',
   ],
-  'Operators:': ['keyserver', 'admin', 'doctor', 'cache-config', 'link'],
+  'Operators:': ['keyserver', 'admin', 'doctor', 'cache-config', 'httpcrypt', 'link'],
   'Readers:': ['proxy', 'bind', 'fetch', 'sync', 'identity'],
 });
 

@@ -9,7 +9,10 @@ interface Layer {
 }
 
 const PRIMITIVES = ['#channel', '#primitives', '#random', '#signing', '#symmetric'];
-const PROGRAM: Layer = { folders: ['core', 'reading', 'teaser', 'words', 'node-support'], packages: ['*', 'node:'] };
+const PROGRAM: Layer = {
+  folders: ['core', 'reading', 'teaser', 'words', 'node-support', 'httpcrypt'],
+  packages: ['*', 'node:'],
+};
 const ABOVE: Layer = {
   folders: [
     'core',
@@ -17,6 +20,7 @@ const ABOVE: Layer = {
     'teaser',
     'words',
     'node-support',
+    'httpcrypt',
     'publisher',
     'keyserver',
     'client-proxy',
@@ -48,6 +52,10 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   'node-support': {
     folders: ['core', 'node-support'],
     packages: ['node:', 'ipaddr.js', 'jsonc-parser', 'lru-cache', 'zod', '#primitives'],
+  },
+  httpcrypt: {
+    folders: ['core', 'node-support'],
+    packages: ['node:', 'undici', 'lru-cache', '#channel', '#primitives'],
   },
   publisher: PROGRAM,
   keyserver: PROGRAM,
@@ -154,7 +162,7 @@ function shortestCycle(start: string, graph: ReadonlyMap<string, ReadonlySet<str
 /** The sources of the project with what they import. */
 export function readSources(): ModuleFile[] {
   return globSync(
-    '{core,reading,teaser,words,node-support,publisher,keyserver,client-proxy,link,web-reader,cache-config,cli,serve,bench,evaluation,tests}/**/*.ts',
+    '{core,reading,teaser,words,node-support,httpcrypt,publisher,keyserver,client-proxy,link,web-reader,cache-config,cli,serve,bench,evaluation,tests}/**/*.ts',
   ).map((path) => {
     const text = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '');
     return { path, imports: Array.from(text.matchAll(IMPORT), ([, one, other]) => one ?? other ?? '') };

@@ -16,6 +16,7 @@ export const COMMANDS: CommandTable = {
   admin: async () => (await import('./admin.ts')).addAdminCommand,
   doctor: async () => (await import('./doctor.ts')).addDoctorCommand,
   'cache-config': async () => (await import('./cache-config.ts')).addCacheConfigCommand,
+  httpcrypt: async () => (await import('./httpcrypt.ts')).addHttpcryptCommand,
   link: async () => (await import('./link.ts')).addLinkCommand,
   proxy: async () => (await import('./proxy.ts')).addProxyCommand,
   bind: async () => (await import('./bind.ts')).addBindCommand,

@@ -3,43 +3,18 @@
  * order, case, repetition and every byte stay as they were (RFC 9110 section 7.6). And what is refused because two programs could read it in two ways.
  */
 import type { IncomingMessage } from 'node:http';
+import { endToEndFields, HOP_BY_HOP, listOf } from '../../node-support/end-to-end-fields.ts';
 import { requestFault } from '../../node-support/http-requests.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { VIA_NAME } from '../network/answer-fields.ts';
 
-/** Fields that concern one connection only. */
-const HOP_BY_HOP = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authentication-info',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'transfer-encoding',
-  'upgrade',
-]);
-
 /** Fields that say how long a message is, or where it goes, and so mean nothing behind it. RFC 9110 section 6.5.1 */
 const NOT_IN_TRAILERS = new Set([...HOP_BY_HOP, 'content-length', 'host', 'trailer', 'via']);
 
-/** Fields for every hop, whatever `Connection` says of them. */
-const NEVER_FOR_ONE_HOP = new Set(['content-length', 'host']);
-
 /** The fields for the next hop. @param version - of HTTP, as it came @param dropped - further names, in lower case */
 export function forwardedFields(fields: readonly string[], version: string, dropped: readonly string[]): string[] {
-  const named = namedByConnection(fields);
-  const kept: string[] = [];
-  for (let index = 0; index + 1 < fields.length; index += 2) {
-    const [name = '', value = ''] = [fields[index], fields[index + 1]];
-    const lower = name.toLowerCase();
-    if (HOP_BY_HOP.has(lower) || named?.has(lower) || dropped.includes(lower)) continue;
-    // Some hosts take a length that begins with zeros for octal.
-    kept.push(name, lower === 'content-length' ? value.replace(/^0+(?=\d)/, '') : value);
-  }
-  kept.push('Via', `${version} ${VIA_NAME}`);
-  return kept;
+  return [...endToEndFields(fields, dropped), 'Via', `${version} ${VIA_NAME}`];
 }
 
 /** The trailer fields that go on, in pairs. */
@@ -55,23 +30,6 @@ export function forwardedTrailers(fields: readonly string[]): [name: string, val
 /** How often a message has been here: more than any sound chain of proxies needs is a loop. */
 export function isLooping(via: string | undefined): boolean {
   return via !== undefined && via.split(` ${VIA_NAME}`).length > LIMITS.passages;
-}
-
-/** The members of a field that is a list, in lower case. */
-export function listOf(value: string | undefined): string[] {
-  return (value ?? '').split(',').flatMap((member) => member.trim().toLowerCase() || []);
-}
-
-/** What a `Connection` field names is for this hop too. */
-function namedByConnection(fields: readonly string[]): Set<string> | undefined {
-  let named: Set<string> | undefined;
-  for (let index = 0; index + 1 < fields.length; index += 2) {
-    const value = fields[index]?.toLowerCase() === 'connection' ? fields[index + 1] : undefined;
-    if (value === undefined || /^(?:close|keep-alive)$/i.test(value)) continue;
-    named ??= new Set();
-    for (const name of listOf(value)) if (!NEVER_FOR_ONE_HOP.has(name)) named.add(name);
-  }
-  return named;
 }
 
 /** @throws ReaderError `bad-request`; the connection must not be used after the refusal */

@@ -1,11 +1,12 @@
 /** The way there: the head of a request that passes through, and its body with its trailers, no faster than the host takes it. */
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import { listOf } from '../../node-support/end-to-end-fields.ts';
 import { hasBody } from '../../node-support/http-requests.ts';
 import { ReaderError } from '../errors.ts';
 import { VIA } from '../network/answer-fields.ts';
 import type { AbsoluteTarget } from '../network/request-target.ts';
 import type { Upstream } from '../network/upstream.ts';
-import { forwardedFields, forwardedTrailers, listOf } from './messages.ts';
+import { forwardedFields, forwardedTrailers } from './messages.ts';
 
 /** No browser speaks HTTP to it. */
 const SMTP_PORT = 25;

@@ -7,19 +7,19 @@ import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { equalBytes, fromUtf8 } from '../../core/encoding/bytes.ts';
 import { reasonOf } from '../../core/errors.ts';
 import type { HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
-import { ChannelError } from '../../core/httpcrypt/errors.ts';
+import { ChannelError, unreadable } from '../../core/httpcrypt/errors.ts';
 import {
   beginExchange,
-  type ChannelAnswer,
-  type ChannelKeys,
+  cookieName,
+  type Exchange,
   encodeCookie,
-  MAXIMUM_ANSWER,
   openAnswer,
   sealRequest,
-} from '../../core/httpcrypt/message.ts';
+} from '../../core/httpcrypt/exchange.ts';
 import {
-  MAXIMUM_RECORD_TEXT,
+  MAXIMUM_RECORD_ANSWER,
   recordFromAddresses,
+  recordFromAnswer,
   recordFromText,
   type ServerKey,
   verifyRecord,
@@ -31,6 +31,10 @@ import { type ExchangeResult, sendTo } from './exchange.ts';
 
 /** Of a request that has to be repeated with a ticket. */
 const TOO_EARLY = 425;
+/** Of what the server could not open. */
+const UNREADABLE = 500;
+const MAXIMUM_ANSWER = 300_000;
+const FIELDS = ['content-type', 'application/json'];
 /** Random bytes of the path, from which to which. */
 const NAME_LENGTHS = [6, 18] as const;
 
@@ -44,7 +48,7 @@ export interface HttpcryptClientOptions {
 /** A ticket, and the server key that it hangs on. */
 interface Ticket {
   readonly server: ServerKey;
-  readonly exchange: ChannelKeys;
+  readonly exchange: Exchange;
 }
 
 export class HttpcryptChannel {
@@ -86,8 +90,7 @@ export class HttpcryptChannel {
   async #post(path: string, content: Uint8Array, ticket: Ticket): Promise<ExchangeResult> {
     const first = await this.#exchange(path, content, ticket);
     const next = first.status === TOO_EARLY ? this.#consumeTicket() : undefined;
-    const { status, content: body, time } = next ? await this.#exchange(path, content, next) : first;
-    return { status, body, time };
+    return next ? this.#exchange(path, content, next) : first;
   }
 
   /** The ticket at hand, if it is good still. */
@@ -97,23 +100,22 @@ export class HttpcryptChannel {
     return ticket && nowInSeconds() <= ticket.server.notAfter ? ticket : undefined;
   }
 
-  async #exchange(
-    path: string,
-    content: Uint8Array,
-    { server, exchange }: Ticket,
-  ): Promise<ChannelAnswer & Pick<ExchangeResult, 'time'>> {
+  async #exchange(path: string, content: Uint8Array, { server, exchange }: Ticket): Promise<ExchangeResult> {
     const { dispatcher, endpoint } = this.#options;
-    const sealed = sealRequest(server.publicKey, exchange, { target: `POST ${path}`, content });
+    const head = { method: 'POST', scheme: 'http', authority: new URL(endpoint.url).host, path, fields: FIELDS };
+    const sealed = sealRequest(exchange, head, content);
+    const cookie = encodeCookie(await cookieName(endpoint.url), server.id, exchange);
     const { status, body, time } = await sendTo(dispatcher, endpoint.url + randomName(), {
       method: 'POST',
-      headers: { 'content-type': 'application/octet-stream', cookie: encodeCookie(server.id, exchange.shown) },
-      body: sealed,
+      headers: { 'content-type': 'application/octet-stream', cookie },
+      body: sealed.body,
       maximumLength: MAXIMUM_ANSWER,
     });
+    if (status === UNREADABLE) throw unreadable(`${endpoint.url} cannot open the request`);
     if (status !== 200) throw new ReaderError('key-server-answer', `${endpoint.url} answered ${status}`);
-    const answer = await openAnswer(exchange.secret, sealed, body);
-    this.#ticket = { server, exchange: answer.ticket };
-    return { ...answer, time };
+    const answer = openAnswer(exchange, sealed.salt, body);
+    this.#ticket = { server, exchange: { ...answer.ticket, publicKey: server.publicKey } };
+    return { status: answer.status, body: answer.content, time };
   }
 
   async #currentKey(): Promise<ServerKey> {
@@ -157,9 +159,9 @@ export class HttpcryptChannel {
     const { dispatcher, endpoint } = this.#options;
     const { status, body } = await sendTo(dispatcher, endpoint.url, {
       method: 'OPTIONS',
-      maximumLength: MAXIMUM_RECORD_TEXT,
+      maximumLength: MAXIMUM_RECORD_ANSWER,
     });
-    return status === 200 ? recordFromText(fromUtf8(body) ?? '') : undefined;
+    return status === 200 ? recordFromAnswer(fromUtf8(body) ?? '') : undefined;
   }
 
   /** Asks name servers; an IP address has no names. */

@@ -4,13 +4,13 @@ import { type ErrorCatalogue, errorClass } from '../errors.ts';
 export const CHANNEL_ERRORS = {
   'channel-key-refused': {
     step: 'C1, C2, C3',
-    means: 'no current key of the key server was found that its channel key has signed',
+    means: 'no current key of the server was found that its channel key has signed',
     remedy:
       'check the clock of this machine, or try another network; or turn HTTPCrypt off in the settings of the Reader',
   },
   'channel-unreadable': {
     step: 'C4',
-    means: 'what came back is not an answer of the key server to this request',
+    means: 'what came back is not an answer of the server to this request, or only the beginning of one',
     remedy: 'try another network; or turn HTTPCrypt off in the settings of the Reader',
   },
 } as const satisfies ErrorCatalogue;
@@ -19,3 +19,8 @@ export type ChannelErrorCode = keyof typeof CHANNEL_ERRORS;
 
 /** A server key or an answer failed a check; nothing of it was used. */
 export class ChannelError extends errorClass(CHANNEL_ERRORS) {}
+
+/** Of step C4. */
+export function unreadable(what: string): ChannelError {
+  return new ChannelError('channel-unreadable', `what came over HTTPCrypt cannot be read: ${what}`);
+}

@@ -1,5 +1,5 @@
-/** How a key server announces its X25519 keys: docs/spec/httpcrypt.md, "Server keys". */
-import { ed25519Sign, ed25519Verify, sha256 } from '#primitives';
+/** How a server announces its X25519 keys: docs/spec/httpcrypt.md, "Server keys". */
+import { ed25519Sign, ed25519Verify, randomBytes, sha256 } from '#primitives';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
 import { concat, lengthPrefixed, u64, utf8 } from '../encoding/bytes.ts';
 import { fromHex, toHex } from '../encoding/hex.ts';
@@ -9,17 +9,24 @@ const LABEL = utf8('wispr/1 httpcrypt server key');
 const ID_LABEL = utf8('wispr/1 httpcrypt key id\n');
 const KEY_LENGTH = 32;
 const RECORD_LENGTH = 104;
-/** How a record is spread over addresses: bytes of it in each, and their number. */
-const IPV6 = { part: 14, count: 8 };
-const IPV4 = { part: 3, count: 35 };
-/** Hexadecimal, before the number of an IPv6 address; and what an IPv4 address's number is added to. */
-const IPV6_PREFIX = '2a0';
-const IPV4_FIRST = 64;
 export const SERVER_KEY_ID_LENGTH = 10;
-/** Bytes of an answer to OPTIONS, with what is added to it. */
-export const MAXIMUM_RECORD_TEXT = 512;
+const RECORD_TEXT_LENGTH = 139;
+const MAXIMUM_NOISE = 255;
+/** Bytes of an answer to OPTIONS. */
+export const MAXIMUM_RECORD_ANSWER = RECORD_TEXT_LENGTH + 1 + MAXIMUM_NOISE;
 
-/** The public half of a key server's X25519 key. */
+/** How addresses carry a record: so many, each with its number and so many bytes of the record. */
+interface AddressForm {
+  readonly count: number;
+  readonly bytes: number;
+  /** Hexadecimal digits in front of the record's, of address `index`. */
+  readonly front: (index: number) => string;
+}
+
+const AAAA: AddressForm = { count: 8, bytes: 14, front: (index) => `2a0${index}` };
+const A: AddressForm = { count: 35, bytes: 3, front: (index) => (64 + index).toString(16) };
+
+/** The public half of a server's X25519 key. */
 export interface ServerKey {
   readonly publicKey: Uint8Array;
   readonly id: Uint8Array;
@@ -41,7 +48,7 @@ export function signRecord({ publicKey, notAfter }: ServerKey, url: string, chan
 /**
  * Steps C1 to C3.
  *
- * @param endpoint - from the descriptor: where it is, and the channel key
+ * @param endpoint - where it is, and the channel key
  * @param now - seconds since 1970
  * @throws ChannelError `channel-key-refused`
  */
@@ -53,62 +60,75 @@ export async function verifyRecord(
   if (record?.length !== RECORD_LENGTH) throw refused('it is not of the right form');
   const [announced, signature] = [record.subarray(0, 40), record.subarray(40)];
   if (!(await ed25519Verify(signature, signedBytes(endpoint.url, announced), endpoint.key)))
-    throw refused('the channel key of the key server has not signed it for this address');
+    throw refused('the channel key has not signed it for this address');
   const notAfter = new DataView(announced.buffer, announced.byteOffset).getBigUint64(KEY_LENGTH);
   if (BigInt(Math.ceil(now)) > notAfter) throw refused('its time is over');
   return serverKey(announced.subarray(0, KEY_LENGTH), Number(notAfter));
 }
 
-/** What a TXT record says, and an answer to OPTIONS begins with. */
+/** The text of a TXT record. */
 export function recordText(record: Uint8Array): string {
   return toBase64url(record);
 }
 
 /** The record in such a text; `undefined` if there is none. */
 export function recordFromText(text: string): Uint8Array | undefined {
-  return fromBase64url(text.split('\n', 1)[0], RECORD_LENGTH);
+  return fromBase64url(text, RECORD_LENGTH);
 }
 
-/** The addresses that carry a record: 8 of IPv6, in full, or 35 of IPv4. */
-export function recordAddresses(record: Uint8Array, family: 4 | 6): string[] {
-  if (family === 4) return partsOf(record, IPV4).map((part, index) => [IPV4_FIRST + index, ...part].join('.'));
-  return partsOf(record, IPV6).map((part, index) =>
-    `${IPV6_PREFIX}${index}${toHex(part)}`.replace(/(.{4})(?!$)/g, '$1:'),
+/** The answer to OPTIONS: the text, a line end, and characters of no meaning, so that answers have no length in common. */
+export function recordAnswer(record: Uint8Array): string {
+  const [length = 0, ...noise] = randomBytes(1 + MAXIMUM_NOISE);
+  return `${recordText(record)}\n${toBase64url(Uint8Array.from(noise)).slice(0, length)}`;
+}
+
+/** The record in such an answer; `undefined` if there is none. */
+export function recordFromAnswer(text: string): Uint8Array | undefined {
+  const [first = '', noise, ...rest] = text.split('\n');
+  return noise === undefined || rest.length > 0 ? undefined : recordFromText(first);
+}
+
+/** What a TLSA record says behind its three numbers, 3 1 0. */
+export function recordAssociation(record: Uint8Array): string {
+  return toHex(record);
+}
+
+/** The IPv6 addresses that carry a record, in full: eight groups of four digits. */
+export function recordAddresses6(record: Uint8Array): string[] {
+  return digitsOf(record, AAAA).map((digits) => digits.replace(/(.{4})(?!$)/g, '$1:'));
+}
+
+/** The IPv4 addresses that carry a record. */
+export function recordAddresses4(record: Uint8Array): string[] {
+  return digitsOf(record, A).map((digits) => (fromHex(digits) ?? []).join('.'));
+}
+
+/** The record that addresses of one kind carry, in any order, IPv6 written in full or shortened; `undefined` if they are not those of one. */
+export function recordFromAddresses(addresses: readonly string[]): Uint8Array | undefined {
+  const form = addresses.length === AAAA.count ? AAAA : A;
+  const sorted = addresses.map(form === A ? digits4 : digits6).sort();
+  if (sorted.length !== form.count || sorted.some((digits, index) => !digits?.startsWith(form.front(index))))
+    return undefined;
+  const whole = fromHex(sorted.map((digits, index) => digits?.slice(form.front(index).length)).join(''));
+  return whole?.subarray(RECORD_LENGTH).every((byte) => byte === 0) ? whole.subarray(0, RECORD_LENGTH) : undefined;
+}
+
+function digitsOf(record: Uint8Array, { count, bytes, front }: AddressForm): string[] {
+  const padded = concat(record, new Uint8Array(count * bytes - record.length));
+  return Array.from(
+    { length: count },
+    (_, index) => front(index) + toHex(padded.subarray(index * bytes, (index + 1) * bytes)),
   );
 }
 
-/** The record that addresses of one family carry, in any order and spelling; `undefined` if they are not those of one. */
-export function recordFromAddresses(addresses: readonly string[]): Uint8Array | undefined {
-  return addresses[0]?.includes(':') ? fromIpv6(addresses) : fromIpv4(addresses);
-}
-
-function fromIpv6(addresses: readonly string[]): Uint8Array | undefined {
-  const sorted = addresses.map(expand).sort();
-  if (sorted.some((digits, index) => !digits?.startsWith(`${IPV6_PREFIX}${index}`))) return undefined;
-  return joined(fromHex(sorted.map((digits) => digits?.slice(4)).join('')), IPV6);
-}
-
-function fromIpv4(addresses: readonly string[]): Uint8Array | undefined {
-  const sorted = addresses.map((address) => address.split('.').map(Number)).sort(([a = 0], [b = 0]) => a - b);
-  const isPart = (bytes: readonly number[], index: number) =>
-    bytes.length === 4 && bytes[0] === IPV4_FIRST + index && bytes.every((byte) => byte >= 0 && byte <= 255);
-  return sorted.every(isPart) ? joined(Uint8Array.from(sorted.flatMap(([, ...part]) => part)), IPV4) : undefined;
-}
-
-type Spread = typeof IPV6;
-
-function partsOf(record: Uint8Array, { part, count }: Spread): Uint8Array[] {
-  const padded = concat(record, new Uint8Array(count * part - record.length));
-  return Array.from({ length: count }, (_, index) => padded.subarray(index * part, (index + 1) * part));
-}
-
-function joined(whole: Uint8Array | undefined, { part, count }: Spread): Uint8Array | undefined {
-  if (whole?.length !== part * count || whole.subarray(RECORD_LENGTH).some((byte) => byte !== 0)) return undefined;
-  return whole.subarray(0, RECORD_LENGTH);
+/** The 8 digits of an IPv4 address; `undefined` for what is none. */
+function digits4(address: string): string | undefined {
+  const parts = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(address)?.slice(1).map(Number);
+  return parts?.every((part) => part < 256) ? toHex(Uint8Array.from(parts)) : undefined;
 }
 
 /** The 32 digits of an IPv6 address; `undefined` for what is none. */
-function expand(address: string): string | undefined {
+function digits6(address: string): string | undefined {
   const url = `http://[${address}]`;
   if (!/^[0-9a-f:]+$/i.test(address) || !URL.canParse(url)) return undefined;
   const [before = '', after] = new URL(url).hostname.slice(1, -1).split('::');

@@ -11,11 +11,11 @@ import {
   type KeyObject,
 } from 'node:crypto';
 import { TAG_LENGTH } from './contract.ts';
+import { xchachaOpen, xchachaSeal } from './sodium.ts';
 
 const CIPHER = 'chacha20-poly1305';
 
-/** Bytes of an XChaCha20-Poly1305 nonce. */
-export const XCHACHA_NONCE_LENGTH = 24;
+const TAG = { authTagLength: TAG_LENGTH };
 
 /** What stands before a private key in PKCS #8, and before a public key in SPKI (RFC 8410). */
 const PKCS8_X25519 = Buffer.from('302e020100300506032b656e04220420', 'hex');
@@ -39,7 +39,9 @@ export function x25519KeyPair(seed: Uint8Array): X25519KeyPair {
 function agree(privateKey: KeyObject, theirs: Uint8Array): Uint8Array | undefined {
   if (theirs.length !== 32) return undefined;
   try {
-    const publicKey = createPublicKey({ key: Buffer.from(theirs), format: 'raw-public', asymmetricKeyType: 'x25519' });
+    const theirKey = { key: Buffer.from(theirs), format: 'raw-public', asymmetricKeyType: 'x25519' };
+    // Types of Node.js 26 do not have this form of a key yet.
+    const publicKey = theirKey as unknown as KeyObject;
     return hchacha20(diffieHellman({ privateKey, publicKey }), ZEROS.subarray(0, 16));
   } catch {
     return undefined; // of small order
@@ -69,24 +71,37 @@ export function hchacha20(key: Uint8Array, input: Uint8Array): Uint8Array {
   return result;
 }
 
-/** XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03): 32-byte key, 24-byte nonce; returns nonce || ciphertext || 16-byte tag. */
-export function xchachaSeal(key: Uint8Array, nonce: Uint8Array, plaintext: Uint8Array, data: Uint8Array): Uint8Array {
-  const cipher = createCipheriv(CIPHER, ...innerOf(key, nonce), { authTagLength: TAG_LENGTH });
+/**
+ * ChaCha20-Poly1305 (RFC 8439), which XChaCha20-Poly1305 comes down to: its key is {@link hchacha20} of the first 16 bytes of the long nonce, `nonce` four
+ * zero bytes and the other eight. Returns ciphertext and tag, behind `front` bytes that are left to the caller.
+ */
+export function chachaSeal(
+  key: Uint8Array,
+  nonce: Uint8Array,
+  plaintext: Uint8Array,
+  data: Uint8Array,
+  front: Uint8Array = ZEROS.subarray(0, 0),
+): Uint8Array {
+  const cipher = createCipheriv(CIPHER, key, nonce, TAG);
   cipher.setAAD(data, { plaintextLength: plaintext.length });
   const ciphertext = cipher.update(plaintext);
   cipher.final(); // nothing is left, but the tag exists only after this call
-  return Buffer.concat([nonce, ciphertext, cipher.getAuthTag()]);
+  return Buffer.concat([front, ciphertext, cipher.getAuthTag()]);
 }
 
-/** Undoes {@link xchachaSeal}; `undefined` if the tag is wrong or the input shorter than nonce and tag. */
-export function xchachaOpen(key: Uint8Array, sealed: Uint8Array, data: Uint8Array): Uint8Array | undefined {
+/** Undoes {@link chachaSeal}; `undefined` if the tag is wrong or the input shorter than a tag. */
+export function chachaOpen(
+  key: Uint8Array,
+  nonce: Uint8Array,
+  sealed: Uint8Array,
+  data: Uint8Array,
+): Uint8Array | undefined {
   const end = sealed.length - TAG_LENGTH;
-  if (end < XCHACHA_NONCE_LENGTH) return undefined;
-  const nonce = sealed.subarray(0, XCHACHA_NONCE_LENGTH);
-  const decipher = createDecipheriv(CIPHER, ...innerOf(key, nonce), { authTagLength: TAG_LENGTH });
-  decipher.setAAD(data, { plaintextLength: end - XCHACHA_NONCE_LENGTH });
+  if (end < 0) return undefined;
+  const decipher = createDecipheriv(CIPHER, key, nonce, TAG);
+  decipher.setAAD(data, { plaintextLength: end });
   decipher.setAuthTag(sealed.subarray(end));
-  const plaintext = decipher.update(sealed.subarray(XCHACHA_NONCE_LENGTH, end));
+  const plaintext = decipher.update(sealed.subarray(0, end));
   try {
     decipher.final();
     return plaintext;
@@ -95,9 +110,54 @@ export function xchachaOpen(key: Uint8Array, sealed: Uint8Array, data: Uint8Arra
   }
 }
 
-/** Key and nonce of the ChaCha20-Poly1305 (RFC 8439) that XChaCha20-Poly1305 comes down to. */
-function innerOf(key: Uint8Array, nonce: Uint8Array): [Uint8Array, Uint8Array] {
-  const inner = new Uint8Array(12);
-  inner.set(nonce.subarray(16), 4);
-  return [hchacha20(key, nonce.subarray(0, 16)), inner];
+/** Bytes up to which libsodium takes less time than OpenSSL, whose objects take 2 µs each to make, and more to collect. */
+const SHORT = 2200;
+
+/** XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03) under one key, for nonces that begin alike. */
+export class XChaCha {
+  readonly #key: Uint8Array;
+  /** 24 bytes, of which the last eight are to be written before each call. */
+  readonly nonce = new Uint8Array(24);
+  #inner: Uint8Array | undefined;
+
+  /** @param front - the first 16 bytes of nonces */
+  constructor(key: Uint8Array, front: Uint8Array) {
+    this.#key = key;
+    this.nonce.set(front);
+  }
+
+  /** Returns ciphertext and tag, behind `front`. */
+  seal(plaintext: Uint8Array, data: Uint8Array, front: Uint8Array): Uint8Array {
+    if (plaintext.length > SHORT) return chachaSeal(...this.#innerOf(), plaintext, data, front);
+    return Buffer.concat([front, xchachaSeal(this.#key, this.nonce, plaintext, data)]);
+  }
+
+  /** Undoes {@link seal}, without `front`; `undefined` if the tag is wrong or the input shorter than a tag. */
+  open(sealed: Uint8Array, data: Uint8Array): Uint8Array | undefined {
+    return sealed.length > SHORT
+      ? chachaOpen(...this.#innerOf(), sealed, data)
+      : xchachaOpen(this.#key, this.nonce, sealed, data);
+  }
+
+  /** Key and nonce of the ChaCha20-Poly1305 that it comes down to. */
+  #innerOf(): [Uint8Array, Uint8Array] {
+    this.#inner ??= hchacha20(this.#key, this.nonce.subarray(0, 16));
+    const nonce = new Uint8Array(12);
+    nonce.set(this.nonce.subarray(16), 4);
+    return [this.#inner, nonce];
+  }
+}
+
+/** Text of bytes, each as the character of its number, as HTTP/1.1 and Node.js have header fields. */
+export function latin1(bytes: Uint8Array, start: number, end: number): string {
+  return viewOf(bytes).toString('latin1', start, end);
+}
+
+/** Undoes {@link latin1} into `target`. @returns where the text ends. Characters beyond U+00FF lose what they have more */
+export function writeLatin1(target: Uint8Array, text: string, offset: number): number {
+  return offset + viewOf(target).write(text, offset, 'latin1');
+}
+
+function viewOf(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }

@@ -60,3 +60,22 @@ export function x25519(scalar: Uint8Array, point: Uint8Array): Uint8Array | unde
     return undefined;
   }
 }
+
+/** XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03): 32-byte key, 24-byte nonce; returns ciphertext and tag. For Node.js only, by channel.ts. */
+export function xchachaSeal(key: Uint8Array, nonce: Uint8Array, plaintext: Uint8Array, data: Uint8Array): Uint8Array {
+  return sodium.crypto_aead_xchacha20poly1305_ietf_encrypt(plaintext, data, null, nonce, key);
+}
+
+/** Undoes {@link xchachaSeal}; `undefined` if the tag is wrong or the input shorter than a tag. */
+export function xchachaOpen(
+  key: Uint8Array,
+  nonce: Uint8Array,
+  sealed: Uint8Array,
+  data: Uint8Array,
+): Uint8Array | undefined {
+  try {
+    return sodium.crypto_aead_xchacha20poly1305_ietf_decrypt(null, sealed, data, nonce, key);
+  } catch {
+    return undefined;
+  }
+}

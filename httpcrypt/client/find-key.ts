@@ -9,8 +9,9 @@ import { reasonOf } from '../../core/errors.ts';
 import type { HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
 import { ChannelError } from '../../core/httpcrypt/errors.ts';
 import {
-  MAXIMUM_RECORD_TEXT,
+  MAXIMUM_RECORD_ANSWER,
   recordFromAddresses,
+  recordFromAnswer,
   recordFromText,
   type ServerKey,
   verifyRecord,
@@ -30,23 +31,18 @@ export interface WhereToAsk {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-type Ask = (where: WhereToAsk) => Promise<Uint8Array | undefined>;
+type Found = readonly (Uint8Array | undefined)[];
+type Ask = (where: WhereToAsk) => Promise<Found>;
 
 const WAYS: readonly Ask[] = [
-  byName(async (resolver, name) => {
-    const texts = (await resolver.resolveTxt(name)).map((pieces) => pieces.join(''));
-    return firstRecord(texts.map(recordFromText));
-  }),
-  byName(async (resolver, name) => {
-    const records = await resolver.resolveTlsa(`_80._tcp.${name}`);
-    return firstRecord(
-      records.map(({ certUsage, selector, match, data }) =>
-        certUsage === 3 && selector === 1 && match === 0 ? new Uint8Array(data) : undefined,
-      ),
-    );
-  }),
-  byName(async (resolver, name) => recordFromAddresses(await resolver.resolve6(name))),
-  byName(async (resolver, name) => recordFromAddresses(await resolver.resolve4(name))),
+  byName(async (resolver, name) => (await resolver.resolveTxt(name)).map((pieces) => recordFromText(pieces.join('')))),
+  byName(async (resolver, name) =>
+    (await resolver.resolveTlsa(`_80._tcp.${name}`)).map(({ certUsage, selector, match, data }) =>
+      certUsage === 3 && selector === 1 && match === 0 ? new Uint8Array(data) : undefined,
+    ),
+  ),
+  byName(async (resolver, name) => [recordFromAddresses(await resolver.resolve6(name))]),
+  byName(async (resolver, name) => [recordFromAddresses(await resolver.resolve4(name))]),
   askEndpoint,
 ];
 
@@ -57,39 +53,35 @@ const WAYS: readonly Ask[] = [
  * @throws ChannelError `channel-key-refused`
  */
 export async function findServerKey(where: WhereToAsk, failed?: ServerKey): Promise<ServerKey> {
-  const { endpoint } = where;
-  const channelKey = { url: endpoint.url, key: fromBase64url(endpoint.key) ?? new Uint8Array(0) };
+  const { url, key: channelKey } = where.endpoint;
+  const endpoint = { url, key: fromBase64url(channelKey) ?? new Uint8Array(0) };
   let why: unknown = 'none is announced';
   for (const ask of WAYS) {
     try {
-      const record = await ask(where);
+      const [record] = (await ask(where)).filter((each) => each !== undefined);
       if (!record) continue;
-      const key = await verifyRecord(record, channelKey, nowInSeconds());
+      const key = await verifyRecord(record, endpoint, nowInSeconds());
       if (!failed || !equalBytes(key.id, failed.id)) return key;
       why = 'what is announced has failed';
     } catch (error) {
       why = reasonOf(error);
     }
   }
-  throw new ChannelError('channel-key-refused', `${endpoint.url} has no key for HTTPCrypt: ${why}`);
+  throw new ChannelError('channel-key-refused', `${url} has no key for HTTPCrypt: ${why}`);
 }
 
-async function askEndpoint({ dispatcher, endpoint, headers = {} }: WhereToAsk): Promise<Uint8Array | undefined> {
+async function askEndpoint({ dispatcher, endpoint, headers = {} }: WhereToAsk): Promise<Found> {
   const signal = AbortSignal.timeout(ANSWER_TIME);
   const answer = await request(endpoint.url, { dispatcher, method: 'OPTIONS', headers, signal });
-  const body = await readAtMost(answer.body, MAXIMUM_RECORD_TEXT);
-  return answer.statusCode === 200 && body ? recordFromText(fromUtf8(body) ?? '') : undefined;
+  const body = await readAtMost(answer.body, MAXIMUM_RECORD_ANSWER);
+  return answer.statusCode === 200 && body ? [recordFromAnswer(fromUtf8(body) ?? '')] : [];
 }
 
 /** Asks name servers; an IP address has no names. */
-function byName(ask: (resolver: Resolver, name: string) => Promise<Uint8Array | undefined>): Ask {
+function byName(ask: (resolver: Resolver, name: string) => Promise<Found>): Ask {
   return async ({ endpoint, dnsServers }) => {
     const { hostname } = new URL(endpoint.url);
-    if (isIP(hostname) > 0 || hostname.startsWith('[')) return undefined;
+    if (isIP(hostname) > 0 || hostname.startsWith('[')) return [];
     return askNameServers(dnsServers, (resolver) => ask(resolver, `httpcrypt.${hostname}`));
   };
-}
-
-function firstRecord(records: readonly (Uint8Array | undefined)[]): Uint8Array | undefined {
-  return records.find((record) => record !== undefined);
 }

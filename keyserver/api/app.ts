@@ -11,7 +11,7 @@ import { type AppOptions, createApp, noStore } from '../http/app.ts';
 import { compressAnswers } from '../http/compressed.ts';
 import { CountStore } from '../http/count-store.ts';
 import { limitFailures, limitRequests, type RequestLimits } from '../http/limits.ts';
-import { shed } from '../http/load.ts';
+import { shed } from '../http/shed.ts';
 import { bindDevice, renewDeviceKey } from '../readers/bindings.ts';
 import { answerKeyRequest } from '../readers/key-requests.ts';
 import type { KeyServerState } from '../storage/state.ts';

@@ -1,52 +1,65 @@
 /** The messages inside HTTPCrypt, and who answers them: the same as at the API. */
 import type { Logger } from 'pino';
+import { readAtMost, streamOf } from '../../core/encoding/byte-reader.ts';
 import { canonicalJson } from '../../core/encoding/canonical-json.ts';
-import type { ChannelRequest } from '../../core/httpcrypt/message.ts';
 import { BINDING_PATH, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
+import type { Client, InnerAnswer, InnerRequest } from '../../httpcrypt/listener.ts';
+import { MinuteCounts } from '../../node-support/minute-counts.ts';
 import { refusalOf } from '../api/refusals.ts';
-import { CountStore } from '../http/count-store.ts';
 import { FailureCounts } from '../http/failure-counts.ts';
 import type { RequestLimits } from '../http/limits.ts';
 import { bindDevice, type Issuer, renewDeviceKey } from '../readers/bindings.ts';
 import { answerKeyRequest } from '../readers/key-requests.ts';
-import type { Answer, Circumstances } from './app.ts';
 
 export interface MessagesOptions extends Issuer {
   readonly limits: RequestLimits;
   readonly log: Logger;
 }
 
-/** What {@link Answer} each message gets. */
-export function answerMessages(
-  options: MessagesOptions,
-): (request: ChannelRequest, circumstances: Circumstances) => Promise<Answer> {
+/** Bytes of a message. */
+const MAXIMUM_MESSAGE = 32_768;
+const FIELDS = ['content-type', 'application/json'];
+
+interface Answer {
+  readonly status: number;
+  readonly content: Uint8Array;
+}
+
+/** Answers each message. */
+export function answerMessages(options: MessagesOptions): (request: InnerRequest) => Promise<InnerAnswer> {
   const { state, origin, log } = options;
-  const bind = bindingOf(options, 'bindings', bindDevice);
-  const renew = bindingOf(options, 'renewals', renewDeviceKey);
-  return async ({ target, content }, circumstances) => {
-    const route = [BINDING_PATH, RENEWAL_PATH, KEY_REQUEST_PATH].find((path) => target === `POST ${path}`) ?? 'none';
+  const answers: Readonly<Record<string, (content: Uint8Array, client: Client) => Promise<Answer>>> = {
+    [BINDING_PATH]: bindingOf(options, 'bindings', bindDevice),
+    [RENEWAL_PATH]: bindingOf(options, 'renewals', renewDeviceKey),
+    [KEY_REQUEST_PATH]: async (content) => ({ status: 200, content: await answerKeyRequest(state, origin, content) }),
+  };
+  const answerTo = async ({ body, ...client }: InnerRequest, route: string): Promise<Answer> => {
     try {
-      if (route === BINDING_PATH) return { route, ...(await bind(content, circumstances)) };
-      if (route === RENEWAL_PATH) return { route, ...(await renew(content, circumstances)) };
-      if (route === KEY_REQUEST_PATH)
-        return { route, status: 200, content: await answerKeyRequest(state, origin, content) };
-      return { route, ...refuse(404, 'not-found') };
+      const answer = answers[route];
+      if (!answer) return refuse(404, 'not-found');
+      const content = await readAtMost(body instanceof Uint8Array ? streamOf(body) : body, MAXIMUM_MESSAGE);
+      return content ? await answer(content, client) : refuse(413, 'too-large');
     } catch (error) {
       const refusal = refusalOf(error);
       if (!refusal) log.error({ err: error }, 'unforeseen error');
-      return { route, ...refuse(refusal?.status ?? 500, refusal?.code ?? 'internal') };
+      return refuse(refusal?.status ?? 500, refusal?.code ?? 'internal');
     }
+  };
+  return async (request) => {
+    const { method, path } = request;
+    const route = method === 'POST' && Object.hasOwn(answers, path) ? path : 'none';
+    const { status, content } = await answerTo(request, route);
+    return { status, fields: FIELDS, body: content, route };
   };
 }
 
-/** Binding and its renewal, of requests that cannot be replays; failures are counted. */
+/** Binding and its renewal; failures are counted. */
 function bindingOf(options: MessagesOptions, kind: string, answer: typeof bindDevice) {
   const { state, limits } = options;
   const failures = new FailureCounts(state, `${kind} by HTTPCrypt`);
-  const counts = new CountStore();
-  return async (content: Uint8Array, { address, clients, fresh }: Circumstances) => {
-    if (!fresh) return refuse(425, 'too-early');
+  const counts = new MinuteCounts();
+  return async (content: Uint8Array, { address, clients }: Client) => {
     if (counts.count(address).hits > limits.changesPerAddress * clients) return refuse(429, 'too-many-requests');
     const attempt = await failures.begin(address);
     let failed = false;
@@ -62,6 +75,6 @@ function bindingOf(options: MessagesOptions, kind: string, answer: typeof bindDe
   };
 }
 
-function refuse(status: number, error: string): { status: number; content: Uint8Array } {
+function refuse(status: number, error: string): Answer {
   return { status, content: canonicalJson({ error }) };
 }

@@ -1,19 +1,19 @@
 /** Starts what stands behind the HTTPCrypt endpoint: the channel key, the server keys, and their announcement in DNS. */
-import type { RequestListener } from 'node:http';
-import { isIP } from 'node:net';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import { ed25519KeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import { toHex } from '../../core/encoding/hex.ts';
+import type { RequestHead } from '../../core/httpcrypt/binary-http.ts';
 import type { HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
-import { recordAddresses, recordText } from '../../core/httpcrypt/record.ts';
-import { writeFileAtomicSync } from '../../node-support/files/write-file.ts';
+import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
+import { writeZone } from '../../httpcrypt/announcement.ts';
+import { createListener } from '../../httpcrypt/listener.ts';
+import { ServerKeys } from '../../httpcrypt/server-keys.ts';
+import { MinuteCounts } from '../../node-support/minute-counts.ts';
 import type { HttpcryptConfig } from '../config/schema.ts';
-import { type IsTrustedProxy, trustedProxies } from '../http/client-address.ts';
+import { clientAddress, clientsBehind, type IsTrustedProxy, trustedProxies } from '../http/client-address.ts';
 import type { Metrics } from '../operations/metrics.ts';
 import { readSecret } from '../storage/secrets.ts';
-import { createHttpcryptApp } from './app.ts';
 import { answerMessages, type MessagesOptions } from './messages.ts';
-import { ServerKeys } from './server-keys.ts';
 
 const LISTENER = 'httpcrypt';
 
@@ -35,9 +35,9 @@ export async function startHttpcrypt(options: HttpcryptOptions): Promise<Started
   const { url, zone, rotateMinutes } = config;
   const signer = ed25519KeyPair(await readSecret(state, 'httpcrypt'));
   const timeToLive = rotateMinutes * 60;
-  const announce = async (record: Uint8Array) => {
+  const announce = (record: Uint8Array) => {
     try {
-      if (zone) writeFileAtomicSync(zone, zoneText(url, record, timeToLive), { mode: 0o644 });
+      if (zone) writeZone(zone, url, record, timeToLive);
     } catch (error) {
       log.error({ err: error }, 'the DNS records for HTTPCrypt cannot be written');
     }
@@ -52,23 +52,16 @@ export async function startHttpcrypt(options: HttpcryptOptions): Promise<Started
     metrics.count(LISTENER, route, status);
     log.info({ listener: LISTENER, method, route, status, ms }, 'request');
   };
-  const requestsPerAddress = limits.keyRequestsPerAddress;
+  const counts = new MinuteCounts();
   const isShared = trustedProxies(limits.sharedNetworks);
-  const answer = answerMessages(options);
-  const app = createHttpcryptApp({ url, keys, requestsPerAddress, isTrustedProxy, isShared, answer, note });
+  const admit = (request: IncomingMessage) => {
+    const client = {
+      address: clientAddress(request, isTrustedProxy),
+      clients: clientsBehind(request, isTrustedProxy, isShared),
+    };
+    return counts.count(client.address).hits > limits.keyRequestsPerAddress * client.clients ? undefined : client;
+  };
+  const mayRepeat = ({ method, path }: RequestHead) => method === 'POST' && path === KEY_REQUEST_PATH;
+  const app = createListener({ url, keys, admit, mayRepeat, answer: answerMessages(options), note });
   return { app, announced, stop: () => keys.stop() };
-}
-
-/** The DNS records of one server key, for a zone to include. A host that is an IP address has none. */
-function zoneText(url: string, record: Uint8Array, timeToLive: number): string {
-  const { hostname } = new URL(url);
-  if (isIP(hostname) > 0 || hostname.startsWith('[')) return '';
-  const name = `httpcrypt.${hostname}.`;
-  const line = (type: string, value: string, at = name) => `${at} ${timeToLive} IN ${type} ${value}\n`;
-  return [
-    line('TXT', `"${recordText(record)}"`),
-    line('TLSA', `3 1 0 ${toHex(record)}`, `_80._tcp.${name}`),
-    ...recordAddresses(record, 6).map((address) => line('AAAA', address)),
-    ...recordAddresses(record, 4).map((address) => line('A', address)),
-  ].join('');
 }

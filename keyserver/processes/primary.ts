@@ -1,6 +1,7 @@
 /** Requests of a worker to the primary process: there is one on a machine, and it answers no reader itself (docs/cluster.md). */
 import cluster from 'node:cluster';
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
+import type { Hits } from '../../node-support/minute-counts.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { type Hashing, Tally } from '../hashing/hashing.ts';
 import type { Mailer } from '../mail/mailer.ts';
@@ -12,13 +13,6 @@ export interface Place {
   readonly port: number;
 }
 export type Places = Readonly<Record<'api' | 'reading' | 'documents', Place>>;
-
-/** Requests of one key in its minute. */
-export interface Hits {
-  readonly hits: number;
-  /** End of the minute, in milliseconds since 1970. */
-  readonly end: number;
-}
 
 /** Answers of the primary process to a worker. */
 export interface PrimaryAnswers {

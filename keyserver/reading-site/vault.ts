@@ -16,7 +16,7 @@ import { noStore } from '../http/app.ts';
 import { addScript } from '../http/compressed.ts';
 import { queryOf } from '../http/forms.ts';
 import { limitRequests } from '../http/limits.ts';
-import { shed } from '../http/load.ts';
+import { shed } from '../http/shed.ts';
 import type { ProviderReader } from '../publication/provider.ts';
 import { readPublication } from '../publication/stored.ts';
 import { bindBrowser } from '../readers/bindings.ts';

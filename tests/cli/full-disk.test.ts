@@ -13,7 +13,7 @@ import { PASSPHRASE } from '../support/workspace.ts';
 
 /** Free bytes that a command finds: it comes further with each, until there is enough. */
 const ROOMS = IS_RELEASE ? [0, ...Array.from({ length: 48 }, (_, index) => 4096 * (index + 1)), 2 ** 19] : [0];
-const STAY = ['keyserver', 'link', 'proxy', 'serve'];
+const STAY = ['httpcrypt', 'keyserver', 'link', 'proxy', 'serve'];
 /** Files that a command may have changed in part; all others are as they were. */
 const WORKED_ON = /\.db|publisher\.keys$/;
 

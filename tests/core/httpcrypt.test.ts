@@ -1,28 +1,38 @@
-import sodium from 'libsodium-wrappers';
 import { describe, expect, it } from 'vitest';
-import { hchacha20, x25519KeyPair, xchachaOpen, xchachaSeal } from '#channel';
-import { ed25519KeyPair, randomBytes } from '#primitives';
-import { utf8 } from '../../core/encoding/bytes.ts';
-import { fromHex, toHex } from '../../core/encoding/hex.ts';
+import { x25519KeyPair } from '#channel';
+import { ed25519KeyPair, randomBytes, sha256 } from '#primitives';
+import { concat, utf8 } from '../../core/encoding/bytes.ts';
+import { toHex } from '../../core/encoding/hex.ts';
 import type { ChannelErrorCode } from '../../core/httpcrypt/errors.ts';
 import {
+  type AnswerParts,
   beginExchange,
+  cookieName,
   decodeCookie,
+  type Exchange,
   encodeCookie,
+  MessageReader,
+  MessageWriter,
   openAnswer,
-  openRequest,
   sealAnswer,
   sealRequest,
-} from '../../core/httpcrypt/message.ts';
+  TICKET_LENGTH,
+  ticketOf,
+} from '../../core/httpcrypt/exchange.ts';
 import {
-  recordAddresses,
+  MAXIMUM_RECORD_ANSWER,
+  recordAddresses4,
+  recordAddresses6,
+  recordAnswer,
   recordFromAddresses,
+  recordFromAnswer,
   recordFromText,
   recordText,
   serverKey,
   signRecord,
   verifyRecord,
 } from '../../core/httpcrypt/record.ts';
+import { openRequest } from '../support/open-request.ts';
 import type { KeyVectorFile } from '../vectors/format.ts';
 import file from '../vectors/httpcrypt.json' with { type: 'json' };
 import { runHttpcryptVector } from '../vectors/run/httpcrypt.ts';
@@ -55,130 +65,164 @@ it.each([
   for (const vector of about) expect((await runHttpcryptVector(vector)).outcome).toMatch(/^channel-/);
 });
 
-describe('the primitives of HTTPCrypt', () => {
-  it('seal the example of draft-irtf-cfrg-xchacha-03, A.3.1', () => {
-    const bytes = (hex: string) => fromHex(hex) ?? new Uint8Array(0);
-    const plaintext = utf8(
-      "Ladies and Gentlemen of the class of '99: If I could offer you only one tip for the future, sunscreen would be it.",
-    );
-    const [key, nonce] = [0x80, 0x40].map((from, index) =>
-      Uint8Array.from({ length: 32 - 8 * index }, (_, i) => from + i),
-    );
-    if (!key || !nonce) throw new Error('unreachable');
-    const data = bytes('50515253c0c1c2c3c4c5c6c7');
-    const sealed = xchachaSeal(key, nonce, plaintext, data);
-    expect(toHex(sealed.subarray(24))).toBe(
-      'bd6d179d3e83d43b9576579493c0e939572a1700252bfaccbed2902c21396cbb731c7f1b0b4aa6440bf3a82f4eda7e39ae64c6708c54c216cb96b72e1213b4522f8c9ba40db5d945b11b69b982c1bb9e3f3fac2bc369488f76b2383565d3fff921f9664c97637da9768812f615c68b13b52ec0875924c1c7987947deafd8780acf49',
-    );
-    expect(xchachaOpen(key, sealed, data)).toEqual(Buffer.from(plaintext));
-    expect(xchachaOpen(key, sealed, new Uint8Array(0))).toBeUndefined();
-    expect(xchachaOpen(key, sealed.subarray(0, 39), data)).toBeUndefined();
-  });
+const HEAD = { method: 'POST', scheme: 'http', authority: 'a.example', path: '/b?c', fields: ['x-y', 'z'] };
+const ticket = () => ticketOf(randomBytes(TICKET_LENGTH));
+/** Two sides that have agreed. */
+const exchanged = (): Exchange => ({ ...ticket(), publicKey: randomBytes(32) });
 
-  it('are those of libsodium', () => {
-    for (let length = 0; length < 300; length += 7) {
-      const [key, nonce, data, text] = [
-        randomBytes(32),
-        randomBytes(24),
-        randomBytes(length % 50),
-        randomBytes(length),
-      ];
-      const theirs = sodium.crypto_aead_xchacha20poly1305_ietf_encrypt(text, data, null, nonce, key);
-      expect(toHex(xchachaSeal(key, nonce, text, data))).toBe(toHex(nonce) + toHex(theirs));
-      const short = Uint8Array.of(0, 0, 0, 0, ...nonce.subarray(16));
-      const inner = hchacha20(key, nonce.subarray(0, 16));
-      const inside = sodium.crypto_aead_chacha20poly1305_ietf_encrypt(text, data, null, short, inner);
-      expect(toHex(inside)).toBe(toHex(theirs));
-    }
-  });
-});
+function codeOf(work: () => unknown): string {
+  try {
+    return `no error, but ${work()}`;
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+}
 
-it('what one side writes the other reads, whatever bit 255 of its key is', async () => {
+it('what one side writes the other reads, whatever bit 255 of its key is', () => {
   const server = x25519KeyPair(randomBytes(32));
   const tops = new Set<number>();
   for (let round = 0; round < 20; round++) {
     const exchange = beginExchange(server.publicKey);
     tops.add((exchange.shown[31] ?? 0) >> 7);
     const keyId = randomBytes(10);
-    const cookie = decodeCookie(encodeCookie(keyId, exchange.shown));
+    const cookie = decodeCookie(encodeCookie('connect.sid', keyId, exchange));
     expect(cookie && [toHex(cookie.keyId), toHex(cookie.shown)]).toEqual([toHex(keyId), toHex(exchange.shown)]);
-    const content = randomBytes(round * 700);
-    const body = sealRequest(server.publicKey, exchange, { target: 'POST /v1/keys', content });
-    const secret = server.agree(exchange.shown) ?? new Uint8Array(0);
-    const request = openRequest(server.publicKey, { shown: exchange.shown, secret }, body);
-    expect(request?.target).toBe('POST /v1/keys');
-    expect(toHex(request?.content ?? new Uint8Array(0))).toBe(toHex(content));
-    const ticket = { shown: randomBytes(32), secret: randomBytes(32) };
-    const answer = await openAnswer(
-      exchange.secret,
-      body,
-      await sealAnswer(secret, body, { status: 403, content, ticket }),
-    );
-    expect([answer.status, toHex(answer.content), toHex(answer.ticket.secret)]).toEqual([
-      403,
-      toHex(content),
-      toHex(ticket.secret),
+    const content = randomBytes(round * 2000);
+    const { body, salt } = sealRequest(exchange, HEAD, content);
+    const there = { ...exchange, secret: server.agree(exchange.shown) ?? new Uint8Array(0) };
+    const request = openRequest(there, body);
+    expect(request.head).toEqual(HEAD);
+    expect([toHex(request.content), toHex(request.salt)]).toEqual([toHex(content), toHex(salt)]);
+    const given = ticket();
+    const answer = sealAnswer(there, request.salt, given, { status: 403, fields: ['a', 'b'] }, content);
+    const opened = openAnswer(exchange, salt, concat(...answer));
+    expect([opened.status, opened.fields, toHex(opened.content)]).toEqual([403, ['a', 'b'], toHex(content)]);
+    expect([toHex(opened.ticket.shown), toHex(opened.ticket.secret)]).toEqual([
+      toHex(given.shown),
+      toHex(given.secret),
     ]);
   }
   expect([...tops].sort()).toEqual([0, 1]);
 });
 
-it('attack 110: under one secret, an answer opens as that to its own request only, and no request is an answer', async () => {
-  const exchange = { shown: randomBytes(32), secret: randomBytes(32) };
-  const ticket = { shown: randomBytes(32), secret: randomBytes(32) };
-  const publicKey = randomBytes(32);
-  const message = { target: 'POST /v1/keys', content: new Uint8Array(9) };
-  const [one, other] = [sealRequest(publicKey, exchange, message), sealRequest(publicKey, exchange, message)];
-  const answer = await sealAnswer(exchange.secret, one, { status: 200, content: new Uint8Array(9), ticket });
-  expect((await openAnswer(exchange.secret, one, answer)).status).toBe(200);
-  for (const [request, body] of [
+it('a message that is written in pieces is read in pieces, and as soon as it is flushed', () => {
+  const exchange = exchanged();
+  const heard: unknown[] = [];
+  const parts: AnswerParts = {
+    ticket: ({ shown }) => heard.push(toHex(shown)),
+    head: ({ status }) => heard.push(status),
+    content: (piece) => heard.push(Buffer.from(piece).toString()),
+  };
+  const request = MessageWriter.ofRequest(exchange, HEAD);
+  const given = ticket();
+  const writer = MessageWriter.ofAnswer(exchange, request.salt, given, { status: 200, fields: [] });
+  const reader = MessageReader.ofAnswer(exchange, request.salt, parts);
+  expect(writer.push(utf8('one'))).toEqual([]);
+  for (const chunk of writer.flush()) for (const byte of chunk) reader.push(Uint8Array.of(byte));
+  expect(heard).toEqual([toHex(given.shown), 200, 'one']);
+  writer.push(new Uint8Array(0));
+  for (const chunk of writer.push(new Uint8Array(20_000).fill(65))) reader.push(chunk);
+  for (const chunk of writer.end()) reader.push(chunk);
+  reader.end();
+  expect(heard.slice(3).join('')).toBe('A'.repeat(20_000));
+  // A head that is longer than a chunk.
+  const long = { ...HEAD, fields: ['x', 'y'.repeat(40_000)] };
+  const sender = MessageWriter.ofRequest(exchange, long);
+  const body = concat(...sender.push(utf8('content')), ...sender.end());
+  expect(openRequest(exchange, body).head).toEqual(long);
+  // Without content.
+  const cut = MessageWriter.ofAnswer(exchange, request.salt, given, { status: 204, fields: [] });
+  expect(openAnswer(exchange, request.salt, concat(...cut.end()))).toMatchObject({ status: 204, fields: [] });
+});
+
+it('attack 110: under one secret, an answer opens as that to its own request only, and no request is an answer', () => {
+  const exchange = exchanged();
+  const [one, other] = [sealRequest(exchange, HEAD, utf8('one')), sealRequest(exchange, HEAD, utf8('one'))];
+  const answer = concat(...sealAnswer(exchange, one.salt, ticket(), { status: 200, fields: [] }, utf8('answer')));
+  expect(openAnswer(exchange, one.salt, answer).status).toBe(200);
+  for (const [{ salt }, body] of [
     [other, answer],
-    [one, one],
-    [one, other],
+    [one, one.body],
+    [one, other.body],
   ] as const)
-    await expect(openAnswer(exchange.secret, request, body)).rejects.toMatchObject({ code: 'channel-unreadable' });
-  expect(openRequest(publicKey, exchange, answer)).toBeUndefined();
+    expect(codeOf(() => openAnswer(exchange, salt, body))).toBe('channel-unreadable');
+  expect(codeOf(() => openRequest(exchange, answer))).toBe('channel-unreadable');
 });
 
 it('attack 111: under one secret, a request opens with the two keys that it was sealed for', () => {
-  const exchange = { shown: randomBytes(32), secret: randomBytes(32) };
-  const publicKey = randomBytes(32);
-  const body = sealRequest(publicKey, exchange, { target: 'POST /v1/keys', content: new Uint8Array(9) });
-  expect(openRequest(publicKey, exchange, body)).toBeDefined();
-  expect(openRequest(randomBytes(32), exchange, body)).toBeUndefined();
-  expect(openRequest(publicKey, { ...exchange, shown: randomBytes(32) }, body)).toBeUndefined();
+  const exchange = exchanged();
+  const { body } = sealRequest(exchange, HEAD, utf8('one'));
+  expect(openRequest(exchange, body).head.method).toBe('POST');
+  for (const changed of [{ publicKey: randomBytes(32) }, { shown: randomBytes(32) }, { secret: randomBytes(32) }])
+    expect(codeOf(() => openRequest({ ...exchange, ...changed }, body))).toBe('channel-unreadable');
 });
 
-it('reads a record back from each of its spellings', async () => {
+it('attack 112: a message in pieces whose end is missing is refused after what has come of it', () => {
+  const exchange = exchanged();
+  const writer = MessageWriter.ofRequest(exchange, HEAD);
+  const begun = concat(...writer.push(utf8('begun')), ...writer.flush());
+  let heard = '';
+  const reader = MessageReader.ofRequest(exchange, {
+    head: () => {},
+    content: (piece) => (heard += Buffer.from(piece)),
+  });
+  reader.push(begun);
+  expect(heard).toBe('begun');
+  expect(codeOf(() => reader.end())).toBe('channel-unreadable');
+});
+
+it('the cookie of an endpoint has the name that its URL says', async () => {
+  const names = ['session', 'sessionid', 'sid', 'SID', 'connect.sid', 'PHPSESSID', 'JSESSIONID', 'laravel_session'];
+  const seen = new Set<string>();
+  for (let number = 0; number < 100; number++) {
+    const url = `http://${number}.example/a/`;
+    const name = await cookieName(url);
+    expect(name).toBe(names[((await sha256(utf8(url)))[0] ?? 0) % 8]);
+    expect(decodeCookie(encodeCookie(name, randomBytes(10), ticket()))).toBeDefined();
+    seen.add(name);
+  }
+  expect(seen.size).toBe(8);
+});
+
+it('a record survives its spellings', async () => {
   const signer = ed25519KeyPair(randomBytes(32));
   const url = 'http://keys.news.example/a/';
   const key = await serverKey(x25519KeyPair(randomBytes(32)).publicKey, 1_800_000_000);
   const record = signRecord(key, url, signer.secretKey);
-  const spellings = [
+  const spelt = [
     recordFromText(recordText(record)),
-    recordFromText(`${recordText(record)}\nsomething else`),
-    recordFromAddresses(recordAddresses(record, 6).toReversed()),
-    recordFromAddresses(recordAddresses(record, 4).toReversed()),
+    recordFromAnswer(recordAnswer(record)),
+    recordFromAddresses(recordAddresses6(record).toReversed()),
+    recordFromAddresses(recordAddresses4(record).toReversed()),
   ];
-  for (const read of spellings) {
+  for (const read of spelt) {
     const verified = await verifyRecord(read, { url, key: signer.publicKey }, 1_800_000_000);
     expect(toHex(verified.publicKey)).toBe(toHex(key.publicKey));
   }
+  const answers = Array.from({ length: 100 }, () => recordAnswer(record));
+  expect(new Set(answers.map(({ length }) => length)).size).toBeGreaterThan(50);
+  for (const { length } of answers) expect(length).toBeLessThanOrEqual(MAXIMUM_RECORD_ANSWER);
+  for (const bad of [recordText(record), `x${recordText(record)}\n`, `${recordText(record)}\n\n`, '', '\n'])
+    expect(recordFromAnswer(bad)).toBeUndefined();
 });
 
-it.each([4, 6] as const)('reads no record from other IPv%i addresses', async (family) => {
-  const signer = ed25519KeyPair(randomBytes(32));
-  const key = await serverKey(x25519KeyPair(randomBytes(32)).publicKey, 1_800_000_000);
-  const addresses = recordAddresses(signRecord(key, 'http://keys.news.example/a/', signer.secretKey), family);
-  const [first = '', ...others] = addresses;
-  const last = addresses.slice(0, -1);
-  const strange = family === 4 ? ['98.0.0', '98.0.0.256', '98.1.1.1', '1.2.3.4', 'x'] : ['2a07::1', '::1', '2a0x::'];
-  for (const wrong of [
-    [],
-    others,
-    [...addresses, first],
-    [...others, others[0] ?? ''],
-    ...strange.map((end) => [...last, end]),
-  ])
-    expect(recordFromAddresses(wrong)).toBeUndefined();
-});
+it.each([recordAddresses4, recordAddresses6])(
+  'reads no record from other addresses than those of one',
+  async (spell) => {
+    const signer = ed25519KeyPair(randomBytes(32));
+    const key = await serverKey(x25519KeyPair(randomBytes(32)).publicKey, 1_800_000_000);
+    const addresses = spell(signRecord(key, 'http://keys.news.example/a/', signer.secretKey));
+    const [first = '', ...others] = addresses;
+    const last = addresses.slice(0, -1);
+    const strange =
+      spell === recordAddresses4 ? ['98.0.0', '98.0.0.256', '98.1.1.1', '1.2.3.4', 'x'] : ['2a07::1', '::1', '2a0x::'];
+    for (const wrong of [
+      [],
+      others,
+      [...addresses, first],
+      [...others, others[0] ?? ''],
+      ...strange.map((end) => [...last, end]),
+    ])
+      expect(recordFromAddresses(wrong)).toBeUndefined();
+  },
+);

@@ -31,7 +31,7 @@ describe('docs/generated/errors.md', () => {
 
   it('has a section for every catalogue', () => {
     const files = globSync(
-      '{core,reading,publisher,keyserver,client-proxy,link,web-reader,cache-config,node-support}/**/*.ts',
+      '{core,reading,publisher,keyserver,client-proxy,httpcrypt,link,web-reader,cache-config,node-support}/**/*.ts',
     );
     const catalogues = files.filter((file) => readFileSync(file, 'utf8').includes('satisfies ErrorCatalogue'));
     expect(SECTIONS).toHaveLength(catalogues.length);

@@ -84,7 +84,7 @@ it('README.md shows its two commands within 40 lines, and the browsers of docs/r
 
 it('every page that code, messages or tests name exists', () => {
   const files = globSync(
-    '{cli,client-proxy,core,link,publisher,teaser,words,keyserver,node-support,cache-config,scripts,bench,evaluation,examples,tests}/**/*.{ts,mjs,yml,py}',
+    '{cli,client-proxy,core,httpcrypt,link,publisher,teaser,words,keyserver,node-support,cache-config,scripts,bench,evaluation,examples,tests}/**/*.{ts,mjs,yml,py}',
   );
   const named = files.flatMap((file) =>
     Array.from(read(file).matchAll(/\bdocs\/[a-z/-]+\.md\b/g), ([name]) => [file, name] as const),

@@ -81,7 +81,7 @@ describe('the structure', () => {
 it('no check of a signature is asked without waiting for its answer', () => {
   const unawaited = /[!(]\s*(?:ed25519Verify|verifyEd25519|isSignedBy)\(/;
   expect(unawaited.test('if (!ed25519Verify(signature, message, key)) throw refused()')).toBe(true);
-  const sources = globSync('{core,client-proxy,keyserver,node-support,publisher,web-reader}/**/*.ts');
+  const sources = globSync('{core,client-proxy,httpcrypt,keyserver,node-support,publisher,web-reader}/**/*.ts');
   expect(sources.length).toBeGreaterThan(300);
   expect(sources.filter((file) => unawaited.test(readFileSync(file, 'utf8')))).toEqual([]);
 });

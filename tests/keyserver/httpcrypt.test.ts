@@ -14,17 +14,17 @@ import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import type { HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
 import {
   beginExchange,
-  type ChannelKeys,
+  cookieName,
+  type Exchange,
   encodeCookie,
-  MAXIMUM_REQUEST,
   openAnswer,
-  SHORTEST_ANSWER,
   sealRequest,
-} from '../../core/httpcrypt/message.ts';
+  type Ticket,
+} from '../../core/httpcrypt/exchange.ts';
 import {
   serverKey as makeServerKey,
-  recordFromText,
-  recordText,
+  recordAnswer,
+  recordFromAnswer,
   type ServerKey,
   signRecord,
   verifyRecord,
@@ -39,8 +39,9 @@ import {
 } from '../../core/keys/binding.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH, openKeyAnswer } from '../../core/keys/key-request.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
-import { ServerKeys } from '../../keyserver/httpcrypt/server-keys.ts';
+import { ServerKeys } from '../../httpcrypt/server-keys.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { load } from '../../node-support/load.ts';
 import { bind, createDeviceKeys } from '../support/device.ts';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
 import {
@@ -112,18 +113,23 @@ const connect = async (name: string) => bind(rig.provider, await rig.codeFor(nam
 async function serverKey(): Promise<ServerKey> {
   const { body } = await sendRaw(near, 'OPTIONS', undefined);
   const key = fromBase64url(endpoint.key) ?? new Uint8Array(0);
-  return verifyRecord(recordFromText(body.toString()), { url: endpoint.url, key }, nowInSeconds());
+  return verifyRecord(recordFromAnswer(body.toString()), { url: endpoint.url, key }, nowInSeconds());
 }
 
+const headOf = (path: string) => ({
+  ...{ method: 'POST', scheme: 'http', authority: HOST, path },
+  fields: ['content-type', 'application/json'],
+});
+
 /** A message in its envelope, and what comes back for it. */
-async function recorded(path: string, content: Uint8Array, ticket?: ChannelKeys) {
+async function recorded(path: string, content: Uint8Array, ticket?: Ticket) {
   const server = await serverKey();
-  const exchange = ticket ?? beginExchange(server.publicKey);
-  const body = sealRequest(server.publicKey, exchange, { target: `POST ${path}`, content });
-  const cookie = encodeCookie(server.id, exchange.shown);
+  const exchange: Exchange = ticket ? { ...ticket, publicKey: server.publicKey } : beginExchange(server.publicKey);
+  const { body, salt } = sealRequest(exchange, headOf(path), content);
+  const cookie = encodeCookie('session', server.id, exchange);
   const send = () => sendRaw(`${near}x9Kd-2_f`, 'POST', cookie, body);
-  const opened = async () => openAnswer(exchange.secret, body, (await send()).body);
-  return { send, opened, exchange, body, cookie };
+  const opened = async () => openAnswer(exchange, salt, (await send()).body);
+  return { send, opened, exchange, salt, body, cookie };
 }
 
 describe('HTTPCrypt through Squid and nginx', () => {
@@ -142,14 +148,17 @@ describe('HTTPCrypt through Squid and nginx', () => {
     const lines = nginx.requests().trim().split('\n');
     expect(lines).toHaveLength(3); // one more for the ticket that a binding takes
     const paths = lines.map((line) => line.split('|')[0]);
-    for (const line of lines)
+    const name = await cookieName(endpoint.url);
+    for (const line of lines) {
       expect(line).toMatch(
-        /^POST \/a\/[\w-]{8,24} HTTP\/1\.[01]\|session=[\w-]{56,98}\|application\/octet-stream\|(?:1[2-5]|2[2-5])\d\d\|200$/,
+        /^POST \/a\/[\w-]{8,24} HTTP\/1\.[01]\|[\w.]+=[\w-]{56,98}\|application\/octet-stream\|[1-4]\d\d\d\|200$/,
       );
+      expect(line).toContain(`|${name}=`);
+    }
     expect(new Set(paths).size).toBe(3);
     expect(nginx.requests()).not.toContain(code);
     expect(rig.log()).toMatch(/"listener":"httpcrypt","method":"POST","route":"\/v1\/keys","status":200/);
-    expect(rig.log()).toMatch(/"route":"\/v1\/bindings","status":425/);
+    expect(rig.log()).toMatch(/"route":"none","status":425/);
   });
 
   it.each([
@@ -242,61 +251,48 @@ describe('attacks on HTTPCrypt', () => {
   it('attack 112: a request that hops cut into chunks is the same request', async () => {
     const { deviceKey } = await connect('karl');
     const asked = await ask(deviceKey);
-    const { body, cookie, exchange } = await recorded(KEY_REQUEST_PATH, asked);
+    const { body, cookie, exchange, salt } = await recorded(KEY_REQUEST_PATH, asked);
     const came = await sendRaw(`${near}abcdefgh`, 'POST', cookie, [body.subarray(0, 30), body.subarray(30)]);
-    const { content } = await openAnswer(exchange.secret, body, came.body);
+    const { content } = openAnswer(exchange, salt, came.body);
     expect((await openKeyAnswer(content, asked, deviceKey.key)).keys).toHaveLength(1);
   });
 
-  it('attack 110, attack 111, attack 112, attack 113, attack 114: what cannot be opened gets an answer that looks like any other, and runs nothing', async () => {
+  it('attack 110, attack 111, attack 112, attack 113, attack 114: what cannot be opened is refused alike, whatever it is, and runs nothing', async () => {
     const { deviceKey } = await connect('emil');
     const good = await recorded(KEY_REQUEST_PATH, await ask(deviceKey));
     const answer = await good.send();
-    expect(answer.body.length).toBe(SHORTEST_ANSWER);
     const server = await serverKey();
     const { exchange, body, cookie } = good;
-    const strange = { ...exchange, secret: new Uint8Array(32) };
-    const message = { target: `POST ${KEY_REQUEST_PATH}`, content: await ask(deviceKey) };
+    const content = await ask(deviceKey);
+    const sealed = (by: Exchange) => sealRequest(by, headOf(KEY_REQUEST_PATH), content).body;
+    const shown = (ticket: Ticket) => encodeCookie('session', server.id, ticket);
     const flipped = Uint8Array.from(body, (byte, index) => (index === 99 ? byte ^ 1 : byte));
-    const { ticket } = await good.opened();
-    const other = beginExchange(server.publicKey);
+    const ticket = { ...(await good.opened()).ticket, publicKey: server.publicKey };
+    const long = sealRequest(exchange, headOf(KEY_REQUEST_PATH), new Uint8Array(30_000)).body;
     const bad: Record<string, [string | undefined, Uint8Array]> = {
       'attack 110: an answer sent as a request': [cookie, answer.body],
-      'attack 111: another secret': [cookie, sealRequest(server.publicKey, strange, message)],
-      'attack 111: another reader shown': [encodeCookie(server.id, other.shown), body],
-      'attack 111: a point of small order': [encodeCookie(server.id, new Uint8Array(32)), body],
+      'attack 111: another secret': [cookie, sealed({ ...exchange, secret: new Uint8Array(32) })],
+      'attack 111: another reader shown': [shown(beginExchange(server.publicKey)), body],
+      'attack 111: a point of small order': [shown({ ...ticket, shown: new Uint8Array(32) }), body],
       'attack 112: cut': [cookie, body.subarray(0, -1)],
       'attack 112: in half': [cookie, body.subarray(0, 500)],
       'attack 112: nothing': [cookie, new Uint8Array(0)],
       'attack 112: continued': [cookie, Buffer.concat([body, body])],
+      'attack 112: without its last chunk': [cookie, long.subarray(0, 16 + 16_384)],
       'a bit flipped': [cookie, flipped],
-      'attack 113: a server key that is gone': [encodeCookie(new Uint8Array(10), exchange.shown), body],
-      'attack 114: a ticket that was never given': [encodeCookie(server.id, new Uint8Array(32).fill(9)), body],
-      'attack 114: a ticket under another secret': [
-        encodeCookie(server.id, ticket.shown),
-        sealRequest(server.publicKey, { ...ticket, secret: exchange.secret }, message),
-      ],
-      'attack 114: the ticket, used up by that': [
-        encodeCookie(server.id, ticket.shown),
-        sealRequest(server.publicKey, ticket, message),
-      ],
+      'attack 113: a server key that is gone': [encodeCookie('session', new Uint8Array(10), exchange), body],
+      'attack 114: a ticket that was never given': [shown({ ...ticket, shown: new Uint8Array(32).fill(9) }), body],
+      'attack 114: a ticket under another secret': [shown(ticket), sealed({ ...ticket, secret: exchange.secret })],
+      'attack 114: the ticket, used up by that': [shown(ticket), sealed(ticket)],
       'no cookie': [undefined, body],
       'another cookie': ['session=abc', body],
     };
-    for (const [name, [shown, sent]] of Object.entries(bad)) {
-      const came = await sendRaw(`${near}abcdefgh`, 'POST', shown, sent);
-      expect({ name, status: came.status, headers: came.headers, length: came.body.length }).toEqual({
-        name,
-        status: answer.status,
-        headers: answer.headers,
-        length: SHORTEST_ANSWER,
-      });
-      const opened = openAnswer(exchange.secret, sent, came.body).then(
-        ({ status }) => status,
-        ({ code }) => code,
-      );
-      expect([name, await opened]).toEqual([name, 'channel-unreadable']);
+    const before = rig.log().length;
+    for (const [name, [given, sent]] of Object.entries(bad)) {
+      const { status, body: said } = await sendRaw(`${near}abcdefgh`, 'POST', given, sent);
+      expect([name, status, said.toString()]).toEqual([name, 500, 'Internal Server Error\n']);
     }
+    expect(rig.log().slice(before)).not.toContain(KEY_REQUEST_PATH);
   });
 
   it('attack 114: a hop that uses up the tickets of a Reader costs it an exchange of keys, and nothing else', async () => {
@@ -366,18 +362,18 @@ describe('attacks on HTTPCrypt', () => {
     const to = { url: endpoint.url, key: toBase64url(mine.publicKey) };
     const signed = async (notAfter: number, url = endpoint.url, signer = mine) => {
       const key = await makeServerKey(x25519KeyPair(randomBytes(32)).publicKey, notAfter);
-      return recordText(signRecord(key, url, signer.secretKey));
+      return recordAnswer(signRecord(key, url, signer.secretKey));
     };
     const now = nowInSeconds();
     const records = {
       'attack 113: over': await signed(now - 1),
       'attack 111: of another key server': await signed(now + HOUR, endpoint.url, other),
       'attack 111: of another endpoint': await signed(now + HOUR, `${endpoint.url}b/`),
-      'not a record': 'wispr/1 httpcrypt=AAAA',
+      'not a record': 'AAAA\n',
       'attack 115: none': '',
     };
     for (const [name, record] of Object.entries(records)) {
-      silent.records.set(`httpcrypt.${HOST}`, [record]); // DNS says the same
+      silent.records.set(`httpcrypt.${HOST}`, [record.split('\n')[0] ?? '']); // DNS says the same
       const { outcome, seen } = await throughHop({ record }, to, new Uint8Array(9));
       expect({ name, outcome, seen }).toEqual({ name, outcome: 'channel-key-refused', seen: ['OPTIONS'] });
     }
@@ -390,11 +386,12 @@ describe('attacks on HTTPCrypt', () => {
     const record = (await sendRaw(near, 'OPTIONS', undefined)).body.toString();
     const before = rig.log().length;
     const clear = { record, text: '{"keys":[],"refused":[],"time":1}' };
-    const refusals = [403, 302, 404, 500].map((status) => ({ record, status }));
-    expect(await throughHop(clear, endpoint, asked)).toEqual({
-      outcome: 'channel-key-refused', // it has announced no other key than the one that failed
-      seen: ['OPTIONS', 'POST', 'OPTIONS'],
-    });
+    const refusals = [403, 302, 404, 502].map((status) => ({ record, status }));
+    for (const hop of [clear, { record, status: 500 }])
+      expect(await throughHop(hop, endpoint, asked)).toEqual({
+        outcome: 'channel-key-refused', // it has announced no other key than the one that failed
+        seen: ['OPTIONS', 'POST', 'OPTIONS'],
+      });
     for (const hop of refusals)
       expect(await throughHop(hop, endpoint, asked)).toEqual({
         outcome: 'key-server-answer',
@@ -407,7 +404,7 @@ describe('attacks on HTTPCrypt', () => {
 describe('the HTTPCrypt endpoint', () => {
   it('keeps a bounded number of tickets: the oldest goes first', async () => {
     const options = { url: near, signer: ed25519KeyPair(randomBytes(32)), timeToLive: HOUR, now: nowInSeconds };
-    const keys = await ServerKeys.start({ ...options, announce: async () => undefined, maximumTickets: 2 });
+    const keys = await ServerKeys.start({ ...options, announce: () => undefined, maximumTickets: 2 });
     const key = { url: near, key: options.signer.publicKey };
     const { id, publicKey } = await verifyRecord(await keys.record(), key, nowInSeconds());
     const opening = await keys.open(id, beginExchange(publicKey).shown);
@@ -420,15 +417,35 @@ describe('the HTTPCrypt endpoint', () => {
     expect(await keys.open(id, beginExchange(publicKey).shown)).toBeUndefined();
   });
 
-  it('is nothing else: other methods, addresses and lengths are refused in clear', async () => {
+  it('is nothing else: other methods and addresses are refused in clear, other messages and hosts inside', async () => {
     const outside = near.replace('/a/', '/b/');
     expect((await sendRaw(outside, 'POST', undefined, new Uint8Array(9))).status).toBe(404);
     expect((await sendRaw(outside, 'OPTIONS', undefined)).status).toBe(404);
     expect((await sendRaw(near, 'GET', undefined)).status).toBe(404);
-    expect((await sendRaw(near, 'POST', undefined, new Uint8Array(MAXIMUM_REQUEST + 1))).status).toBe(413);
-    const unknown = await recorded('/v1/bundle', new Uint8Array(9));
-    const { status, content } = await unknown.opened();
+    const first = await (await recorded(KEY_REQUEST_PATH, new Uint8Array(32_769))).opened();
+    expect([first.status, Buffer.from(first.content).toString()]).toEqual([413, '{"error":"too-large"}']);
+    const { status, content } = await (await recorded('/v1/bundle', new Uint8Array(9), first.ticket)).opened();
     expect([status, Buffer.from(content).toString()]).toEqual([404, '{"error":"not-found"}']);
+    const whole = { ...headOf('/'), method: 'OPTIONS', path: '*' };
+    const server = await serverKey();
+    const inner = async (head: typeof whole) => {
+      const exchange = beginExchange(server.publicKey);
+      const { body, salt } = sealRequest(exchange, head, new Uint8Array(0));
+      const came = await sendRaw(`${near}x`, 'POST', encodeCookie('session', server.id, exchange), body);
+      return openAnswer(exchange, salt, came.body).status;
+    };
+    expect([await inner(whole), await inner({ ...whole, authority: 'other.example' })]).toEqual([204, 421]);
+    expect(await inner({ ...whole, scheme: 'https' })).toBe(421);
+  });
+
+  it('refuses messages with 503 where there are too many at a time, and takes them again', async () => {
+    const { deviceKey } = await connect('lena');
+    const message = await recorded(KEY_REQUEST_PATH, await ask(deviceKey));
+    const taken = Array.from({ length: 1000 }, () => load.begin());
+    const { status, headers } = await message.send();
+    expect([status, headers.join()]).toEqual([503, expect.stringMatching(/retry-after: \d+/)]);
+    for (const place of taken) place?.end();
+    expect((await message.opened()).status).toBe(200);
   });
 
   it('attack 46: limits requests and failed bindings of an address', async () => {

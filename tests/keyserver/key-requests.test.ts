@@ -7,12 +7,12 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { encodeRenewalRequest, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH, openKeyAnswer } from '../../core/keys/key-request.ts';
 import { type NamedKey, unwrapKey, wrapKey } from '../../core/keys/wrapped-key.ts';
-import { load } from '../../keyserver/http/load.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { devicesOf } from '../../keyserver/readers/devices.ts';
 import { noteChanges, removeOldChanges } from '../../keyserver/storage/memory.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { load } from '../../node-support/load.ts';
 import {
   askForKeys,
   type BoundDevice,

@@ -130,7 +130,7 @@ const CHECKS: Readonly<
       'return known || readU32(head) > 0 ? toBase64url(head) : undefined;',
     ],
   ],
-  'keyserver/http/count-store.ts': [[[107], 'maxSize: max,', 'maxSize: 10_000_000,']],
+  'node-support/minute-counts.ts': [[[107], 'maxSize: max,', 'maxSize: 10_000_000,']],
   'keyserver/reading-site/vault.ts': [
     [
       [95],
@@ -150,16 +150,19 @@ const CHECKS: Readonly<
     ],
   ],
   'keyserver/readers/devices.ts': [[[47], "await database.run('DELETE FROM sessions WHERE device = ?', device);", '']],
-  'keyserver/httpcrypt/messages.ts': [[[109], "if (!fresh) return refuse(425, 'too-early');", '']],
-  'keyserver/httpcrypt/server-keys.ts': [[[109, 114], 'key.tickets.delete(ticket);', '']],
-  'core/httpcrypt/message.ts': [
-    [[110], 'await sha256(request));', 'await sha256(ANSWER_LABEL));'],
+  'httpcrypt/listener.ts': [
+    [[109], 'if (!fresh && !isSafe && !mayRepeat(request)) return { status: 425, fields: [], body: NOTHING };', ''],
+  ],
+  'httpcrypt/server-keys.ts': [[[109, 114], 'key.tickets.delete(ticket);', '']],
+  'core/httpcrypt/exchange.ts': [
+    [[110], 'concat(ANSWER_LABEL, publicKey, shown, salt)', 'concat(ANSWER_LABEL, publicKey, shown)'],
     [
       [111],
       'concat(REQUEST_LABEL, publicKey, shown)',
       'concat(REQUEST_LABEL, publicKey, publicKey.subarray(shown.length))',
     ],
   ],
+  'core/httpcrypt/sealed-body.ts': [[[112], 'nonce[23] = isLast ? 1 : 0;', 'nonce[23] = 0;']],
   'core/httpcrypt/record.ts': [
     [
       [111],

@@ -4,9 +4,17 @@ import { x25519KeyPair } from '#channel';
 import { ed25519KeyPair, randomBytes, xwingKeyPair } from '#primitives';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
+import { concat } from '../../core/encoding/bytes.ts';
 import type { JsonObject } from '../../core/encoding/canonical-json.ts';
-import { beginExchange, encodeCookie, sealAnswer, sealRequest } from '../../core/httpcrypt/message.ts';
-import { recordAddresses, serverKey, signRecord } from '../../core/httpcrypt/record.ts';
+import {
+  beginExchange,
+  encodeCookie,
+  MessageWriter,
+  sealAnswer,
+  sealRequest,
+  type Ticket,
+} from '../../core/httpcrypt/exchange.ts';
+import { recordAddresses4, recordAddresses6, serverKey, signRecord } from '../../core/httpcrypt/record.ts';
 import { answerBinding, encodeBindingRequest, verifyBindingRequest } from '../../core/keys/binding.ts';
 import { encodeBundle } from '../../core/keys/bundle.ts';
 import { encodeDescriptor } from '../../core/keys/descriptor.ts';
@@ -150,14 +158,29 @@ export async function freshHttpcryptVectors(): Promise<KeyVectorFile> {
   const key = await serverKey(server.publicKey, NOW);
   const record = signRecord(key, url, signer.secretKey);
   const ticket = { shown: randomBytes(32), secret: randomBytes(32) };
-  const content = randomBytes(6000);
+  const content = randomBytes(20_000);
   const first = beginExchange(server.publicKey);
-  const request = { target: 'POST /v1/keys', content };
-  const [body, later] = [first, ticket].map((exchange) => sealRequest(server.publicKey, exchange, request));
-  if (!body || !later) throw new Error('unreachable');
-  const answer = await sealAnswer(first.secret, body, { status: 200, content, ticket });
-  const opened = { target: request.target, content: toBase64(content) };
+  const { publicKey } = server;
+  const head = {
+    ...{ method: 'PUT', scheme: 'http', authority: 'a.example', path: '/é?b' },
+    fields: ['x-one', 'é', 'x-two', ''],
+  };
+  const [sent, later] = [first, { ...ticket, publicKey }].map((exchange) => sealRequest(exchange, head, content));
+  if (!sent || !later) throw new Error('unreachable');
+  const answer = concat(...sealAnswer(first, sent.salt, ticket, { status: 200, fields: head.fields }, content));
+  const writer = MessageWriter.ofAnswer(first, sent.salt, ticket, { status: 404, fields: [] });
+  const flushed = [...writer.push(content), ...writer.flush(), ...writer.push(content), ...writer.end()];
+  const opened = { ...head, content: toBase64(content) };
   const common = { seed: toBase64(seed), ticket: toBase64(ticket.shown), secret: toBase64(ticket.secret) };
+  const shown = { publicKey: toBase64(publicKey), shown: toBase64(first.shown), secret: toBase64(first.secret) };
+  const answered = (body: Uint8Array, result: JsonObject) =>
+    success(
+      'open-answer',
+      { ...shown, salt: toBase64(sent.salt), body: toBase64(body) },
+      { ...result, ticket: common.ticket, secret: common.secret },
+    );
+  const asked = (exchange: Ticket, body: Uint8Array) =>
+    success('open-request', { ...common, cookie: encodeCookie('sid', key.id, exchange), body: toBase64(body) }, opened);
   return {
     vectors: [
       success(
@@ -165,14 +188,13 @@ export async function freshHttpcryptVectors(): Promise<KeyVectorFile> {
         { record: toBase64(record), url, key: toBase64(signer.publicKey), now: NOW },
         { publicKey: toBase64(server.publicKey), id: toBase64(key.id), notAfter: NOW },
       ),
-      success('read-addresses', { addresses: recordAddresses(record, 6).join(' ') }, { record: toBase64(record) }),
-      success('open-request', { ...common, cookie: encodeCookie(key.id, first.shown), body: toBase64(body) }, opened),
-      success('open-request', { ...common, cookie: encodeCookie(key.id, ticket.shown), body: toBase64(later) }, opened),
-      success(
-        'open-answer',
-        { secret: toBase64(first.secret), request: toBase64(body), body: toBase64(answer) },
-        { status: 200, content: toBase64(content), ticket: common.ticket, secret: common.secret },
+      ...[recordAddresses6, recordAddresses4].map((spell) =>
+        success('read-addresses', { addresses: spell(record).join(' ') }, { record: toBase64(record) }),
       ),
+      asked(first, sent.body),
+      asked(ticket, later.body),
+      answered(answer, { status: 200, fields: head.fields, content: toBase64(content) }),
+      answered(concat(...flushed), { status: 404, fields: [], content: toBase64(concat(content, content)) }),
     ],
   };
 }

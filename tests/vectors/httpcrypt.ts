@@ -1,8 +1,8 @@
 /** httpcrypt.json: docs/spec/httpcrypt.md. Messages are put together here by hand, from the primitives alone. */
-import { x25519KeyPair, xchachaSeal } from '#channel';
+import { chachaSeal, hchacha20, x25519KeyPair } from '#channel';
 import { ed25519KeyPair, ed25519Sign, sha256 } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import { concat, lengthPrefixed, u32, u64, utf8 } from '../../core/encoding/bytes.ts';
+import { concat, lengthPrefixed, u64, utf8 } from '../../core/encoding/bytes.ts';
 import { toHex } from '../../core/encoding/hex.ts';
 import { recordText } from '../../core/httpcrypt/record.ts';
 import { type KeyVector, type KeyVectorFile, toBase64 } from './format.ts';
@@ -75,6 +75,8 @@ function addresses(): KeyVector[] {
   });
   const refused = 'channel-key-refused';
   const shortened = good.map((each) => each.replace(/:0{1,3}/g, ':').replace(/(?::0)+$/, '::'));
+  const threes = concat(recordOf(), new Uint8Array(1));
+  const four = Array.from({ length: 35 }, (_, n) => [64 + n, ...threes.subarray(3 * n, 3 * n + 3)].join('.'));
   return [
     read('good', 'success', good),
     read('in another order', 'success', good.toReversed()),
@@ -85,6 +87,13 @@ function addresses(): KeyVector[] {
     read('a host among them', refused, [...good.slice(1), '2001:db8::1']),
     read('not zeros behind it', refused, [...good.slice(0, 7), written(`${address(7).slice(0, -1)}1`)]),
     read('none', refused, []),
+    read('of IPv4', 'success', four),
+    read('of IPv4 in another order', 'success', four.toReversed()),
+    read('of IPv4, one missing', refused, four.slice(1)),
+    read('of IPv4, one twice', refused, [...four.slice(1), four[1] ?? '']),
+    read('of IPv4, a host among them', refused, [...four.slice(1), '192.0.2.1']),
+    read('of IPv4, not zeros behind it', refused, [...four.slice(0, 34), four[34]?.replace(/\d+$/, '1') ?? '']),
+    read('of both kinds', refused, [...good.slice(1), four[0] ?? '']),
   ];
 }
 
@@ -106,57 +115,89 @@ function agreements(): KeyVector[] {
   ];
 }
 
-/** Zeros up to `length`, which is said by hand. */
-function padded(message: Uint8Array, length = 1024): Uint8Array {
-  return concat(message, new Uint8Array(length - message.length));
+/** Binary HTTP by hand: a length of RFC 9000 section 16 in one or two bytes, and text or bytes behind theirs. */
+const length = (value: number) =>
+  value < 64 ? Uint8Array.of(value) : Uint8Array.of(0x40 | (value >> 8), value & 0xff);
+const withLength = (value: Uint8Array) => concat(length(value.length), value);
+const text = (value: string) => withLength(utf8(value));
+
+const control = (method = 'POST', scheme = 'http', authority = 'keys.news.example', path = '/v1/keys') =>
+  concat(text(method), text(scheme), text(authority), text(path));
+const fields = concat(text('content-type'), text('application/json'));
+const goodRequest = concat(Uint8Array.of(0), control(), withLength(fields), withLength(content));
+const goodAnswer = concat(Uint8Array.of(1), length(200), withLength(fields), withLength(content));
+
+/** A chunk's plaintext, the zeros up to `size` said by hand. */
+function plain(data: Uint8Array, size = 1024): Uint8Array {
+  return concat(Uint8Array.of(data.length >> 8, data.length & 0xff, ...data), new Uint8Array(size - 2 - data.length));
 }
 
-async function seal(name: string, key: Uint8Array, message: Uint8Array, context: Uint8Array): Promise<Uint8Array> {
-  const nonce = (await secret(`nonce of ${name}`)).subarray(0, 24);
-  return xchachaSeal(key, nonce, message, context);
+/** A body of some plaintexts, the last of which is the last chunk. */
+async function seal(
+  name: string,
+  key: Uint8Array,
+  plaintexts: readonly Uint8Array[],
+  context: Uint8Array,
+  last = plaintexts.length - 1,
+): Promise<Uint8Array> {
+  const salt = await saltOf(name);
+  const chunks = plaintexts.map((plaintext, number) => {
+    const nonce = Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, number, number === last ? 1 : 0);
+    return chachaSeal(hchacha20(key, salt), nonce, plaintext, context);
+  });
+  return concat(salt, ...chunks);
 }
 
+const saltOf = async (name: string) => (await secret(`salt of ${name}`)).subarray(0, 16);
 const requestContext = (shown: Uint8Array, key = server.publicKey) =>
-  concat(utf8('wispr/1 httpcrypt request\n'), key, shown);
-const good = lengthPrefixed(utf8('POST /v1/keys'), content);
+  concat(utf8('wispr/2 httpcrypt request\n'), key, shown);
+
+/** Two whole chunks' worth of a message, and how it is cut. */
+const FULL = 16_366;
+const pieces = (message: Uint8Array) => [plain(message.subarray(0, FULL), 16_368), plain(message.subarray(FULL))];
 
 async function requests(): Promise<KeyVector[]> {
   const cookieOf = (shown: Uint8Array, padding = 7) =>
     `session=${toBase64url(concat(keyId, shown, new Uint8Array(padding).fill(170)))}`;
+  const result = (more: object = {}) => ({
+    ...{ method: 'POST', scheme: 'http', authority: 'keys.news.example', path: '/v1/keys' },
+    ...{ fields: ['content-type', 'application/json'], content: toBase64(content), ...more },
+  });
   const open = (name: string, outcome: string, body: Uint8Array, more: object = {}, cookie = cookieOf(reader)) => ({
     name: `request, ${name}`,
     operation: 'open-request',
     input: { seed: toBase64(serverSeed), cookie, body: toBase64(body) },
     outcome,
-    ...(outcome === 'success' && { result: { target: 'POST /v1/keys', content: toBase64(content) } }),
+    ...(outcome === 'success' && { result: result() }),
     ...more,
   });
-  const byTicket = (name: string, outcome: string, body: Uint8Array, more: object = {}): KeyVector => ({
-    ...open(name, outcome, body, more, cookieOf(ticket.shown)),
-    input: {
-      seed: toBase64(serverSeed),
-      cookie: cookieOf(ticket.shown),
-      ticket: toBase64(ticket.shown),
-      secret: toBase64(ticket.secret),
-      body: toBase64(body),
-    },
-  });
-  const sealed = (name: string, message = padded(good), context = requestContext(reader), key = first) =>
-    seal(name, key, message, context);
+  const byTicket = (name: string, outcome: string, body: Uint8Array, more: object = {}): KeyVector => {
+    const vector = open(name, outcome, body, more, cookieOf(ticket.shown));
+    const known = { ticket: toBase64(ticket.shown), secret: toBase64(ticket.secret) };
+    return { ...vector, input: { ...vector.input, ...known } };
+  };
+  const sealed = (name: string, plaintext = plain(goodRequest), context = requestContext(reader), key = first) =>
+    seal(name, key, [plaintext], context);
   const bytes = await sealed('good');
-  const long = lengthPrefixed(utf8('POST /v1/keys'), new Uint8Array(2200).fill(65));
   const ticketed = await sealed('ticket', undefined, requestContext(ticket.shown), ticket.secret);
   const unreadable = 'channel-unreadable';
-  const ofForm = async (name: string, message: Uint8Array) => open(name, unreadable, await sealed(name, message));
-  const cookie = (name: string, text: string) => open(`cookie ${name}`, unreadable, bytes, {}, text);
+  const ofForm = async (name: string, message: Uint8Array) =>
+    open(name, unreadable, await sealed(name, plain(message)));
+  const read = async (name: string, message: Uint8Array, more: object = {}) =>
+    open(name, 'success', await sealed(name, plain(message)), { result: result(more) });
+  const raw = async (name: string, plaintext: Uint8Array) => open(name, unreadable, await sealed(name, plaintext));
+  const cookie = (name: string, value: string) => open(`cookie ${name}`, unreadable, bytes, {}, value);
+  const head = concat(control(), withLength(fields));
+  const inPieces = concat(
+    ...[Uint8Array.of(2), control(), fields, Uint8Array.of(0)],
+    ...[withLength(content.subarray(0, 5)), withLength(content.subarray(5)), Uint8Array.of(0)],
+  );
+  const trailers = concat(text('x'), text('y'));
   return [
     open('good', 'success', bytes),
     open('cookie without padding', 'success', bytes, {}, cookieOf(reader, 0)),
     open('cookie with most padding', 'success', bytes, {}, cookieOf(reader, 31)),
-    open('cookie of another name', 'success', bytes, {}, cookieOf(reader).replace('session', 'PHPSESSID')),
-    open('2,221 bytes, padded to 3,072', 'success', await sealed('long', padded(long, 3072)), {
-      result: { target: 'POST /v1/keys', content: toBase64(new Uint8Array(2200).fill(65)) },
-    }),
+    open('cookie of another name', 'success', bytes, {}, cookieOf(reader).replace('session', 'connect.sid')),
     byTicket('with a ticket', 'success', ticketed),
     byTicket('with a ticket, sealed by the first secret', unreadable, bytes, { attacks: [114] }),
     open('sealed by the secret of a ticket', unreadable, ticketed, { attacks: [114] }),
@@ -168,22 +209,66 @@ async function requests(): Promise<KeyVector[]> {
       attacks: [111],
     }),
     open('a bit flipped', unreadable, flipBit(bytes, 300)),
+    open('another salt', unreadable, flipBit(bytes, 0)),
     open('cut', unreadable, bytes.subarray(0, -1), { attacks: [112] }),
     open('cut to nothing', unreadable, new Uint8Array(0), { attacks: [112] }),
-    open('cut to a nonce', unreadable, bytes.subarray(0, 24), { attacks: [112] }),
+    open('cut to a salt', unreadable, bytes.subarray(0, 16), { attacks: [112] }),
     open('continued', unreadable, concat(bytes, new Uint8Array(16)), { attacks: [112] }),
     open('twice', unreadable, concat(bytes, bytes), { attacks: [112] }),
     open(
-      'too long',
+      'a chunk that is not the last',
       unreadable,
-      await sealed('too long', padded(lengthPrefixed(good, new Uint8Array(32_700)), 33_792)),
+      await seal('not last', first, [plain(goodRequest)], requestContext(reader), 1),
+      {
+        attacks: [112],
+      },
     ),
-    await ofForm('too short', padded(good, 512)),
-    await ofForm('padded too much', padded(good, 2048)),
-    await ofForm('padded to less than a KiB more', padded(long, 2304)),
-    await ofForm('padding that is not zeros', concat(padded(good, 1023), Uint8Array.of(1))),
-    await ofForm('a length beyond the end', padded(concat(u32(1021), content))),
-    await ofForm('a target that is not UTF-8', padded(lengthPrefixed(Uint8Array.of(0xff), content))),
+    await read('in pieces', inPieces),
+    await read('in pieces, with trailers', concat(inPieces, trailers, Uint8Array.of(0))),
+    await read('with trailers', concat(goodRequest, withLength(trailers))),
+    await read('padded inside', concat(goodRequest, new Uint8Array(50))),
+    await read('without content', concat(Uint8Array.of(0), head), { content: '' }),
+    await read('without fields', concat(Uint8Array.of(2), control()), { content: '', fields: [] }),
+    await read(
+      'names in capitals',
+      concat(Uint8Array.of(0), control(), withLength(concat(text('A-b'), text('C'))), withLength(content)),
+      {
+        fields: ['a-b', 'C'],
+      },
+    ),
+    await read(
+      'lengths in more bytes than they take',
+      concat(
+        ...[Uint8Array.of(0x40, 0), control(), Uint8Array.of(0x80, 0, 0, 0), Uint8Array.of(0xc0, 0, 0, 0, 0, 0, 0)],
+        ...[Uint8Array.of(content.length), content],
+      ),
+      { fields: [] },
+    ),
+    open('without padding', 'success', await sealed('without padding', plain(goodRequest, 2 + goodRequest.length))),
+    await raw('a length beyond the end', concat(Uint8Array.of(4, 0), goodRequest)),
+    await raw('padding that is not zeros', concat(plain(goodRequest, 1023), Uint8Array.of(1))),
+    await raw('a chunk of one byte', Uint8Array.of(0)),
+    await ofForm('an empty message', new Uint8Array(0)),
+    await ofForm('an answer inside', goodAnswer),
+    await ofForm('of a kind that there is not', concat(Uint8Array.of(4), goodRequest.subarray(1))),
+    await ofForm('a message that is cut', goodRequest.subarray(0, -1)),
+    await ofForm('a message in pieces that is cut', inPieces.subarray(0, -1)),
+    await ofForm('a message that is continued', concat(goodRequest, Uint8Array.of(0, 1))),
+    await ofForm('a method that HTTP does not have', concat(Uint8Array.of(0), control('PO ST'))),
+    await ofForm('a path with a space', concat(Uint8Array.of(0), control('GET', 'http', 'a', '/a b'))),
+    await ofForm('a path that does not begin with a slash', concat(Uint8Array.of(0), control('GET', 'http', 'a', 'b'))),
+    await ofForm(
+      'a line end in a field',
+      concat(Uint8Array.of(0), control(), withLength(concat(text('a'), text('b\r\nc: d')))),
+    ),
+    await ofForm(
+      'a colon in a name',
+      concat(Uint8Array.of(0), control(), withLength(concat(text(':path'), text('/')))),
+    ),
+    await ofForm(
+      'a field longer than its section',
+      concat(Uint8Array.of(0), control(), Uint8Array.of(3), text('a'), text('bcd')),
+    ),
     cookie('too short', `session=${toBase64url(new Uint8Array(41))}`),
     cookie('too long', cookieOf(reader, 32)),
     cookie('with two pairs', `${cookieOf(reader)}; a=b`),
@@ -194,44 +279,92 @@ async function requests(): Promise<KeyVector[]> {
 }
 
 async function answers(): Promise<KeyVector[]> {
-  const request = await seal('good', first, padded(good), requestContext(reader));
-  const context = async (bytes: Uint8Array) => concat(utf8('wispr/1 httpcrypt answer\n'), await sha256(bytes));
-  const message = (body: Uint8Array) => concat(ticket.shown, ticket.secret, u32(200), lengthPrefixed(body));
-  const sealed = async (name: string, plain: Uint8Array, to = request, key = first) =>
-    seal(`answer, ${name}`, key, plain, await context(to));
-  const open = (name: string, outcome: string, body: Uint8Array, attacks?: number[], says = content): KeyVector => ({
+  const salt = await saltOf('good');
+  const context = (of = salt, shown = reader) =>
+    concat(utf8('wispr/2 httpcrypt answer\n'), server.publicKey, shown, of);
+  const message = (body: Uint8Array) => concat(ticket.shown, ticket.secret, body);
+  const sealed = (
+    name: string,
+    plaintexts = [plain(message(goodAnswer))],
+    to = context(),
+    key = first,
+    last?: number,
+  ) => seal(`answer, ${name}`, key, plaintexts, to, last);
+  const open = (name: string, outcome: string, body: Uint8Array, attacks?: number[], more: object = {}): KeyVector => ({
     name: `answer, ${name}`,
     ...(attacks && { attacks }),
     operation: 'open-answer',
-    input: { secret: toBase64(first), request: toBase64(request), body: toBase64(body) },
+    input: {
+      ...{ publicKey: toBase64(server.publicKey), shown: toBase64(reader), secret: toBase64(first) },
+      ...{ salt: toBase64(salt), body: toBase64(body) },
+    },
     outcome,
     ...(outcome === 'success' && {
-      result: { status: 200, content: toBase64(says), ticket: toBase64(ticket.shown), secret: toBase64(ticket.secret) },
+      result: {
+        ...{ status: 200, fields: ['content-type', 'application/json'], content: toBase64(content) },
+        ...{ ticket: toBase64(ticket.shown), secret: toBase64(ticket.secret), ...more },
+      },
     }),
   });
-  const bytes = await sealed('good', padded(message(content)));
-  const long = new Uint8Array(41_800).fill(65);
-  const other = flipBit(request, 0);
+  const read = async (name: string, body: Uint8Array, more: object = {}) =>
+    open(name, 'success', await sealed(name, [plain(message(body))]), undefined, more);
+  const ofForm = async (name: string, body: Uint8Array) =>
+    open(name, unreadable, await sealed(name, [plain(message(body))]));
+  const bytes = await sealed('good');
+  const long = new Uint8Array(17_000).fill(65);
+  const two = pieces(message(concat(Uint8Array.of(1), length(200), Uint8Array.of(0, 0x80, 0, 0x42, 0x68), long)));
+  const long2 = await sealed('long', two);
+  const chunk = 16 + 16_384;
+  const [one, other] = [two[0] ?? content, two[1] ?? content];
   const unreadable = 'channel-unreadable';
+  const request = await seal('good', first, [plain(goodRequest)], requestContext(reader));
+  const status = (value: number) => concat(Uint8Array.of(1), length(value));
+  const interim = concat(length(103), withLength(fields), length(102), Uint8Array.of(0));
   return [
     open('good', 'success', bytes),
+    open('two chunks', 'success', long2, undefined, { content: toBase64(long), fields: [] }),
     open(
-      '41,872 bytes, padded to 43,008',
+      'three chunks, as they were flushed',
       'success',
-      await sealed('long', padded(message(long), 43_008)),
-      undefined,
-      long,
+      await sealed('flushed', [
+        plain(message(goodAnswer).subarray(0, 50), 16_368),
+        plain(new Uint8Array(0), 16_368),
+        plain(message(goodAnswer).subarray(50)),
+      ]),
+    ),
+    open('without its last chunk', unreadable, long2.subarray(0, chunk), [112]),
+    open('without its first chunk', unreadable, concat(long2.subarray(0, 16), long2.subarray(chunk)), [112]),
+    open('a chunk cut', unreadable, concat(long2.subarray(0, chunk - 1), long2.subarray(chunk)), [112]),
+    open(
+      'its first chunk marked as the last',
+      unreadable,
+      await sealed('marked', [one, other], context(), first, 0),
+      [112],
     ),
     open('the request reflected', unreadable, request, [110]),
-    open('to another request', unreadable, await sealed('other', padded(message(content)), other), [110]),
-    open('by another secret', unreadable, await sealed('key', padded(message(content)), request, ticket.secret), [111]),
-    open('in clear', unreadable, padded(message(content), 1064), [115]),
+    open('to another request', unreadable, await sealed('other', undefined, context(flipBit(salt, 0))), [110]),
+    open(
+      'to another who shows something else',
+      unreadable,
+      await sealed('shown', undefined, context(salt, ticket.shown)),
+      [111],
+    ),
+    open('by another secret', unreadable, await sealed('key', undefined, context(), ticket.secret), [111]),
+    open('in clear', unreadable, concat(salt, plain(message(goodAnswer), 1040)), [115]),
     open('a bit flipped', unreadable, flipBit(bytes, 999)),
     open('cut', unreadable, bytes.subarray(0, -16), [112]),
     open('continued', unreadable, concat(bytes, new Uint8Array(1)), [112]),
     open('empty', unreadable, new Uint8Array(0), [112]),
-    open('padded too much', unreadable, await sealed('much', padded(message(content), 2048))),
-    open('shorter than its ticket', unreadable, await sealed('short', new Uint8Array(60))),
+    open(
+      'shorter than its ticket',
+      unreadable,
+      await sealed('short', [plain(message(new Uint8Array(0)).subarray(0, 60))]),
+    ),
+    await read('after interim answers', concat(Uint8Array.of(1), interim, goodAnswer.subarray(1))),
+    await read('without anything', status(204), { status: 204, fields: [], content: '' }),
+    await ofForm('a request inside', goodRequest),
+    await ofForm('interim alone', status(103)),
+    await ofForm('of a status that there is not', status(600)),
   ];
 }
 
@@ -240,14 +373,17 @@ export function httpcryptSample({ vectors }: KeyVectorFile): string {
   const input = (name: string, member: string) => String(vectors.find((each) => each.name === name)?.input[member]);
   const body = Buffer.from(input('request, good', 'body'), 'base64');
   return [
-    'A record, one of the addresses that carry it, and a request; the body is cut here:',
+    'A record, two of the addresses that carry it, and a request; the body is cut here:',
     '',
     '```',
     ...(recordText(recordOf()).match(/.{1,90}/g) ?? []),
     input('addresses, good', 'addresses').split(' ')[0],
+    input('addresses, of IPv4', 'addresses').split(' ')[0],
     '',
     'POST /a/3kTq0cMxPl HTTP/1.1',
     'Host: keys.news.example',
+    'User-Agent: Wget/1.25.0',
+    'Accept: */*',
     'Content-Type: application/octet-stream',
     `Content-Length: ${body.length}`,
     `Cookie: ${input('request, good', 'cookie')}`,

@@ -2,8 +2,9 @@
 import { x25519KeyPair } from '#channel';
 import type { JsonObject } from '../../../core/encoding/canonical-json.ts';
 import { ChannelError } from '../../../core/httpcrypt/errors.ts';
-import { decodeCookie, openAnswer, openRequest } from '../../../core/httpcrypt/message.ts';
+import { decodeCookie, openAnswer } from '../../../core/httpcrypt/exchange.ts';
 import { recordFromAddresses, serverKey, verifyRecord } from '../../../core/httpcrypt/record.ts';
+import { openRequest } from '../../support/open-request.ts';
 import { fromBase64, type KeyVector, toBase64 } from '../format.ts';
 import type { KeyOutcome } from './keys.ts';
 
@@ -33,14 +34,16 @@ const OPERATIONS: Record<string, (input: Values) => Promise<JsonObject>> = {
     const known = cookie && toBase64(cookie.keyId) === toBase64(id) ? cookie : undefined;
     const { shown = new Uint8Array(0) } = known ?? {};
     const secret = toBase64(shown) === input.ticket ? bytes(input, 'secret') : keys.agree(shown);
-    const request = known && secret && openRequest(keys.publicKey, { shown, secret }, bytes(input, 'body'));
-    if (!request) throw new ChannelError('channel-unreadable', 'no request');
-    return { target: request.target, content: toBase64(request.content) };
+    if (!known || !secret) throw new ChannelError('channel-unreadable', 'no request');
+    const { head, content } = openRequest({ publicKey: keys.publicKey, shown, secret }, bytes(input, 'body'));
+    return { ...head, fields: [...head.fields], content: toBase64(content) };
   },
   'open-answer': async (input) => {
-    const answer = await openAnswer(bytes(input, 'secret'), bytes(input, 'request'), bytes(input, 'body'));
-    const { status, content, ticket } = answer;
-    return { status, content: toBase64(content), ticket: toBase64(ticket.shown), secret: toBase64(ticket.secret) };
+    const [publicKey, shown, secret] = [bytes(input, 'publicKey'), bytes(input, 'shown'), bytes(input, 'secret')];
+    const answer = openAnswer({ publicKey, shown, secret }, bytes(input, 'salt'), bytes(input, 'body'));
+    const { status, fields, content, ticket } = answer;
+    const brought = { ticket: toBase64(ticket.shown), secret: toBase64(ticket.secret) };
+    return { status, fields: [...fields], content: toBase64(content), ...brought };
   },
 };
 

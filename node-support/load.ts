@@ -1,7 +1,4 @@
 /** Tells when this process has more to do than it can: docs/keyserver.md, "Limits". What waits longer than that is better asked for again later. */
-import type { RequestHandler, Response } from 'express';
-import { onceClosed } from '../../node-support/once-closed.ts';
-import { retryAfter } from './limits.ts';
 
 /** Milliseconds between two looks at the event loop, and by which one of two may come late. */
 const INTERVAL = 50;
@@ -42,13 +39,3 @@ class Load {
 
 /** Load of this process, whatever it listens to. */
 export const load = new Load();
-
-/** Refuses messages that are here whole with 503 where there is too much to do, after which `refuse` writes the body. */
-export function shed(refuse: (response: Response) => void): RequestHandler {
-  return (_request, response, next) => {
-    const taken = load.begin();
-    if (!taken) return refuse(retryAfter(response, load.pause()));
-    onceClosed(response, taken.end);
-    next();
-  };
-}

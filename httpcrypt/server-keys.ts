@@ -1,9 +1,9 @@
-/** The X25519 keys of the HTTPCrypt endpoint, and the tickets that hang on them, in memory only: docs/spec/httpcrypt.md, "Server keys" and "Answers". */
+/** The X25519 keys of an HTTPCrypt endpoint, and the tickets that hang on them, in memory only: docs/spec/httpcrypt.md, "Server keys" and "Answers". */
 import { LRUCache } from 'lru-cache';
 import { type X25519KeyPair, x25519KeyPair } from '#channel';
 import { type KeyPair, randomBytes } from '#primitives';
-import { type ChannelKeys, SHOWN_LENGTH } from '../../core/httpcrypt/message.ts';
-import { type ServerKey, serverKey, signRecord } from '../../core/httpcrypt/record.ts';
+import { type Exchange, SHOWN_LENGTH, TICKET_LENGTH, type Ticket, ticketOf } from '../core/httpcrypt/exchange.ts';
+import { type ServerKey, serverKey, signRecord } from '../core/httpcrypt/record.ts';
 
 /** Tickets of one server key; some 20 MB at the most. */
 const MAXIMUM_TICKETS = 50_000;
@@ -15,17 +15,17 @@ export interface ServerKeysOptions {
   /** Seconds for which a server key is announced; it is taken for twice that time. */
   readonly timeToLive: number;
   readonly now: () => number;
-  readonly announce: (record: Uint8Array) => Promise<void>;
+  /** Hears of each record. */
+  readonly announce: (record: Uint8Array) => void;
   readonly maximumTickets?: number;
 }
 
 /** What is needed to open a request and to seal its answer. */
 export interface Opening {
-  readonly publicKey: Uint8Array;
-  readonly exchange: ChannelKeys;
+  readonly exchange: Exchange;
   /** It came with a ticket, and so for the first time. */
   readonly fresh: boolean;
-  readonly issue: () => ChannelKeys;
+  readonly issue: () => Ticket;
 }
 
 interface LiveKey extends ServerKey {
@@ -67,8 +67,8 @@ export class ServerKeys {
     key.tickets.delete(ticket);
     const secret = known ?? key.exchange.agree(shown);
     if (!secret) return undefined;
-    const { publicKey } = key;
-    return { publicKey, exchange: { shown, secret }, fresh: known !== undefined, issue: () => issue(key) };
+    const exchange = { publicKey: key.publicKey, shown, secret };
+    return { exchange, fresh: known !== undefined, issue: () => issue(key) };
   }
 
   stop(): void {
@@ -101,15 +101,14 @@ export class ServerKeys {
     this.#renewAt = time + timeToLive;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#renew(), timeToLive * 1000).unref();
-    await announce(this.#record);
+    announce(this.#record);
   }
 }
 
-function issue({ tickets }: LiveKey): ChannelKeys {
-  const random = randomBytes(2 * SHOWN_LENGTH);
-  const [shown, secret] = [random.subarray(0, SHOWN_LENGTH), random.subarray(SHOWN_LENGTH)];
-  tickets.set(nameOf(shown), secret);
-  return { shown, secret };
+function issue({ tickets }: LiveKey): Ticket {
+  const ticket = ticketOf(randomBytes(TICKET_LENGTH));
+  tickets.set(nameOf(ticket.shown), ticket.secret);
+  return ticket;
 }
 
 function nameOf(bytes: Uint8Array): string {

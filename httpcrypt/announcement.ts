@@ -1,0 +1,23 @@
+/** The announcement of a server key in DNS: docs/spec/httpcrypt.md, "Server keys". */
+import { isIP } from 'node:net';
+import { recordAddresses4, recordAddresses6, recordAssociation, recordText } from '../core/httpcrypt/record.ts';
+import { writeFileAtomicSync } from '../node-support/files/write-file.ts';
+
+/** Writes the file that a zone includes. @param timeToLive - seconds @throws the system's error */
+export function writeZone(file: string, url: string, record: Uint8Array, timeToLive: number): void {
+  writeFileAtomicSync(file, zoneText(url, record, timeToLive), { mode: 0o644 });
+}
+
+/** A host that is an IP address has no records. */
+function zoneText(url: string, record: Uint8Array, timeToLive: number): string {
+  const { hostname } = new URL(url);
+  if (isIP(hostname) > 0 || hostname.startsWith('[')) return '';
+  const name = `httpcrypt.${hostname}.`;
+  const line = (type: string, value: string, at = name) => `${at} ${timeToLive} IN ${type} ${value}\n`;
+  return [
+    line('TXT', `"${recordText(record)}"`),
+    line('TLSA', `3 1 0 ${recordAssociation(record)}`, `_80._tcp.${name}`),
+    ...recordAddresses6(record).map((address) => line('AAAA', address)),
+    ...recordAddresses4(record).map((address) => line('A', address)),
+  ].join('');
+}

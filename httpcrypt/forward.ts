@@ -1,0 +1,30 @@
+/** Exchanges that are passed on to the server behind: docs/spec/httpcrypt.md, "Requests" and "Answers". */
+import { type Dispatcher, request } from 'undici';
+import { endToEndFields } from '../node-support/end-to-end-fields.ts';
+import type { InnerAnswer, InnerRequest } from './listener.ts';
+
+/** Fields of a request that are said anew, or that undici does not send. */
+const SAID_ANEW = ['content-length', 'expect', 'forwarded', 'host', 'x-forwarded-for'];
+
+/** Answers with what the server at `origin` answers; with 502 where it gives no answer. */
+export function forwardTo(origin: string, dispatcher: Dispatcher): (inner: InnerRequest) => Promise<InnerAnswer> {
+  return async ({ method, authority, path, fields, body, address, onceClosed }) => {
+    const leaving = new AbortController();
+    onceClosed(() => leaving.abort());
+    const isEmpty = body instanceof Uint8Array && body.length === 0;
+    try {
+      const answer = await request(new URL(origin).origin + path, {
+        dispatcher,
+        method: method as Dispatcher.HttpMethod,
+        headers: [...endToEndFields(fields, SAID_ANEW), 'host', authority, 'x-forwarded-for', address],
+        body: isEmpty ? null : body,
+        signal: leaving.signal,
+        responseHeaders: 'raw',
+      });
+      const raw = answer.headers as unknown as string[];
+      return { status: answer.statusCode, fields: endToEndFields(raw, []), body: answer.body };
+    } catch {
+      return { status: 502, fields: [], body: new Uint8Array(0) };
+    }
+  };
+}
