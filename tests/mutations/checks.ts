@@ -153,6 +153,11 @@ const CHECKS: Readonly<
   'httpcrypt/listener.ts': [
     [[109], 'if (!fresh && !isSafe && !mayRepeat(request)) return { status: 425, fields: [], body: NOTHING };', ''],
   ],
+  'httpcrypt/client/channel.ts': [[[109], '(isSent && !mayRepeat) || ', '']],
+  'client-proxy/network/upstream.ts': [
+    [[115], 'if (channel) channel.dispatch(', 'if (channel === null) channel.dispatch('],
+  ],
+  'client-proxy/server/router.ts': [[[115], 'if (channel) return', 'if (channel === null) return']],
   'httpcrypt/server-keys.ts': [[[109, 114], 'key.tickets.delete(ticket);', '']],
   'core/httpcrypt/exchange.ts': [
     [[110], 'concat(ANSWER_LABEL, publicKey, shown, salt)', 'concat(ANSWER_LABEL, publicKey, shown)'],
