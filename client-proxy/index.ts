@@ -21,6 +21,7 @@ export {
 export { exportIdentity, importIdentity } from './identity/take-along.ts';
 export { readWords, requireWords } from './identity/words.ts';
 export { type ConnectTo, formatConnectTo, parseConnectTo } from './network/connect-to.ts';
+export { parseHttpcryptTo } from './network/httpcrypt-to.ts';
 export { parseAllowLocal } from './network/local-addresses.ts';
 export { ParentProxy } from './network/parent-proxy.ts';
 export type { FetchedDocument, RequestedRange } from './offline/cut-range.ts';

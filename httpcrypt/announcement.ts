@@ -8,8 +8,8 @@ export function writeZone(file: string, url: string, record: Uint8Array, timeToL
   writeFileAtomicSync(file, zoneText(url, record, timeToLive), { mode: 0o644 });
 }
 
-/** A host that is an IP address has no records. */
-function zoneText(url: string, record: Uint8Array, timeToLive: number): string {
+/** The records as a zone file has them; a host that is an IP address has none. */
+export function zoneText(url: string, record: Uint8Array, timeToLive: number): string {
   const { hostname } = new URL(url);
   if (isIP(hostname) > 0 || hostname.startsWith('[')) return '';
   const name = `httpcrypt.${hostname}.`;

@@ -5,6 +5,7 @@ import { concatAll } from '../core/encoding/bytes.ts';
 import type { AnswerHead, RequestHead } from '../core/httpcrypt/binary-http.ts';
 import { decodeCookie, MessageReader, MessageWriter, sealAnswer } from '../core/httpcrypt/exchange.ts';
 import { recordAnswer } from '../core/httpcrypt/record.ts';
+import { drained } from '../node-support/drained.ts';
 import { STATUS_CODES } from '../node-support/http.ts';
 import { load } from '../node-support/load.ts';
 import { onceClosed } from '../node-support/once-closed.ts';
@@ -220,16 +221,6 @@ async function send(
   } finally {
     clearInterval(timer);
   }
-}
-
-function drained(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      response.off('drain', done).off('close', done);
-      resolve();
-    };
-    response.on('drain', done).on('close', done);
-  });
 }
 
 /** An answer in clear, as any server may have it. @param pause - seconds after which to ask again */

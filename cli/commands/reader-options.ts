@@ -10,6 +10,7 @@ import {
   type Passphrase,
   parseAllowLocal,
   parseConnectTo,
+  parseHttpcryptTo,
   ReaderError,
 } from '../../client-proxy/index.ts';
 import { isSite } from '../../core/site/site.ts';
@@ -122,6 +123,7 @@ export interface ConnectionFlags extends ReaderFlags {
   readonly cacheSize?: number;
   readonly parentProxy?: string;
   readonly parentProxyFile?: string;
+  readonly httpcryptTo?: readonly ReturnType<typeof parseHttpcryptTo>[];
 }
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30, T: 2 ** 40 };
@@ -132,6 +134,11 @@ export function addConnectionOptions(command: Command): Command {
     shared
       .option('--parent-proxy <url>', 'fetch all plain HTTP through this proxy: http://127.0.0.1:3128')
       .option('--parent-proxy-file <file>', 'a file with its URL, for one with a password')
+      .option(
+        '--httpcrypt-to <url#key>',
+        'reach the host of URL over HTTPCrypt, and in no other way; repeatable',
+        collecting(parseHttpcryptTo),
+      )
       .option(
         '--cache-size <size>',
         'size of the encrypted cache: 500M, 20G, 0 for none (default: that of the settings, or 2G)',
@@ -145,12 +152,14 @@ export function addConnectionOptions(command: Command): Command {
  *
  * @throws UsageError, ReaderError `argument-invalid`
  */
-export async function connectionOptions({ cacheSize, parentProxy, parentProxyFile, ...flags }: ConnectionFlags) {
+export async function connectionOptions(given: ConnectionFlags) {
+  const { cacheSize, parentProxy, parentProxyFile, httpcryptTo, ...flags } = given;
   const parent = await parentProxyIn(parentProxy, parentProxyFile);
   return {
     ...(await readerOptions(flags)),
     ...(cacheSize !== undefined && { cacheBytes: cacheSize }),
     ...(parent !== undefined && { parentProxy: parent }),
+    ...(httpcryptTo && { httpcryptTo }),
   };
 }
 
@@ -173,7 +182,7 @@ async function parentProxyIn(named?: string, file?: string): Promise<string | un
 
 /** Of a command that a Reader carries out where one runs: the options that it was given, and of which the Reader has its own. */
 export function ownOptions(flags: ConnectionFlags): { ownOptions: string[] } {
-  const names = ['cacheSize', 'connectTo', 'allowLocal', 'parentProxy', 'parentProxyFile'] as const;
+  const names = ['cacheSize', 'connectTo', 'allowLocal', 'httpcryptTo', 'parentProxy', 'parentProxyFile'] as const;
   const given = names.filter((name) => flags[name] !== undefined);
   return { ownOptions: given.map((name) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`) };
 }

@@ -45,3 +45,8 @@ const readAuthority = remembering((authority): { host: string; port: number | un
 export function authorityOf({ host, port }: Authority): string {
   return port === HTTP_PORT ? host : `${host}:${port}`;
 }
+
+/** Origin of plain HTTP at an endpoint. */
+export function originOf(endpoint: Authority): string {
+  return `http://${authorityOf(endpoint)}`;
+}

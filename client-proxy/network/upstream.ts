@@ -1,7 +1,10 @@
 /** Connections to other machines: for content, for key servers, for what passes through, for tunnels, and to a parent proxy where there is one. */
-import type { ClientRequest, ClientRequestArgs } from 'node:http';
+import type { ClientRequest, ClientRequestArgs, IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Agent, Dispatcher } from 'undici';
+import type { HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
+import { HttpcryptChannel } from '../../httpcrypt/client/channel.ts';
+import { HttpcryptDispatcher } from '../../httpcrypt/client/dispatcher.ts';
 import type { AllowLocal } from '../../node-support/addresses.ts';
 import { Agent as NodeAgent, request as nodeRequest } from '../../node-support/http.ts';
 import { nameResolver, type ResolveName } from '../../node-support/name-servers.ts';
@@ -24,6 +27,8 @@ export interface UpstreamOptions {
   readonly ownPort?: (() => number | undefined) | undefined;
   /** Whether key servers that take HTTPCrypt are asked by it, and by nothing else. */
   readonly httpcrypt?: boolean | undefined;
+  /** Hosts that plain HTTP is sent to over HTTPCrypt, and by nothing else. */
+  readonly httpcryptTo?: readonly HttpcryptEndpoint[] | undefined;
   /** Name servers for what is not an address of a host; the system's if left out. */
   readonly dnsServers?: readonly string[] | undefined;
   /** Finds addresses of hosts; as the system does if left out. */
@@ -42,8 +47,10 @@ export class Upstream {
   readonly keyServers: Agent;
   /** For content that does not come by way of the parent proxy. */
   readonly direct: Agent;
-  /** For single exchanges over plain HTTP: by way of the parent proxy, where there is one. */
+  /** For what HTTPCrypt consists of: plain HTTP by way of the parent proxy, where there is one. */
   readonly plain: Dispatcher;
+  /** User-Agent and Accept that the reader's browser showed last. */
+  #looks: Readonly<Record<string, string>> | undefined;
   /** For tunnels, which never go by way of the parent proxy. */
   readonly connect: Connector;
   readonly httpcrypt: boolean;
@@ -52,6 +59,8 @@ export class Upstream {
   readonly dnsServers: readonly string[] | undefined;
   readonly parent: ParentProxy | undefined;
   readonly #toParent: Agent | undefined;
+  /** By origin. */
+  readonly #overHttpcrypt: ReadonlyMap<string, HttpcryptDispatcher>;
   /** Agent in place of {@link direct} on a slow line, where connections take bytes from one another. */
   readonly #narrow: Agent;
   readonly #passing: PassingAgent;
@@ -78,7 +87,10 @@ export class Upstream {
     this.direct = new Agent(settings(this.connect, limits));
     this.#narrow = new Agent({ ...settings(this.connect, limits), connections: 1 });
     this.keyServers = new Agent(settings(createConnector({ ...common, minVersion: 'TLSv1.3', resumes: true }), limits));
-    this.plain = new PlainDispatcher(this);
+    this.plain = new PlainDispatcher((...sent) => this.#send(...sent));
+    this.#overHttpcrypt = new Map(
+      (options.httpcryptTo ?? []).map((endpoint) => [new URL(endpoint.url).origin, this.overHttpcrypt(endpoint)]),
+    );
     let passing = this.connect;
     if (parentProxy !== undefined) {
       this.parent = new ParentProxy(parentProxy);
@@ -91,16 +103,40 @@ export class Upstream {
     this.#once.maxFreeSockets = 0;
   }
 
-  /** Whether requests to an origin go by way of the parent proxy. */
+  /** The parent proxy, where requests to an origin go to it as they are. */
   parentFor(origin: string): ParentProxy | undefined {
-    return origin.startsWith('http:') ? this.parent : undefined;
+    return origin.startsWith('http:') && !this.#overHttpcrypt.has(origin) ? this.parent : undefined;
+  }
+
+  /** The way to an endpoint of HTTPCrypt. */
+  overHttpcrypt(endpoint: HttpcryptEndpoint): HttpcryptDispatcher {
+    const { plain: dispatcher, dnsServers } = this;
+    return new HttpcryptDispatcher(
+      new HttpcryptChannel({ dispatcher, dnsServers, endpoint, shown: () => this.#looks }),
+    );
+  }
+
+  /** The channel that requests to an origin go by, where they may go by no other way. */
+  channelTo(origin: string): HttpcryptChannel | undefined {
+    return this.#overHttpcrypt.get(origin)?.channel;
+  }
+
+  /** Takes note of a request of the reader's browser: over HTTPCrypt, the Reader looks like it. */
+  browserShowed({ 'user-agent': agent, accept }: IncomingHttpHeaders): void {
+    if (agent !== undefined) this.#looks = { 'user-agent': agent, ...(accept !== undefined && { accept }) };
   }
 
   /** Sends a request for content. @param authority - the `Host` of `origin` */
   dispatch(origin: string, authority: string, request: UpstreamRequest, handler: Dispatcher.DispatchHandler): void {
+    const channel = this.#overHttpcrypt.get(origin);
+    if (channel) channel.dispatch({ ...request, origin }, handler);
+    else this.#send(origin, authority, request, handler);
+  }
+
+  #send(origin: string, authority: string, request: UpstreamRequest, handler: Dispatcher.DispatchHandler): void {
     const headers = ['host', authority, ...request.headers];
-    const parent = this.parentFor(origin);
-    if (parent) {
+    const { parent } = this;
+    if (parent && origin.startsWith('http:')) {
       headers.push(...parent.headers);
       this.#toParent?.dispatch({ ...request, origin: parent.origin, path: origin + request.path, headers }, handler);
     } else {
@@ -144,20 +180,20 @@ export class Upstream {
   }
 }
 
-/** What undici's own functions can be given, for requests that {@link Upstream.dispatch} sends. */
+/** What undici's own functions can be given. */
 class PlainDispatcher extends Dispatcher {
-  readonly #upstream: Upstream;
+  readonly #send: Upstream['dispatch'];
 
-  constructor(upstream: Upstream) {
+  constructor(send: Upstream['dispatch']) {
     super();
-    this.#upstream = upstream;
+    this.#send = send;
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     const { origin, headers, ...request } = options;
     const { origin: to, host } = new URL(String(origin));
     const flat = Object.entries((headers ?? {}) as Record<string, string>).flat();
-    this.#upstream.dispatch(to, host, { ...request, headers: flat }, handler);
+    this.#send(to, host, { ...request, headers: flat }, handler);
     return true;
   }
 }

@@ -4,10 +4,10 @@ import { DEFAULT_PORT } from '../gateway/label.ts';
 import {
   CACHE_MEGABYTES_MOST,
   isSettingText,
-  LOCAL_LENGTH,
   MEGABYTE,
   PARENT_PROXY_LENGTH,
   PORTS,
+  RULES_LENGTH,
   SETTING_NAMES,
   type SettingName,
   settingText,
@@ -86,7 +86,8 @@ function fieldOf(name: SettingName, text = '', isWrong: boolean, context: PagesC
     case 'cacheBytes':
       return { ...common, kind: 'number', value, minimum: 0, maximum: CACHE_MEGABYTES_MOST };
     case 'allowLocal':
-      return { ...common, kind: 'lines', value, maximumLength: LOCAL_LENGTH };
+    case 'httpcryptTo':
+      return { ...common, kind: 'lines', value, maximumLength: RULES_LENGTH };
     case 'parentProxy':
       return { ...common, kind: 'text', value, maximumLength: PARENT_PROXY_LENGTH };
     case 'httpcrypt':

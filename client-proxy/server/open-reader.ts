@@ -3,6 +3,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Duplex, duplexPair } from 'node:stream';
 import type { CodedError } from '../../core/errors.ts';
+import type { HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
 import type { AllowLocal } from '../../node-support/addresses.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { createServer } from '../../node-support/http.ts';
@@ -35,6 +36,8 @@ export interface ProxyOptions extends StorageOptions {
   readonly connectTo?: readonly ConnectTo[];
   /** What may be reached on this computer and in its own network, which nothing may without. */
   readonly allowLocal?: readonly AllowLocal[];
+  /** Hosts that plain HTTP goes to over HTTPCrypt, and in no other way; those of the reader's settings if left out. */
+  readonly httpcryptTo?: readonly HttpcryptEndpoint[];
   /** URL of an HTTP proxy through which all plain HTTP goes; that of the reader's settings if left out. */
   readonly parentProxy?: string;
   /** Hosts that need not show to whom they belong when they are connected on the Reader's page: for development. */
@@ -134,10 +137,12 @@ function connectTo(server: Server): Duplex {
   return client;
 }
 
-function fixedSettings({ port, parentProxy, allowLocal = [], cacheBytes }: ProxyOptions): Map<SettingName, string> {
+function fixedSettings(options: ProxyOptions): Map<SettingName, string> {
+  const { port, parentProxy, allowLocal = [], httpcryptTo = [], cacheBytes } = options;
   const fixed = new Map<SettingName, string>();
   if (port !== undefined) fixed.set('port', settingText('port', port));
   if (allowLocal.length > 0) fixed.set('allowLocal', settingText('allowLocal', allowLocal));
+  if (httpcryptTo.length > 0) fixed.set('httpcryptTo', settingText('httpcryptTo', httpcryptTo));
   if (cacheBytes !== undefined) fixed.set('cacheBytes', settingText('cacheBytes', cacheBytes));
   if (parentProxy !== undefined) fixed.set('parentProxy', URL.parse(parentProxy)?.origin ?? ''); // without its password
   return fixed;

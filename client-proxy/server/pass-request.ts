@@ -26,15 +26,20 @@ export function beginRequest(
   mayReuse: boolean,
 ): ClientRequest {
   if (target.port === SMTP_PORT) throw new ReaderError('port-refused', `port ${target.port} is not for HTTP`);
-  const { method = 'GET', httpVersion, headers, rawHeaders } = request;
+  const fields = [...requestFields(request), ...framing(request), ...added];
+  return upstream.pass(target, request.method ?? 'GET', fields, mayReuse);
+}
+
+/** The fields that go on, but for what says how long the body is. Names and values alternate. */
+export function requestFields(request: IncomingMessage): string[] {
+  const { httpVersion, headers, rawHeaders } = request;
   const forwards = forwardsLeft(request);
   const dropped = ['host'];
   if (headers['transfer-encoding'] === undefined) dropped.push('trailer');
   if (headers.expect !== undefined && !passesExpectation(request)) dropped.push('expect');
   if (forwards !== undefined) dropped.push('max-forwards');
-  const fields = [...forwardedFields(rawHeaders, httpVersion, dropped), ...framing(request), ...added];
-  if (forwards !== undefined) fields.push('Max-Forwards', String(forwards - 1));
-  return upstream.pass(target, method, fields, mayReuse);
+  const fields = forwardedFields(rawHeaders, httpVersion, dropped);
+  return forwards === undefined ? fields : [...fields, 'Max-Forwards', String(forwards - 1)];
 }
 
 /**

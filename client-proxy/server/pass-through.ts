@@ -2,6 +2,7 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { reasonOf } from '../../core/errors.ts';
+import { ChannelError } from '../../core/httpcrypt/errors.ts';
 import { hasBody } from '../../node-support/http-requests.ts';
 import { ReaderError } from '../errors.ts';
 import { CLIENT_LEFT, connectionReason, isBrokenAnswer, isBrokenOff } from '../network/failures.ts';
@@ -75,7 +76,7 @@ async function exchange(
     answer = received;
     try {
       upstream.parent?.checkStatus(received.statusCode);
-      if (isProtected(received)) seenProtected?.();
+      if (isProtected(received.statusCode, received.headers['content-type'])) seenProtected?.();
       passAnswer(received, outgoing, request, response).then(resolve, reject);
     } catch (error) {
       reject(error);
@@ -110,12 +111,14 @@ function watchSilence(outgoing: ClientRequest): () => boolean {
   return () => outgoing.reusedSocket && (before === undefined || outgoing.socket?.bytesRead === before);
 }
 
-function isProtected({ statusCode, headers }: IncomingMessage): boolean {
-  return statusCode === 200 && headers['content-type']?.startsWith(PROTECTED_MEDIA_TYPE) === true;
+/** Whether an answer is a protected object. */
+export function isProtected(status: number | undefined, type: string | undefined): boolean {
+  return status === 200 && type?.startsWith(PROTECTED_MEDIA_TYPE) === true;
 }
 
-function describeFailure(cause: unknown, host: string): ReaderError {
-  if (cause instanceof ReaderError) return cause;
+/** Says which failure of a host it is. */
+export function describeFailure(cause: unknown, host: string): ReaderError | ChannelError {
+  if (cause instanceof ReaderError || cause instanceof ChannelError) return cause;
   if (isBrokenAnswer(cause))
     return new ReaderError('host-answer', `${host} gave a malformed answer: ${reasonOf(cause)}`, { cause });
   return new ReaderError('host-unreachable', `${host} could not be reached: ${connectionReason(cause)}`, { cause });

@@ -17,7 +17,13 @@ import { gatewayUrl, labelOf } from '../gateway/label.ts';
 import { GatewayLinks } from '../gateway/links.ts';
 import { PROXY_FILE_PATH, serveProxyFile } from '../gateway/proxy-file.ts';
 import { isClientGone } from '../network/failures.ts';
-import { type AbsoluteTarget, type Authority, parseAbsoluteTarget, parseAuthority } from '../network/request-target.ts';
+import {
+  type AbsoluteTarget,
+  type Authority,
+  originOf,
+  parseAbsoluteTarget,
+  parseAuthority,
+} from '../network/request-target.ts';
 import type { Upstream } from '../network/upstream.ts';
 import { refusalLookOf } from '../pages/look.ts';
 import type { Pages } from '../pages/pages.ts';
@@ -26,6 +32,7 @@ import type { BoundSite, BoundSites } from '../site/bound-sites.ts';
 import { askForKey } from '../site/look-ahead.ts';
 import type { SettingsKeeper } from '../store/settings.ts';
 import { checkRequest, isLooping } from './messages.ts';
+import { passByHttpcrypt } from './pass-httpcrypt.ts';
 import { answerAsLast, asksForUpgrade, forwardsLeft } from './pass-request.ts';
 import { passThrough } from './pass-through.ts';
 import { type Past, pastOf } from './past.ts';
@@ -69,7 +76,8 @@ export class Router {
     const call: Call = { request, response };
     try {
       checkRequest(request);
-      const { sites } = this.#options;
+      const { sites, upstream } = this.#options;
+      upstream.browserShowed(request.headers);
       await sites.refresh();
       await this.#route(call);
     } catch (error) {
@@ -80,7 +88,10 @@ export class Router {
   /** Whether a request may switch to another protocol: only one that passes through. On others, `Upgrade` is ignored. */
   mayUpgrade(request: IncomingMessage): boolean {
     const target = asksForUpgrade(request) ? parseAbsoluteTarget(request.url ?? '') : undefined;
-    return target !== undefined && !this.#isOwn(target) && !this.#options.sites.has(target.host);
+    const { sites, upstream } = this.#options;
+    return (
+      target !== undefined && !this.#isOwn(target) && !sites.has(target.host) && !upstream.channelTo(originOf(target))
+    );
   }
 
   /** Answers a request of that kind. @returns the connection to the host, if it switched */
@@ -150,7 +161,10 @@ export class Router {
     const { upstream, pages, now } = this.#options;
     const seenProtected = () => target.port === 80 && pages.noticed.seen.record(target.host, now());
     const passing = { request, response, seenProtected };
-    return void (await passThrough(upstream, isAsterisk ? { ...target, path: '*' } : target, passing));
+    const asked = isAsterisk ? { ...target, path: '*' } : target;
+    const channel = upstream.channelTo(originOf(target));
+    if (channel) return passByHttpcrypt(channel, asked, passing, upstream.limits.passingSilence);
+    return void (await passThrough(upstream, asked, passing));
   }
 
   /** Origin form, or absolute form with a name of our own: the gateway, or the Reader's page. A foreign name is DNS rebinding. */
@@ -199,7 +213,9 @@ export class Router {
     if (current.past === undefined) {
       call.readingUrl = new URL(target, current.description.reading).href;
       const { redirect } = current.bound.publication.publication.settings;
-      if (!upstream.httpcrypt) call.redirect = redirect; // who has chosen it leaves a censored line for nothing but a click
+      // Who has chosen HTTPCrypt leaves a censored line for nothing but a click.
+      if (!upstream.httpcrypt && !description.content.some((origin) => upstream.channelTo(origin)))
+        call.redirect = redirect;
     }
     const { notices, activity } = settings.current;
     const verified = activity ? pages.noticed.activity : undefined;

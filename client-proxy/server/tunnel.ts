@@ -8,7 +8,7 @@ import { ReaderError } from '../errors.ts';
 import { VIA } from '../network/answer-fields.ts';
 import { unbracket } from '../network/connect-to.ts';
 import { connectionReason } from '../network/failures.ts';
-import { parseAuthority } from '../network/request-target.ts';
+import { originOf, parseAuthority } from '../network/request-target.ts';
 import type { Upstream } from '../network/upstream.ts';
 import type { BoundTunnels } from '../pages/noticed.ts';
 import { refuse } from '../pages/refusal.ts';
@@ -53,6 +53,8 @@ async function connectTo(authority: string, { sites, upstream, tunnels }: Tunnel
   const bound = sites.find(wanted.host);
   if (bound && wanted.port === 80)
     throw new ReaderError('port-refused', `${bound.site} is connected: its pages are not read past the checks`);
+  if (upstream.channelTo(originOf(wanted)))
+    throw new ReaderError('port-refused', `${authority} is reached over HTTPCrypt, and in no other way`);
   if (bound) tunnels.record(bound.site);
   try {
     return await upstream.connect({ ...wanted, host: unbracket(wanted.host), allowHalfOpen: true });

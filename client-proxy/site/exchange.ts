@@ -2,6 +2,7 @@
 import { type Dispatcher, request } from 'undici';
 import { readAtMost } from '../../core/encoding/byte-reader.ts';
 import { reasonOf } from '../../core/errors.ts';
+import { ChannelError } from '../../core/httpcrypt/errors.ts';
 import { isOrigin } from '../../core/site/site.ts';
 import { sendPatiently } from '../../reading/pause.ts';
 import { ReaderError } from '../errors.ts';
@@ -28,6 +29,9 @@ export interface ExchangeResult {
 /** Failures that the reader can tell apart: what `https:` says of a certificate. */
 const CERTIFICATE = /^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)|ERR_TLS_CERT|HOSTNAME_MISMATCH)/;
 
+/** Fields of a message. */
+export const POSTED = { accept: '*/*', 'content-type': 'application/json' };
+
 /** @throws ReaderError `key-server-unreachable`, `key-server-certificate`, `key-server-answer`, `link-malformed` */
 export async function exchange(
   dispatcher: Dispatcher,
@@ -39,7 +43,7 @@ export async function exchange(
     throw new ReaderError('link-malformed', `${origin} is not an HTTPS origin`);
   return sendTo(dispatcher, origin + path, {
     method: body ? 'POST' : 'GET',
-    headers: { accept: '*/*', ...(body && { 'content-type': 'application/json' }) },
+    headers: body ? POSTED : { accept: '*/*' },
     ...(body && { body }),
     maximumLength,
     ...(timeout !== undefined && { timeout }),
@@ -49,9 +53,11 @@ export async function exchange(
 export interface HttpExchange extends ExchangeOptions {
   readonly method: 'GET' | 'OPTIONS' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
+  /** May be answered twice, whatever its method says. */
+  readonly idempotent?: boolean;
 }
 
-/** Sends a message, again when a busy key server says. @throws ReaderError as `exchange`, but `link-malformed` */
+/** Sends a message, again when a busy key server says. @throws ReaderError as `exchange`, but `link-malformed`; ChannelError over HTTPCrypt */
 export async function sendTo(dispatcher: Dispatcher, url: string, exchange: HttpExchange): Promise<ExchangeResult> {
   const send = () => sendOnce(dispatcher, url, exchange);
   return exchange.method === 'POST' ? sendPatiently(send, (answer) => answer) : send();
@@ -60,12 +66,19 @@ export async function sendTo(dispatcher: Dispatcher, url: string, exchange: Http
 async function sendOnce(
   dispatcher: Dispatcher,
   url: string,
-  { method, headers = {}, body, maximumLength, timeout = LIMITS.exchangeTimeout }: HttpExchange,
+  {
+    method,
+    headers = {},
+    idempotent = method !== 'POST',
+    body,
+    maximumLength,
+    timeout = LIMITS.exchangeTimeout,
+  }: HttpExchange,
 ): Promise<ExchangeResult> {
   const { origin } = new URL(url);
   try {
     const signal = AbortSignal.timeout(timeout);
-    const answer = await request(url, { dispatcher, method, signal, headers, ...(body && { body }) });
+    const answer = await request(url, { dispatcher, method, signal, headers, idempotent, ...(body && { body }) });
     const date = Date.parse(String(answer.headers.date ?? ''));
     return {
       status: answer.statusCode,
@@ -84,8 +97,8 @@ async function readBounded(body: AsyncIterable<Uint8Array>, maximum: number, ori
   throw new ReaderError('key-server-answer', `${origin} answered with more than ${maximum} bytes`);
 }
 
-function describe(error: unknown, origin: string): ReaderError {
-  if (error instanceof ReaderError) return error;
+function describe(error: unknown, origin: string): ReaderError | ChannelError {
+  if (error instanceof ReaderError || error instanceof ChannelError) return error;
   const { code = '', name } = error as { code?: string; name?: string };
   const cause = { cause: error };
   if (CERTIFICATE.test(code))

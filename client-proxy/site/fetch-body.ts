@@ -1,11 +1,10 @@
 /** One GET to a content host. Every failure has one of two codes: no answer, or a malformed one. */
 import type { Dispatcher } from 'undici';
-import { reasonOf } from '../../core/errors.ts';
+import { CodedError, reasonOf } from '../../core/errors.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
 import { innermost, systemCode } from '../../node-support/system-error.ts';
 import { ReadingError } from '../../reading/errors.ts';
 import type { RequestHeaders } from '../../reading/request-headers.ts';
-import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { connectionReason, isBrokenAnswer } from '../network/failures.ts';
 import type { ParentProxy } from '../network/parent-proxy.ts';
@@ -133,7 +132,7 @@ function handlerFor(
 }
 
 function describe(error: unknown, host: string): Error {
-  if (error instanceof ReaderError || error instanceof ReadingError) return error;
+  if (error instanceof CodedError) return error;
   const cause = { cause: error };
   return isBrokenAnswer(error)
     ? new ReadingError('content-host-answer', `${host} gave a malformed answer: ${reasonOf(error)}`, cause)

@@ -9,8 +9,7 @@ import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { ReaderError } from '../errors.ts';
 import type { Upstream } from '../network/upstream.ts';
-import { type ExchangeResult, exchange } from './exchange.ts';
-import { HttpcryptChannel } from './httpcrypt.ts';
+import { type ExchangeResult, exchange, POSTED, sendTo } from './exchange.ts';
 
 export interface FetchedDescriptor {
   readonly descriptor: VerifiedDescriptor;
@@ -47,9 +46,12 @@ export function channelTo(
   { keyServer, httpcrypt: endpoint }: Pick<ProviderDescriptor, 'httpcrypt' | 'keyServer'>,
 ): KeyServerChannel {
   if (upstream.httpcrypt && endpoint) {
-    const { plain: dispatcher, dnsServers } = upstream;
-    const channel = new HttpcryptChannel({ dispatcher, dnsServers, endpoint });
-    return { keyServer, post: (path, body) => channel.post(path, body) };
+    const dispatcher = upstream.overHttpcrypt(endpoint);
+    const { origin } = new URL(endpoint.url);
+    const common = { method: 'POST', headers: POSTED } as const;
+    const post: KeyServerChannel['post'] = (path, body, maximumLength) =>
+      sendTo(dispatcher, origin + path, { ...common, body, maximumLength, idempotent: path === KEY_REQUEST_PATH });
+    return { keyServer, post };
   }
   const post: KeyServerChannel['post'] = (path, body, maximumLength) =>
     exchange(upstream.keyServers, keyServer, path, { body, maximumLength });

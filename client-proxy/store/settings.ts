@@ -2,8 +2,10 @@
  * What a reader may set: which settings there are, what each may be, and what it is where nothing was chosen. Every value has one text, which
  * stands in the form and in the database; a stored one that is no good any more counts as not chosen.
  */
+import { formatEndpoint, type HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
 import type { AllowLocal } from '../../node-support/addresses.ts';
 import { LIMITS } from '../limits.ts';
+import { parseHttpcryptTo } from '../network/httpcrypt-to.ts';
 import { parseAllowLocal } from '../network/local-addresses.ts';
 import type { Preferences } from './preferences.ts';
 
@@ -15,6 +17,8 @@ export interface Settings {
   readonly allowLocal: readonly AllowLocal[];
   /** Whether key servers that take HTTPCrypt are asked by it alone. */
   readonly httpcrypt: boolean;
+  /** Hosts that plain HTTP goes to over HTTPCrypt alone. */
+  readonly httpcryptTo: readonly HttpcryptEndpoint[];
   /** The most that is kept, as ciphertext, of what was read; 0: nothing. */
   readonly cacheBytes: number;
   /** Whether a page stands in front of sites that were not confirmed for long. */
@@ -34,9 +38,9 @@ interface Setting<Value> {
 /** Below are ports of system services, which need rights that the Reader shall not have. */
 export const PORTS = { least: 1024, most: 65_535 } as const;
 export const PARENT_PROXY_LENGTH = 300;
-/** Permissions for local addresses: their number, and their characters together. */
-const LOCAL_MOST = 32;
-export const LOCAL_LENGTH = 4000;
+/** Rules in a list: their number, and their characters together. */
+const RULES_MOST = 32;
+export const RULES_LENGTH = 4000;
 /** Readers think in megabytes; 2^20 bytes, as `--cache-size` counts them. */
 export const MEGABYTE = 1_048_576;
 export const CACHE_MEGABYTES_MOST = 16_777_216;
@@ -63,19 +67,22 @@ const PARENT_PROXY: Setting<string | undefined> = {
   usual: undefined,
 };
 
-const LOCAL: Setting<readonly AllowLocal[]> = {
-  parse: (text) => {
-    const lines = text.split(/\s+/).filter(Boolean);
-    if (lines.length > LOCAL_MOST || text.length > LOCAL_LENGTH) return undefined;
-    try {
-      return { value: lines.map(parseAllowLocal) };
-    } catch {
-      return undefined;
-    }
-  },
-  format: (rules) => rules.map(({ text }) => text).join('\n'),
-  usual: [],
-};
+/** @param parse - throws for a text that is no rule */
+function listOf<Rule>(parse: (text: string) => Rule, format: (rule: Rule) => string): Setting<readonly Rule[]> {
+  return {
+    parse: (text) => {
+      const lines = text.split(/\s+/).filter(Boolean);
+      if (lines.length > RULES_MOST || text.length > RULES_LENGTH) return undefined;
+      try {
+        return { value: lines.map(parse) };
+      } catch {
+        return undefined;
+      }
+    },
+    format: (rules) => rules.map(format).join('\n'),
+    usual: [],
+  };
+}
 
 const CACHE: Setting<number> = {
   parse: (text) => {
@@ -97,8 +104,9 @@ const OFF: Setting<boolean> = { ...ON, usual: false };
 const SETTINGS: { readonly [Name in SettingName]: Setting<Settings[Name]> } = {
   port: PORT,
   parentProxy: PARENT_PROXY,
-  allowLocal: LOCAL,
+  allowLocal: listOf(parseAllowLocal, ({ text }) => text),
   httpcrypt: OFF,
+  httpcryptTo: listOf(parseHttpcryptTo, formatEndpoint),
   cacheBytes: CACHE,
   notices: ON,
   activity: ON,
@@ -142,17 +150,22 @@ export class SettingsKeeper {
 export interface ChosenSettings {
   readonly parentProxy?: string | undefined;
   readonly allowLocal?: readonly AllowLocal[] | undefined;
+  readonly httpcryptTo?: readonly HttpcryptEndpoint[] | undefined;
   readonly cacheBytes?: number | undefined;
 }
 
 /** The command line takes precedence over the stored settings. */
-export function chooseSettings({ parentProxy, allowLocal = [], cacheBytes }: ChosenSettings, preferences: Preferences) {
+export function chooseSettings(
+  { parentProxy, allowLocal = [], httpcryptTo = [], cacheBytes }: ChosenSettings,
+  preferences: Preferences,
+) {
   const stored = readSettings(preferences.settings());
   return {
     parentProxy: parentProxy ?? stored.parentProxy,
     allowLocal: allowLocal.length > 0 ? allowLocal : stored.allowLocal,
     cacheBytes: cacheBytes ?? stored.cacheBytes,
     httpcrypt: stored.httpcrypt,
+    httpcryptTo: httpcryptTo.length > 0 ? httpcryptTo : stored.httpcryptTo,
   };
 }
 

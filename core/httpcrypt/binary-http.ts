@@ -58,7 +58,10 @@ export function encodeHead(head: RequestHead | AnswerHead, length: number | unde
   return whole.subarray(0, length === undefined ? at + 1 : writeInteger(whole, at, length));
 }
 
-/** What stands before each piece of content, where it comes in pieces; 0 ends it. */
+/** Behind content in pieces: its end, and that of the trailers, which the Rust crate bhttp misses where it is left out. */
+export const END_OF_PIECES = new Uint8Array(2);
+
+/** What stands before each piece of content, where it comes in pieces. */
 export function encodeLength(length: number): Uint8Array {
   const bytes = new Uint8Array(8);
   return bytes.subarray(0, writeInteger(bytes, 0, length));
@@ -135,7 +138,7 @@ export class MessageDecoder {
     const [method = '', scheme = '', authority = '', path = ''] = control;
     if (!NAME.test(method) || !NAME.test(scheme) || !AUTHORITY.test(authority) || !PATH.test(path))
       throw unreadable('a request inside has no such method or URL');
-    head({ method, scheme, authority, path, fields: yield* this.#section(isInPieces, true) });
+    head({ method, scheme, authority, path, fields: yield* this.#section(isInPieces, false) });
     yield* this.#rest(isInPieces, content);
   }
 
@@ -144,7 +147,7 @@ export class MessageDecoder {
     let status = yield* this.#integer();
     for (; status >= 100 && status < 200; status = yield* this.#integer()) yield* this.#section(isInPieces, false);
     if (status < 200 || status > 599) throw unreadable('an answer inside has no such status');
-    head({ status, fields: yield* this.#section(isInPieces, true) });
+    head({ status, fields: yield* this.#section(isInPieces, false) });
     yield* this.#rest(isInPieces, content);
   }
 

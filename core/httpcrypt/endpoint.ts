@@ -16,6 +16,17 @@ export function isHttpcryptEndpoint(value: Json | undefined): boolean {
   return fromBase64url(value.key, 32) !== undefined && isHttpcryptUrl(value.url);
 }
 
+/** The endpoint of a text `url#key`; `undefined` if it is none. */
+export function parseEndpoint(text: string): HttpcryptEndpoint | undefined {
+  const [url = '', key = '', ...rest] = text.split('#');
+  return rest.length === 0 && isHttpcryptEndpoint({ key, url }) ? { key, url } : undefined;
+}
+
+/** The text of an endpoint. */
+export function formatEndpoint({ url, key }: HttpcryptEndpoint): string {
+  return `${url}#${key}`;
+}
+
 /** Whether `text` is the address of such an endpoint: an origin of plain HTTP, and a path that ends in a slash. */
 export function isHttpcryptUrl(text: unknown): text is string {
   if (typeof text !== 'string' || text.length > MAXIMUM_URL) return false;

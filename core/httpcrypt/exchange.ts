@@ -5,6 +5,7 @@ import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
 import { concat, concatAll, utf8 } from '../encoding/bytes.ts';
 import {
   type AnswerHead,
+  END_OF_PIECES,
   encodeHead,
   encodeLength,
   MessageDecoder,
@@ -149,7 +150,7 @@ export class MessageWriter {
   }
 
   end(): Uint8Array[] {
-    return this.#take(...this.#sealer.end(encodeLength(0)));
+    return this.#take(...this.#sealer.end(END_OF_PIECES));
   }
 
   #take(...sealed: Uint8Array[]): Uint8Array[] {

@@ -1,7 +1,6 @@
 /** Bodies in sealed chunks: docs/spec/httpcrypt.md, "Sealed bodies". Small ones are sealed and opened in one call of `end`. */
 import { XChaCha } from '#channel';
 import { randomBytes } from '#primitives';
-import { padmeLength } from '../crypto/padding.ts';
 import { concat } from '../encoding/bytes.ts';
 import { TAG_LENGTH } from '../primitives/contract.ts';
 import { unreadable } from './errors.ts';
@@ -74,7 +73,7 @@ export class BodySealer {
   }
 
   #lengthOfLast(used: number): number {
-    const padded = padmeLength(Math.ceil(used / PADDING_STEP) * PADDING_STEP);
+    const padded = Math.ceil(used / PADDING_STEP) * PADDING_STEP;
     return Math.min(padded + this.#padding, PLAIN_CHUNK);
   }
 

@@ -2,9 +2,9 @@
 import { Agent, request } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { buildConnector, type Dispatcher, Agent as HttpAgent } from 'undici';
-import { HttpcryptChannel } from '../../client-proxy/site/httpcrypt.ts';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
+import { HttpcryptChannel } from '../../httpcrypt/client/channel.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { FAR } from '../link/narrow-link.ts';
 import { answerCommands } from '../link/near-process.ts';
@@ -50,12 +50,16 @@ function newAgent(): Agent {
   return new Agent({ keepAlive: false, ca: root, minVersion: 'TLSv1.3' });
 }
 
-/** Over one connection, by the Reader's own code. */
+/** Over one connection, by the code of the Reader. */
 async function askByHttpcrypt(): Promise<number> {
   const open = buildConnector({});
   toEndpoint = new HttpAgent({ connect: (to, done) => open({ ...to, hostname: FAR }, done), connections: 1 });
   try {
-    return (await channel.post(KEY_REQUEST_PATH, message)).status;
+    const fields = ['content-type', 'application/json'];
+    const request = { method: 'POST', path: KEY_REQUEST_PATH, fields, body: message, isRepeatable: true };
+    const { status, body } = await channel.send(request);
+    for await (const _ of body);
+    return status;
   } finally {
     await toEndpoint.destroy();
   }

@@ -50,7 +50,7 @@ export function answerMessages(options: MessagesOptions): (request: InnerRequest
     const { method, path } = request;
     const route = method === 'POST' && Object.hasOwn(answers, path) ? path : 'none';
     const { status, content } = await answerTo(request, route);
-    return { status, fields: FIELDS, body: content, route };
+    return { status, fields: [...FIELDS, 'date', new Date().toUTCString()], body: content, route };
   };
 }
 

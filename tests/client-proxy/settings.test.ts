@@ -2,10 +2,12 @@
 import { expect, it } from 'vitest';
 import {
   isSettingText,
-  LOCAL_LENGTH,
   PARENT_PROXY_LENGTH,
+  RULES_LENGTH,
   type SettingName,
 } from '../../client-proxy/store/settings.ts';
+
+const KEY = 'A'.repeat(43);
 
 it.each<[SettingName, string[], string[]]>([
   ['port', ['', '1024', '65535'], ['0', '80', '1023', '65536', '-1', '8080.0', '1e4', ' 8080', '123456']],
@@ -28,10 +30,22 @@ it.each<[SettingName, string[], string[]]>([
   [
     'allowLocal',
     ['', 'printer.lan', '192.168.0.0/16:80\n[::1]', 'a.lan '.repeat(32)],
-    ['*', 'http://x', 'x:0', 'printer.lan *', 'a.lan '.repeat(33), ' '.repeat(LOCAL_LENGTH + 1)],
+    ['*', 'http://x', 'x:0', 'printer.lan *', 'a.lan '.repeat(33), ' '.repeat(RULES_LENGTH + 1)],
   ],
   ['cacheBytes', ['0', '1', '16777216'], ['', '-1', '16777217', '1.5', '1e3', '123456789']],
   ['httpcrypt', ['on', 'off'], ['', 'yes']],
+  [
+    'httpcryptTo',
+    ['', `http://news.example/a/#${KEY}`, `http://news.example/#${KEY}\nhttp://127.0.0.1:8080/a/b/#${KEY}`],
+    [
+      'http://news.example/a/',
+      `https://news.example/a/#${KEY}`,
+      `http://news.example/a#${KEY}`,
+      `http://news.example/a/#${KEY}#`,
+      `http://news.example/a/#${KEY.slice(1)}`,
+      `http://news.example/a/#${KEY}\n`.repeat(33),
+    ],
+  ],
   ['notices', ['on', 'off'], ['', 'ON', 'true', '1']],
   ['activity', ['on', 'off'], ['', 'yes']],
 ])('%s is one of what it may be', (name, good, bad) => {

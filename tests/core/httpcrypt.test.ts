@@ -205,3 +205,24 @@ it('a record survives its spellings', async () => {
   for (const bad of [recordText(record), `x${recordText(record)}\n`, `${recordText(record)}\n\n`, '', '\n'])
     expect(recordFromAnswer(bad)).toBeUndefined();
 });
+
+it.each([recordAddresses4, recordAddresses6])(
+  'reads no record from other addresses than those of one',
+  async (spell) => {
+    const signer = ed25519KeyPair(randomBytes(32));
+    const key = await serverKey(x25519KeyPair(randomBytes(32)).publicKey, 1_800_000_000);
+    const addresses = spell(signRecord(key, 'http://keys.news.example/a/', signer.secretKey));
+    const [first = '', ...others] = addresses;
+    const last = addresses.slice(0, -1);
+    const strange =
+      spell === recordAddresses4 ? ['98.0.0', '98.0.0.256', '98.1.1.1', '1.2.3.4', 'x'] : ['2a07::1', '::1', '2a0x::'];
+    for (const wrong of [
+      [],
+      others,
+      [...addresses, first],
+      [...others, others[0] ?? ''],
+      ...strange.map((end) => [...last, end]),
+    ])
+      expect(recordFromAddresses(wrong)).toBeUndefined();
+  },
+);

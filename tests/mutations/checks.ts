@@ -156,8 +156,18 @@ const CHECKS: Readonly<
   'httpcrypt/listener.ts': [
     [[109], 'if (!fresh && !isSafe && !mayRepeat(request)) return { status: 425, fields: [], body: NOTHING };', ''],
   ],
+  'httpcrypt/client/channel.ts': [
+    [[109], '(isSent && !mayRepeat) || ', ''],
+    [[150], 'headers: { ...this.#looks(fields), ', 'headers: { '],
+    [[150], 'sendRequest(url + randomName(), {', "sendRequest(url + 'x9Kd-2_f', {"],
+  ],
+  'client-proxy/network/upstream.ts': [
+    [[115], 'if (channel) channel.dispatch(', 'if (channel === null) channel.dispatch('],
+  ],
+  'client-proxy/server/router.ts': [[[115], 'if (channel) return', 'if (channel === null) return']],
   'httpcrypt/server-keys.ts': [[[109, 114], 'key.tickets.delete(ticket);', '']],
   'core/httpcrypt/exchange.ts': [
+    [[150], '((randomBytes(1)[0] ?? 0) & 0x80)', '0'],
     [[110], 'concat(ANSWER_LABEL, publicKey, shown, salt)', 'concat(ANSWER_LABEL, publicKey, shown)'],
     [
       [111],
@@ -165,7 +175,11 @@ const CHECKS: Readonly<
       'concat(REQUEST_LABEL, publicKey, publicKey.subarray(shown.length))',
     ],
   ],
-  'core/httpcrypt/sealed-body.ts': [[[112], 'nonce[23] = isLast ? 1 : 0;', 'nonce[23] = 0;']],
+  'core/httpcrypt/sealed-body.ts': [
+    [[112], 'nonce[23] = isLast ? 1 : 0;', 'nonce[23] = 0;'],
+    [[112], 'end > plain.length || !isZeros(plain, end)', 'end > plain.length'],
+    [[150], 'padded + this.#padding', 'padded'],
+  ],
   'core/httpcrypt/record.ts': [
     [
       [111],

@@ -9,6 +9,7 @@ import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { concat } from '../../core/encoding/bytes.ts';
 import type { JsonObject } from '../../core/encoding/canonical-json.ts';
+import { encodeHead, MAXIMUM_HEAD } from '../../core/httpcrypt/binary-http.ts';
 import {
   beginExchange,
   encodeCookie,
@@ -17,7 +18,7 @@ import {
   sealRequest,
   type Ticket,
 } from '../../core/httpcrypt/exchange.ts';
-import { recordAddresses4, recordAddresses6, serverKey, signRecord } from '../../core/httpcrypt/record.ts';
+import { recordAnswer, serverKey, signRecord } from '../../core/httpcrypt/record.ts';
 import { answerBinding, encodeBindingRequest, verifyBindingRequest } from '../../core/keys/binding.ts';
 import { encodeBundle } from '../../core/keys/bundle.ts';
 import { encodeDescriptor } from '../../core/keys/descriptor.ts';
@@ -27,6 +28,7 @@ import { wrapKey } from '../../core/keys/wrapped-key.ts';
 import { encodeHtmlCarrier } from '../../core/object/carrier.ts';
 import { encodeObject, publisherIdentity } from '../../core/object/writer.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
+import { zoneText } from '../../httpcrypt/announcement.ts';
 import { makeChain } from '../support/certificates.ts';
 import { NAME, newStore, visit } from '../support/link-pair.ts';
 import {
@@ -39,6 +41,7 @@ import {
 } from '../vectors/format.ts';
 import { describeBytes } from '../vectors/run/objects.ts';
 
+const NOTHING = new Uint8Array(0);
 const NOW = 1_800_000_000;
 const KEY_SERVER = 'https://keys.example';
 const SITE = 'news.example';
@@ -162,6 +165,7 @@ export async function freshHttpcryptVectors(): Promise<KeyVectorFile> {
   const server = x25519KeyPair(seed);
   const key = await serverKey(server.publicKey, NOW);
   const record = signRecord(key, url, signer.secretKey);
+  const zone = zoneText(url, record, 3600);
   const ticket = { shown: randomBytes(32), secret: randomBytes(32) };
   const content = randomBytes(20_000);
   const first = beginExchange(server.publicKey);
@@ -175,6 +179,9 @@ export async function freshHttpcryptVectors(): Promise<KeyVectorFile> {
   const answer = concat(...sealAnswer(first, sent.salt, ticket, { status: 200, fields: head.fields }, content));
   const writer = MessageWriter.ofAnswer(first, sent.salt, ticket, { status: 404, fields: [] });
   const flushed = [...writer.push(content), ...writer.flush(), ...writer.push(content), ...writer.end()];
+  const asking = MessageWriter.ofRequest(first, head);
+  const streamed = [...asking.push(content), ...asking.flush(), ...asking.push(content), ...asking.end()];
+  const longest = headOf(MAXIMUM_HEAD);
   const opened = { ...head, content: toBase64(content) };
   const common = { seed: toBase64(seed), ticket: toBase64(ticket.shown), secret: toBase64(ticket.secret) };
   const shown = { publicKey: toBase64(publicKey), shown: toBase64(first.shown), secret: toBase64(first.secret) };
@@ -184,8 +191,9 @@ export async function freshHttpcryptVectors(): Promise<KeyVectorFile> {
       { ...shown, salt: toBase64(sent.salt), body: toBase64(body) },
       { ...result, ticket: common.ticket, secret: common.secret },
     );
-  const asked = (exchange: Ticket, body: Uint8Array) =>
-    success('open-request', { ...common, cookie: encodeCookie('sid', key.id, exchange), body: toBase64(body) }, opened);
+  const asked = (exchange: Ticket, body: Uint8Array, result: JsonObject = opened) =>
+    success('open-request', { ...common, cookie: encodeCookie('sid', key.id, exchange), body: toBase64(body) }, result);
+  const { result: _, ...tooLong } = asked(first, sealRequest(first, headOf(MAXIMUM_HEAD + 1), NOTHING).body);
   return {
     vectors: [
       success(
@@ -193,11 +201,15 @@ export async function freshHttpcryptVectors(): Promise<KeyVectorFile> {
         { record: toBase64(record), url, key: toBase64(signer.publicKey), now: NOW },
         { publicKey: toBase64(server.publicKey), id: toBase64(key.id), notAfter: NOW },
       ),
-      ...[recordAddresses6, recordAddresses4].map((spell) =>
-        success('read-addresses', { addresses: spell(record).join(' ') }, { record: toBase64(record) }),
+      success('read-options', { text: recordAnswer(record) }, { record: toBase64(record) }),
+      ...['TXT', 'TLSA', 'AAAA', 'A'].map((type) =>
+        success('read-zone', { zone, url, type }, { record: toBase64(record) }),
       ),
       asked(first, sent.body),
       asked(ticket, later.body),
+      asked(first, concat(...streamed), { ...head, content: toBase64(concat(content, content)) }),
+      asked(first, sealRequest(first, longest, NOTHING).body, { ...longest, content: '' }),
+      { ...tooLong, outcome: 'channel-unreadable' },
       answered(answer, { status: 200, fields: head.fields, content: toBase64(content) }),
       answered(concat(...flushed), { status: 404, fields: [], content: toBase64(concat(content, content)) }),
     ],
@@ -223,6 +235,14 @@ export async function freshLinkVectors(): Promise<KeyVectorFile> {
       success('restore', { hello, chain: listed, records: compressed }, { records: sent }),
     ],
   };
+}
+
+/** A head of so many bytes. */
+function headOf(size: number) {
+  const head = (length: number) => ({
+    ...{ method: 'GET', scheme: 'http', authority: '', path: '/', fields: ['a', 'a'.repeat(length)] },
+  });
+  return head(2 * size - encodeHead(head(size), 0).length + 1);
 }
 
 function success(operation: string, input: KeyVector['input'], result: JsonObject): KeyVector {

@@ -8,6 +8,7 @@ import base64
 import hashlib
 import json
 import sys
+from urllib.parse import urlsplit
 
 from cryptography.cobblestone import Cobblestone256Encryptor
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
@@ -89,23 +90,42 @@ def verify_record(record, url, key, now):
     return {"publicKey": encode(public_key), "id": encode(identifier), "notAfter": not_after}
 
 
+def read_zone(zone, url, record_type):
+    """From the records of this type, in the presentation form of DNS."""
+    name = "httpcrypt." + urlsplit(url).hostname + "."
+    owner = "_80._tcp." + name if record_type == "TLSA" else name
+    lines = [line.split(" ", 4) for line in zone.splitlines()]
+    values = [value for at, _, _, kind, value in lines if at == owner and kind == record_type]
+    if record_type == "TXT":
+        return httpcrypt.read_text(values[0].strip('"'))
+    if record_type == "TLSA":
+        *numbers, digits = values[0].split(" ")
+        return httpcrypt.read_tlsa(bytes(map(int, numbers)) + bytes.fromhex(digits))
+    return httpcrypt.read_addresses(values)
+
+
 def open_channel_request(i):
     tickets = {data(i, "ticket"): data(i, "secret")} if "ticket" in i else {}
-    target, content = httpcrypt.open_request(data(i, "seed"), tickets, i["cookie"], data(i, "body"))
-    return {"target": target, "content": encode(content)}
+    request = httpcrypt.open_request(data(i, "seed"), tickets, i["cookie"], data(i, "body"))
+    return {**request, "content": encode(request["content"])}
 
 
-def open_channel_answer(secret, request, body):
-    status, content, ticket, ticket_secret = httpcrypt.open_answer(secret, request, body)
-    return {"status": status, "content": encode(content), "ticket": encode(ticket), "secret": encode(ticket_secret)}
+def open_channel_answer(*given):
+    answer, ticket, secret = httpcrypt.open_answer(*given)
+    return {**answer, "content": encode(answer["content"]), "ticket": encode(ticket), "secret": encode(secret)}
 
 
 HTTPCRYPT_OPERATIONS = {
     "verify-record": lambda i: verify_record(data(i, "record"), i["url"], data(i, "key"), i["now"]),
     "read-addresses": lambda i: {"record": encode(httpcrypt.read_addresses(i["addresses"].split(" ")))},
+    "read-text": lambda i: {"record": encode(httpcrypt.read_text(i["text"]))},
+    "read-options": lambda i: {"record": encode(httpcrypt.read_options(i["text"]))},
+    "read-zone": lambda i: {"record": encode(read_zone(i["zone"], i["url"], i["type"]))},
     "agree": lambda i: {"secret": encode(httpcrypt.agree(data(i, "seed"), data(i, "publicKey")))},
     "open-request": open_channel_request,
-    "open-answer": lambda i: open_channel_answer(data(i, "secret"), data(i, "request"), data(i, "body")),
+    "open-answer": lambda i: open_channel_answer(
+        *(data(i, name) for name in ("publicKey", "shown", "secret", "salt", "body"))
+    ),
 }
 
 

@@ -21,7 +21,8 @@ export async function startReverseProxy(
     join(folder, 'nginx.conf'),
     `${user} daemon off; pid nginx.pid; error_log stderr; events {}
     http {
-      log_format all '$request|$http_cookie|$content_type|$request_length|$status';
+      log_format all '$request|$http_cookie|$content_type|$request_length|$status|$http_user_agent|$http_accept';
+      client_max_body_size 0;
       access_log access.log all;
       client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
       server { listen 127.0.0.1:${port}; location / { proxy_pass http://127.0.0.1:${to}; } }
@@ -33,8 +34,9 @@ export async function startReverseProxy(
 }
 
 /** Squid through which `http://host` is reached at a port of this machine. */
-export function startParentProxy(host: string, port: number) {
-  return startSquid({ connectLoopback: true, sites: [{ site: host, host: '127.0.0.1', port }] });
+export function startParentProxy(host: string, port: number, ...others: { site: string; port: number }[]) {
+  const sites = [{ site: host, port }, ...others].map((site) => ({ ...site, host: '127.0.0.1' }));
+  return startSquid({ connectLoopback: true, sites });
 }
 
 export interface NameServer {

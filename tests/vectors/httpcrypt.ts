@@ -28,7 +28,9 @@ function firstSecret(): Uint8Array {
 }
 
 export async function makeHttpcryptVectors(): Promise<KeyVectorFile> {
-  return { vectors: [...records(), ...addresses(), ...agreements(), ...(await requests()), ...(await answers())] };
+  return {
+    vectors: [...records(), ...texts(), ...addresses(), ...agreements(), ...(await requests()), ...(await answers())],
+  };
 }
 
 function recordOf(notAfter = NOW + 2 * HOUR, url = URL, signer = channelKey, label = 'wispr/1 httpcrypt server key') {
@@ -58,6 +60,31 @@ function records(): KeyVector[] {
     verify('cut', refused, recordOf().subarray(0, -1)),
     verify('continued', refused, concat(recordOf(), new Uint8Array(1))),
     verify('empty', refused, new Uint8Array(0)),
+  ];
+}
+
+/** Of TXT, and of the answer to OPTIONS. */
+function texts(): KeyVector[] {
+  const text = recordText(recordOf());
+  const refused = 'channel-key-refused';
+  const read = (operation: string, name: string, outcome: string, input: KeyVector['input']): KeyVector => ({
+    name: `${operation}, ${name}`,
+    operation,
+    input,
+    outcome,
+    ...(outcome === 'success' && { result: { record: toBase64(recordOf()) } }),
+  });
+  const options = (name: string, outcome: string, body: string) => read('read-options', name, outcome, { text: body });
+  const txt = (name: string, outcome: string, string: string) => read('read-text', name, outcome, { text: string });
+  return [
+    txt('good', 'success', text),
+    txt('padded', refused, `${text}=`),
+    txt('cut', refused, text.slice(0, -1)),
+    txt('behind a label', refused, `v=1 ${text}`),
+    options('without more', 'success', `${text}\n`),
+    options('with most of what means nothing', 'success', `${text}\n${'x'.repeat(255)}`),
+    options('without a line feed', refused, text),
+    options('something before it', refused, `x\n${text}`),
   ];
 }
 
@@ -115,9 +142,9 @@ function agreements(): KeyVector[] {
   ];
 }
 
-/** Binary HTTP by hand: a length of RFC 9000 section 16 in one or two bytes, and text or bytes behind theirs. */
-const length = (value: number) =>
-  value < 64 ? Uint8Array.of(value) : Uint8Array.of(0x40 | (value >> 8), value & 0xff);
+const u16 = (value: number) => Uint8Array.of(value >> 8, value & 0xff);
+/** Binary HTTP by hand: a length of RFC 9000 section 16, here under 16,384, and text or bytes behind theirs. */
+const length = (value: number) => (value < 64 ? Uint8Array.of(value) : u16(0x4000 + value));
 const withLength = (value: Uint8Array) => concat(length(value.length), value);
 const text = (value: string) => withLength(utf8(value));
 
@@ -129,7 +156,7 @@ const goodAnswer = concat(Uint8Array.of(1), length(200), withLength(fields), wit
 
 /** A chunk's plaintext, the zeros up to `size` said by hand. */
 function plain(data: Uint8Array, size = 1024): Uint8Array {
-  return concat(Uint8Array.of(data.length >> 8, data.length & 0xff, ...data), new Uint8Array(size - 2 - data.length));
+  return concat(u16(data.length), data, new Uint8Array(size - 2 - data.length));
 }
 
 /** A body of some plaintexts, the last of which is the last chunk. */
@@ -185,7 +212,8 @@ async function requests(): Promise<KeyVector[]> {
     open(name, unreadable, await sealed(name, plain(message)));
   const read = async (name: string, message: Uint8Array, more: object = {}) =>
     open(name, 'success', await sealed(name, plain(message)), { result: result(more) });
-  const raw = async (name: string, plaintext: Uint8Array) => open(name, unreadable, await sealed(name, plaintext));
+  const raw = async (name: string, plaintext: Uint8Array) =>
+    open(name, unreadable, await sealed(name, plaintext), { attacks: [112] });
   const cookie = (name: string, value: string) => open(`cookie ${name}`, unreadable, bytes, {}, value);
   const head = concat(control(), withLength(fields));
   const inPieces = concat(
@@ -193,6 +221,10 @@ async function requests(): Promise<KeyVector[]> {
     ...[withLength(content.subarray(0, 5)), withLength(content.subarray(5)), Uint8Array.of(0)],
   );
   const trailers = concat(text('x'), text('y'));
+  const beyondAscii = concat(
+    ...[text('GET'), text('http'), text('keys.news.example'), withLength(Uint8Array.of(0x2f, 0xe9))],
+    withLength(concat(text('x'), text('é'))),
+  );
   return [
     open('good', 'success', bytes),
     open('cookie without padding', 'success', bytes, {}, cookieOf(reader, 0)),
@@ -228,7 +260,13 @@ async function requests(): Promise<KeyVector[]> {
     await read('with trailers', concat(goodRequest, withLength(trailers))),
     await read('padded inside', concat(goodRequest, new Uint8Array(50))),
     await read('without content', concat(Uint8Array.of(0), head), { content: '' }),
-    await read('without fields', concat(Uint8Array.of(2), control()), { content: '', fields: [] }),
+    await read('without fields', concat(Uint8Array.of(2), control(), Uint8Array.of(0)), { content: '', fields: [] }),
+    await ofForm('that ends before its fields', concat(Uint8Array.of(0), control())),
+    await ofForm('in pieces that ends before its fields', concat(Uint8Array.of(2), control())),
+    await read('bytes that are not ASCII', concat(Uint8Array.of(0), beyondAscii), {
+      ...{ method: 'GET', path: '/\u00e9', fields: ['x', '\u00c3\u00a9'], content: '' },
+    }),
+    open('an answer sent as a request', unreadable, await answerTo(reader), { attacks: [110] }),
     await read(
       'names in capitals',
       concat(Uint8Array.of(0), control(), withLength(concat(text('A-b'), text('C'))), withLength(content)),
@@ -278,6 +316,12 @@ async function requests(): Promise<KeyVector[]> {
   ];
 }
 
+/** An answer to the good request. */
+async function answerTo(shown: Uint8Array): Promise<Uint8Array> {
+  const context = concat(utf8('wispr/2 httpcrypt answer\n'), server.publicKey, shown, await saltOf('good'));
+  return seal('answer, good', first, [plain(concat(ticket.shown, ticket.secret, goodAnswer))], context);
+}
+
 async function answers(): Promise<KeyVector[]> {
   const salt = await saltOf('good');
   const context = (of = salt, shown = reader) =>
@@ -310,27 +354,48 @@ async function answers(): Promise<KeyVector[]> {
     open(name, 'success', await sealed(name, [plain(message(body))]), undefined, more);
   const ofForm = async (name: string, body: Uint8Array) =>
     open(name, unreadable, await sealed(name, [plain(message(body))]));
+  const status = (value: number) => concat(Uint8Array.of(1), length(value));
   const bytes = await sealed('good');
   const long = new Uint8Array(17_000).fill(65);
   const two = pieces(message(concat(Uint8Array.of(1), length(200), Uint8Array.of(0, 0x80, 0, 0x42, 0x68), long)));
   const long2 = await sealed('long', two);
+  const full = new Uint8Array(FULL - 64 - 8).fill(67);
+  const exact = message(concat(status(200), Uint8Array.of(0), length(full.length), full));
+  const flushed = await sealed('flushed', [
+    plain(message(goodAnswer).subarray(0, 50), 16_368),
+    plain(new Uint8Array(0), 16_368),
+    plain(message(goodAnswer).subarray(50)),
+  ]);
   const chunk = 16 + 16_384;
+  const swapped = concat(
+    ...[flushed.subarray(0, 16), flushed.subarray(chunk, chunk + 16_384)],
+    ...[flushed.subarray(16, chunk), flushed.subarray(chunk + 16_384)],
+  );
   const [one, other] = [two[0] ?? content, two[1] ?? content];
   const unreadable = 'channel-unreadable';
   const request = await seal('good', first, [plain(goodRequest)], requestContext(reader));
-  const status = (value: number) => concat(Uint8Array.of(1), length(value));
   const interim = concat(length(103), withLength(fields), length(102), Uint8Array.of(0));
   return [
     open('good', 'success', bytes),
     open('two chunks', 'success', long2, undefined, { content: toBase64(long), fields: [] }),
+    open('three chunks, as they were flushed', 'success', flushed),
+    open('a chunk that is full', 'success', await sealed('full', [plain(exact, 16_368)]), undefined, {
+      ...{ content: toBase64(full), fields: [] },
+    }),
+    open('two chunks swapped', unreadable, swapped, [112]),
     open(
-      'three chunks, as they were flushed',
-      'success',
-      await sealed('flushed', [
-        plain(message(goodAnswer).subarray(0, 50), 16_368),
-        plain(new Uint8Array(0), 16_368),
-        plain(message(goodAnswer).subarray(50)),
+      'a short chunk before the last',
+      unreadable,
+      await sealed('short chunk', [
+        plain(message(goodAnswer).subarray(0, 70)),
+        plain(message(goodAnswer).subarray(70)),
       ]),
+      [112],
+    ),
+    open(
+      'padding of its first chunk that is not zeros',
+      unreadable,
+      await sealed('unclean', [flipBit(plain(message(goodAnswer), 16_368), 9000), plain(new Uint8Array(0))]),
     ),
     open('without its last chunk', unreadable, long2.subarray(0, chunk), [112]),
     open('without its first chunk', unreadable, concat(long2.subarray(0, 16), long2.subarray(chunk)), [112]),
@@ -361,7 +426,12 @@ async function answers(): Promise<KeyVector[]> {
       await sealed('short', [plain(message(new Uint8Array(0)).subarray(0, 60))]),
     ),
     await read('after interim answers', concat(Uint8Array.of(1), interim, goodAnswer.subarray(1))),
-    await read('without anything', status(204), { status: 204, fields: [], content: '' }),
+    await read('without content', concat(status(425), Uint8Array.of(0)), { status: 425, fields: [], content: '' }),
+    await read(
+      'in pieces',
+      concat(Uint8Array.of(3), length(200), fields, Uint8Array.of(0), withLength(content), Uint8Array.of(0)),
+    ),
+    await ofForm('that ends before its fields', status(204)),
     await ofForm('a request inside', goodRequest),
     await ofForm('interim alone', status(103)),
     await ofForm('of a status that there is not', status(600)),

@@ -5,8 +5,8 @@ const KEY_TROUBLE = {
   lead: 'What the publisher’s server sent cannot be used. Try again in a few minutes, or connect again with a new invitation.',
 };
 const HTTPCRYPT_FAILS = {
-  title: 'The publisher’s server cannot be reached over HTTPCrypt',
-  lead: 'You chose in the settings to fetch keys in this way, so none was fetched in another. Check the clock of this device, try another network, or change the setting.',
+  title: 'The server cannot be reached over HTTPCrypt',
+  lead: 'You chose this way for it in the settings, so nothing went by another. Check the clock of this device, try another network, or change the setting.',
 };
 const KEY_SERVER_SILENT =
   'The key for this page is not on this device yet. Check your connection, and try again; what you have keys for can still be read.';

@@ -246,6 +246,11 @@ export const OTHER_SETTINGS = {
     label: 'Fetch keys over plain HTTP, encrypted by HTTPCrypt',
     hint: `For networks that block HTTPS. Only from publishers who offer it, and from them in no other way. ${RESTART}`,
   },
+  httpcryptTo: {
+    label: 'Hosts to reach over HTTPCrypt',
+    hint: `Addresses with a key, one per line: http://news.example/a/#…. What you read there by http:// goes encrypted, or not at all. ${RESTART}`,
+    complaint: 'Something here is not an address of HTTPCrypt with its key, or there are more than 32.',
+  },
   notices: {
     label: 'Warn me before I read a site that may be out of date',
     hint: 'A page in front of it, twice a day at most. “Your sites” says it in any case.',

@@ -8,9 +8,9 @@ from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_decrypt
 from nacl.exceptions import CryptoError
 
 from . import Refused
+from .binary_http import NotBinaryHttp, read_message
 from .crypto import sha256, verify_ed25519
 from .encoding import from_base64url, lp
-from .keys import padme
 
 
 # HChaCha20, draft-irtf-cfrg-xchacha-03 section 2.2
@@ -52,7 +52,49 @@ def agree(seed, public_key):
     return secret
 
 
-# Section 3
+# Section 3: the forms of a record
+
+RECORD = 104
+
+
+def read_text(text):
+    record = from_base64url(text, RECORD)
+    if record is None:
+        raise Refused("channel-key-refused")
+    return record
+
+
+def read_options(body):
+    text, line_feed, meaningless = body.partition("\n")
+    if line_feed == "" or len(meaningless) > 255:
+        raise Refused("channel-key-refused")
+    return read_text(text)
+
+
+def read_tlsa(data):
+    """The data of the DNS record: usage, selector and matching type, then the record."""
+    if data[:3] != bytes([3, 1, 0]) or len(data) != 3 + RECORD:
+        raise Refused("channel-key-refused")
+    return data[3:]
+
+
+def read_addresses(texts):
+    """AAAA or A, in any order."""
+    try:
+        addresses = [ipaddress.ip_address(text).packed for text in texts]
+    except ValueError:
+        raise Refused("channel-key-refused") from None
+    six = [bytes([0x2A, number]) for number in range(8)]
+    four = [bytes([64 + number]) for number in range(35)]
+    for beginnings, length in ((six, 16), (four, 4)):
+        size = len(beginnings[0])
+        parts = {address[:size]: address[size:] for address in addresses if len(address) == length}
+        if len(addresses) == len(parts) and set(parts) == set(beginnings):
+            whole = b"".join(parts[beginning] for beginning in beginnings)
+            if not any(whole[RECORD:]):
+                return whole[:RECORD]
+    raise Refused("channel-key-refused")
+
 
 def key_id(public_key):
     return sha256(b"wispr/1 httpcrypt key id\n" + public_key)[:10]
@@ -69,79 +111,83 @@ def verify_record(record, url, channel_key, now):
     return record[:32], key_id(record[:32]), not_after
 
 
-def read_addresses(texts):
-    parts = {}
-    for text in texts:
-        try:
-            packed = ipaddress.IPv6Address(text).packed
-        except ValueError:
-            raise Refused("channel-key-refused") from None
-        if packed[0] != 0x2A or packed[1] > 7:
-            raise Refused("channel-key-refused")
-        parts[packed[1]] = packed[2:]
-    whole = b"".join(parts[number] for number in sorted(parts))
-    if len(texts) != 8 or len(parts) != 8 or any(whole[104:]):
-        raise Refused("channel-key-refused")
-    return whole[:104]
+# Section 5
+
+CHUNK = 16384
+TAG = 16
 
 
-# Sections 4 and 5
-
-def open_sealed(secret, data, body):
+def open_sealed(secret, aad, body):
     """The message, or None."""
-    if len(body) < 40:
+    salt, rest = body[:16], body[16:]
+    message = b""
+    chunks = [rest[start : start + CHUNK] for start in range(0, len(rest), CHUNK)]
+    if len(salt) != 16 or not chunks:
         return None
+    for number, chunk in enumerate(chunks):
+        nonce = salt + number.to_bytes(7, "big") + bytes([number == len(chunks) - 1])
+        data = open_chunk(secret, nonce, aad, chunk)
+        if data is None:
+            return None
+        message += data
+    return message
+
+
+def open_chunk(secret, nonce, aad, chunk):
+    """u16(length) || data || zeros; the data, or None."""
     try:
-        return crypto_aead_xchacha20poly1305_ietf_decrypt(body[24:], data, body[:24], secret)
+        plain = crypto_aead_xchacha20poly1305_ietf_decrypt(chunk, aad, nonce, secret)
     except CryptoError:
         return None
-
-
-def parts_of(message, start, count):
-    """The length-prefixed parts behind `start`, or None unless the padding is right."""
-    parts = []
-    for _ in range(count):
-        end = start + 4 + int.from_bytes(message[start : start + 4], "big")
-        if len(message) < start + 4 or len(message) < end:
-            return None
-        parts.append(message[start + 4 : end])
-        start = end
-    if len(message) != padme(-(-start // 1024) * 1024) or any(message[start:]):
+    end = 2 + int.from_bytes(plain[:2], "big")
+    if len(plain) < 2 or len(plain) < end or any(plain[end:]):
         return None
-    return parts
+    return plain[2:end]
+
+
+# Sections 4 and 6
+
+LONGEST_SECTION = 65536
 
 
 def read_cookie(text):
     """Key id and what is shown, or None."""
-    pair = re.fullmatch(r"[A-Za-z0-9_-]+=([A-Za-z0-9_-]+)", text)
+    pair = re.fullmatch(r"[A-Za-z0-9_.-]+=([A-Za-z0-9_-]+)", text)
     value = from_base64url(pair[1]) if pair else None
     if value is None or not 42 <= len(value) <= 73:
         return None
     return value[:10], value[10:42]
 
 
+def open_message(secret, aad, body, skipped, is_answer):
+    """The Binary HTTP message, and the bytes in front of it."""
+    message = open_sealed(secret, aad, body)
+    if message is None or len(message) < skipped:
+        raise Refused("channel-unreadable")
+    try:
+        read = read_message(message[skipped:], is_answer)
+    except NotBinaryHttp:
+        raise Refused("channel-unreadable") from None
+    if max(read.pop("head"), read.pop("trailers")) > LONGEST_SECTION:
+        raise Refused("channel-unreadable")
+    return message[:skipped], read
+
+
 def open_request(seed, tickets, cookie, body):
-    """Returns target and content."""
+    """The request inside, and the salt that its answer is bound to."""
     public_key = X25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
     read = read_cookie(cookie)
-    if read is None or read[0] != key_id(public_key) or len(body) > 32768:
+    if read is None or read[0] != key_id(public_key):
         raise Refused("channel-unreadable")
     shown = read[1]
-    secret = tickets[shown] if shown in tickets else exchange(seed, shown)
-    message = secret and open_sealed(secret, b"wispr/1 httpcrypt request\n" + public_key + shown, body)
-    parts = message and parts_of(message, 0, 2)
-    try:
-        return parts[0].decode("utf-8"), parts[1]
-    except (TypeError, UnicodeDecodeError):
-        raise Refused("channel-unreadable") from None
-
-
-def open_answer(secret, request, body):
-    """Returns status, content, ticket and the ticket's secret."""
-    message = None
-    if len(body) <= 300000:
-        message = open_sealed(secret, b"wispr/1 httpcrypt answer\n" + sha256(request), body)
-    parts = message and parts_of(message, 68, 1)
-    if not parts:
+    secret = tickets.pop(shown) if shown in tickets else exchange(seed, shown)
+    if secret is None:
         raise Refused("channel-unreadable")
-    return int.from_bytes(message[64:68], "big"), parts[0], message[:32], message[32:64]
+    return open_message(secret, b"wispr/2 httpcrypt request\n" + public_key + shown, body, 0, False)[1]
+
+
+def open_answer(public_key, shown, secret, salt, body):
+    """The answer inside, the ticket and the ticket's secret."""
+    aad = b"wispr/2 httpcrypt answer\n" + public_key + shown + salt
+    brought, answer = open_message(secret, aad, body, 64, True)
+    return answer, brought[:32], brought[32:]

@@ -3,7 +3,13 @@ import { x25519KeyPair } from '#channel';
 import type { JsonObject } from '../../../core/encoding/canonical-json.ts';
 import { ChannelError } from '../../../core/httpcrypt/errors.ts';
 import { decodeCookie, openAnswer } from '../../../core/httpcrypt/exchange.ts';
-import { recordFromAddresses, serverKey, verifyRecord } from '../../../core/httpcrypt/record.ts';
+import {
+  recordFromAddresses,
+  recordFromAnswer,
+  recordFromText,
+  serverKey,
+  verifyRecord,
+} from '../../../core/httpcrypt/record.ts';
 import { openRequest } from '../../support/open-request.ts';
 import { fromBase64, type KeyVector, toBase64 } from '../format.ts';
 import type { KeyOutcome } from './keys.ts';
@@ -17,11 +23,9 @@ const OPERATIONS: Record<string, (input: Values) => Promise<JsonObject>> = {
     const { publicKey, id, notAfter } = await verifyRecord(bytes(input, 'record'), door, Number(input.now));
     return { publicKey: toBase64(publicKey), id: toBase64(id), notAfter };
   },
-  'read-addresses': async ({ addresses }) => {
-    const record = recordFromAddresses(String(addresses).split(' '));
-    if (!record) throw new ChannelError('channel-key-refused', 'no record');
-    return { record: toBase64(record) };
-  },
+  'read-text': async ({ text }) => found(recordFromText(String(text))),
+  'read-options': async ({ text }) => found(recordFromAnswer(String(text))),
+  'read-addresses': async ({ addresses }) => found(recordFromAddresses(String(addresses).split(' '))),
   agree: async (input) => {
     const secret = x25519KeyPair(bytes(input, 'seed')).agree(bytes(input, 'publicKey'));
     if (!secret) throw new ChannelError('channel-key-refused', 'small order');
@@ -46,6 +50,11 @@ const OPERATIONS: Record<string, (input: Values) => Promise<JsonObject>> = {
     return { status, fields: [...fields], content: toBase64(content), ...brought };
   },
 };
+
+function found(record: Uint8Array | undefined): JsonObject {
+  if (!record) throw new ChannelError('channel-key-refused', 'no record');
+  return { record: toBase64(record) };
+}
 
 /** Anything but a ChannelError is passed on: it is a bug. */
 export async function runHttpcryptVector({ operation, input }: KeyVector): Promise<KeyOutcome> {

@@ -1,0 +1,87 @@
+/** Finds the current key of an HTTPCrypt endpoint: docs/spec/httpcrypt.md, "Server keys". */
+import type { Resolver } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { type Dispatcher, request } from 'undici';
+import { fromBase64url } from '../../core/encoding/base64url.ts';
+import { readAtMost } from '../../core/encoding/byte-reader.ts';
+import { equalBytes, fromUtf8 } from '../../core/encoding/bytes.ts';
+import { reasonOf } from '../../core/errors.ts';
+import type { HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
+import { ChannelError } from '../../core/httpcrypt/errors.ts';
+import {
+  MAXIMUM_RECORD_ANSWER,
+  recordFromAddresses,
+  recordFromAnswer,
+  recordFromText,
+  type ServerKey,
+  verifyRecord,
+} from '../../core/httpcrypt/record.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { askNameServers } from '../../node-support/name-servers.ts';
+
+/** Milliseconds for the endpoint itself to say its key. */
+const ANSWER_TIME = 30_000;
+
+export interface WhereToAsk {
+  readonly endpoint: HttpcryptEndpoint;
+  readonly dispatcher: Dispatcher;
+  /** Addresses of name servers; the system's if left out. */
+  readonly dnsServers?: readonly string[] | undefined;
+  /** Fields of the client's other requests. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+type Found = readonly (Uint8Array | undefined)[];
+type Ask = (where: WhereToAsk) => Promise<Found>;
+
+const WAYS: readonly Ask[] = [
+  byName(async (resolver, name) => (await resolver.resolveTxt(name)).map((pieces) => recordFromText(pieces.join('')))),
+  byName(async (resolver, name) =>
+    (await resolver.resolveTlsa(`_80._tcp.${name}`)).map(({ certUsage, selector, match, data }) =>
+      certUsage === 3 && selector === 1 && match === 0 ? new Uint8Array(data) : undefined,
+    ),
+  ),
+  byName(async (resolver, name) => [recordFromAddresses(await resolver.resolve6(name))]),
+  byName(async (resolver, name) => [recordFromAddresses(await resolver.resolve4(name))]),
+  askEndpoint,
+];
+
+/**
+ * Asks DNS, then the endpoint, and takes the first key that passes the checks.
+ *
+ * @param failed - one that is not taken again
+ * @throws ChannelError `channel-key-refused`
+ */
+export async function findServerKey(where: WhereToAsk, failed?: ServerKey): Promise<ServerKey> {
+  const { url, key: channelKey } = where.endpoint;
+  const endpoint = { url, key: fromBase64url(channelKey) ?? new Uint8Array(0) };
+  let why: unknown = 'none is announced';
+  for (const ask of WAYS) {
+    try {
+      const [record] = (await ask(where)).filter((each) => each !== undefined);
+      if (!record) continue;
+      const key = await verifyRecord(record, endpoint, nowInSeconds());
+      if (!failed || !equalBytes(key.id, failed.id)) return key;
+      why = 'what is announced has failed';
+    } catch (error) {
+      why = reasonOf(error);
+    }
+  }
+  throw new ChannelError('channel-key-refused', `${url} has no key for HTTPCrypt: ${why}`);
+}
+
+async function askEndpoint({ dispatcher, endpoint, headers = {} }: WhereToAsk): Promise<Found> {
+  const signal = AbortSignal.timeout(ANSWER_TIME);
+  const answer = await request(endpoint.url, { dispatcher, method: 'OPTIONS', headers, signal });
+  const body = await readAtMost(answer.body, MAXIMUM_RECORD_ANSWER);
+  return answer.statusCode === 200 && body ? [recordFromAnswer(fromUtf8(body) ?? '')] : [];
+}
+
+/** Asks name servers; an IP address has no names. */
+function byName(ask: (resolver: Resolver, name: string) => Promise<Found>): Ask {
+  return async ({ endpoint, dnsServers }) => {
+    const { hostname } = new URL(endpoint.url);
+    if (isIP(hostname) > 0 || hostname.startsWith('[')) return [];
+    return askNameServers(dnsServers, (resolver) => ask(resolver, `httpcrypt.${hostname}`));
+  };
+}

@@ -1,0 +1,295 @@
+/** Hosts that a Reader reaches over HTTPCrypt alone, through real name servers, Squid and nginx: sites that pass through, a reading site, and a site that is connected. */
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, request as httpRequest, type Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { startNginx } from '../../cache-config/servers.ts';
+import { labelOf } from '../../client-proxy/gateway/label.ts';
+import type { ProxyOptions, RunningProxy } from '../../client-proxy/index.ts';
+import { formatEndpoint } from '../../core/httpcrypt/endpoint.ts';
+import { refusalCode, send } from '../support/http-client.ts';
+import { startEndpoint, type TestEndpoint } from '../support/httpcrypt-endpoint.ts';
+import { startNameServer, startParentProxy } from '../support/httpcrypt-path.ts';
+import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { runWispr } from '../support/wispr.ts';
+
+const PLAIN = 'plain.example';
+const READING = 'read.news.example';
+const LARGE = randomBytes(3_000_000);
+const SECRET = 'for subscribers only';
+const BROWSER = { 'user-agent': 'Mozilla/5.0 (a browser)', accept: 'text/html,*/*;q=0.8' };
+const zone = join(temporaryFolder(), 'plain.zone');
+const cleanUp: (() => Promise<unknown>)[] = [];
+let rig: ReaderRig;
+let readingRig: Rig;
+let behind: Server;
+let nginx: Awaited<ReturnType<typeof startNginx>>;
+let plain: TestEndpoint;
+let site: TestEndpoint;
+let reading: TestEndpoint;
+let squid: Awaited<ReturnType<typeof startParentProxy>>;
+let names: Awaited<ReturnType<typeof startNameServer>>;
+let reader: RunningProxy;
+
+beforeAll(async () => {
+  rig = await startReaderRig();
+  cleanUp.push(() => rig.close());
+  await rig.publisher.publish(rig.host.files, '/a.html', { content: SECRET });
+  const listen = { host: '127.0.0.1', port: 0 };
+  const documents = { listen, inBrowser: false };
+  const ofReading = { listen, documents, origin: `https://${READING}` };
+  readingRig = await startRig({ config: { reading: ofReading, trustedProxies: ['127.0.0.1'] } });
+  cleanUp.push(() => readingRig.close());
+  behind = await startBehind();
+  const root = temporaryFolder();
+  writeFileSync(join(root, 'large.bin'), LARGE);
+  mkdirSync(join(root, 'sub'));
+  writeFileSync(join(root, 'sub', 'index.html'), '<h1>Plain</h1>');
+  nginx = await startNginx({ root, readingOrigin: `https://${READING}` });
+  cleanUp.push(() => nginx.stop());
+  plain = await startEndpoint(PLAIN, nginx.port, zone);
+  site = await startEndpoint(rig.publisher.site, rig.host.port);
+  reading = await startEndpoint(READING, readingRig.server.ports.reading ?? 0);
+  const echo = await startEndpoint('echo.example', (behind.address() as AddressInfo).port);
+  endpoints.push(plain, site, reading, echo);
+  cleanUp.push(...endpoints.map(({ close }) => close));
+  const at = (host: string, { port }: TestEndpoint) => ({ site: host, port });
+  squid = await startParentProxy(
+    PLAIN,
+    plain.port,
+    at(rig.publisher.site, site),
+    at(READING, reading),
+    at('echo.example', echo),
+  );
+  names = await startNameServer(PLAIN, zone);
+  cleanUp.push(() => squid.stop(), names.stop);
+  reader = await start();
+});
+afterAll(async () => {
+  for (const close of cleanUp.reverse()) await close();
+});
+
+const endpoints: TestEndpoint[] = [];
+const throughSquid = (): Partial<ProxyOptions> => ({
+  parentProxy: squid.url,
+  cacheBytes: 0,
+  httpcryptTo: endpoints.map(({ endpoint }) => endpoint),
+  dnsServers: [names.address],
+});
+const start = (changes: Partial<ProxyOptions> = {}) => rig.another({ ...throughSquid(), ...changes });
+
+/** What nginx cannot do: says what came, takes a body and gives one, and breaks off. */
+async function startBehind(): Promise<Server> {
+  const server = createServer(async (request, response) => {
+    if (request.url === '/cut') {
+      response.writeHead(200).write(LARGE.subarray(0, 200_000));
+      setTimeout(() => response.destroy(), 300);
+      return;
+    }
+    if (request.url === '/back') return void request.pipe(response);
+    if (request.url === '/first') {
+      response.writeHead(200).write('now');
+      return void request.once('end', () => response.end('then')).resume();
+    }
+    const hash = createHash('sha256');
+    for await (const piece of request) hash.update(piece);
+    const { method, url, headers } = request;
+    response.writeHead(418, { 'X-A': ['1', '2'], 'Set-Cookie': 'a=b' });
+    response.end(JSON.stringify({ method, url, headers, hash: hash.digest('hex') }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  cleanUp.push(() => new Promise((resolve) => server.close(resolve)));
+  return server;
+}
+
+/** Sends a stream in chunks, and reads what comes back. */
+function stream(target: string, body: Iterable<Uint8Array>): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const headers = { host: new URL(target).host, 'transfer-encoding': 'chunked' };
+    const outgoing = httpRequest({ port: reader.port, path: target, method: 'POST', headers, agent: false });
+    outgoing.on('error', reject).on('response', async (answer) => {
+      const parts: Buffer[] = [];
+      for await (const part of answer) parts.push(part);
+      resolve(Buffer.concat(parts));
+    });
+    pipeline(Readable.from(body), outgoing).catch(reject);
+  });
+}
+
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+describe('sites that pass through', () => {
+  it('answers GET, HEAD, ranges and conditions as the server behind does', async () => {
+    const whole = await send(reader.port, `http://${PLAIN}/large.bin`);
+    expect([whole.status, whole.complete, sha256(whole.body)]).toEqual([200, true, sha256(LARGE)]);
+    expect(whole.headers['content-length']).toBe(String(LARGE.length));
+    const head = await send(reader.port, `http://${PLAIN}/large.bin`, { method: 'HEAD' });
+    expect([head.status, head.headers['content-length'], head.body.length]).toEqual([200, String(LARGE.length), 0]);
+    const part = await send(reader.port, `http://${PLAIN}/large.bin`, { headers: { range: 'bytes=100-199' } });
+    expect([part.status, Buffer.compare(part.body, LARGE.subarray(100, 200))]).toEqual([206, 0]);
+    const { etag = '' } = whole.headers;
+    const same = await send(reader.port, `http://${PLAIN}/large.bin`, { headers: { 'if-none-match': etag } });
+    expect([same.status, same.body.length]).toEqual([304, 0]);
+    expect((await send(reader.port, `http://${PLAIN}/none`)).status).toBe((await send(nginx.port, '/none')).status);
+  });
+
+  it('passes any method, with its fields and its body, and the answer with its own', async () => {
+    const sent = {
+      method: 'PATCH',
+      headers: { ...BROWSER, cookie: 'c=d', 'x-b': '3' },
+      body: LARGE.subarray(0, 50_000),
+    };
+    const answer = await send(reader.port, 'http://echo.example/some/path?query', sent);
+    expect([answer.status, answer.headers['x-a'], answer.headers['set-cookie']]).toEqual([418, '1, 2', ['a=b']]);
+    const came = JSON.parse(answer.text);
+    expect(came).toMatchObject({ method: 'PATCH', url: '/some/path?query', hash: sha256(sent.body) });
+    expect(came.headers).toMatchObject({
+      host: 'echo.example',
+      cookie: 'c=d',
+      'x-b': '3',
+      via: '1.1 wispr',
+      ...BROWSER,
+    });
+  });
+
+  it('streams both ways', async () => {
+    const pieces = Array.from({ length: 30 }, (_, index) => LARGE.subarray(index * 100_000, (index + 1) * 100_000));
+    expect(sha256(await stream('http://echo.example/back', pieces))).toBe(sha256(LARGE));
+  });
+
+  it('shows nothing of it on the way but POST, with the User-Agent and Accept of the browser', async () => {
+    const before = plain.requests().length;
+    await send(reader.port, `http://${PLAIN}/sub/index.html`, { headers: BROWSER });
+    const [line = '', ...more] = plain.requests().slice(before).trim().split('\n');
+    expect(more).toEqual([]);
+    expect(line).toMatch(
+      /^POST \/a\/[\w-]{8,24} HTTP\/1\.[01]\|[\w.]+=[\w-]{56,98}\|application\/octet-stream\|\d+\|200\|/,
+    );
+    expect(line.split('|').slice(-2)).toEqual(Object.values(BROWSER));
+    expect(plain.requests()).not.toContain('sub');
+  });
+
+  it('cuts an answer that is cut behind', async () => {
+    const answer = await send(reader.port, 'http://echo.example/cut');
+    expect([answer.status, answer.complete]).toEqual([200, false]);
+  });
+
+  it('goes on after the endpoint has lost its keys', async () => {
+    expect((await send(reader.port, `http://${PLAIN}/sub/index.html`)).status).toBe(200);
+    await plain.restart();
+    await names.reload();
+    expect((await send(reader.port, `http://${PLAIN}/sub/index.html`)).status).toBe(200);
+  });
+
+  it('opens no tunnel to the host, and switches no protocol there', async () => {
+    const socket = connect(reader.port, '127.0.0.1');
+    socket.write(`CONNECT ${PLAIN}:80 HTTP/1.1\r\nHost: ${PLAIN}:80\r\n\r\n`);
+    const [head] = await new Promise<string[]>((resolve) => socket.once('data', (data) => resolve([data.toString()])));
+    socket.destroy();
+    expect(head).toMatch(/^HTTP\/1\.1 4\d\d [\s\S]*wispr-refusal: port-refused/i);
+    const headers = { connection: 'upgrade', upgrade: 'websocket' };
+    const answer = await send(reader.port, 'http://echo.example/x', { headers });
+    expect(JSON.parse(answer.text).headers.upgrade).toBeUndefined();
+  });
+
+  it.each([
+    ['TXT', / TXT /],
+    ['TLSA', / TLSA /],
+    ['AAAA', / AAAA /],
+    ['A', / A /],
+    ['OPTIONS', / nothing in DNS /],
+  ])('finds the key by %s alone', async (by, keep) => {
+    const some = await startNameServer(PLAIN, zone, keep);
+    onTestFinished(() => some.stop());
+    const { port, close } = await start({ dnsServers: [some.address] });
+    onTestFinished(close);
+    const before = plain.requests().length;
+    expect((await send(port, `http://${PLAIN}/sub/index.html`)).text).toBe('<h1>Plain</h1>');
+    expect(plain.requests().slice(before).includes('OPTIONS /a/ ')).toBe(by === 'OPTIONS');
+  });
+});
+
+describe('a reading site', () => {
+  it('is read, and takes forms', async () => {
+    const page = await send(reader.port, `http://${READING}/-/sign-in`, { headers: BROWSER });
+    expect(page.status).toBe(200);
+    expect(page.text).toContain('<form');
+    const body = 'code=nonsense';
+    const headers = { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' };
+    const near = { method: 'POST', headers: { ...headers, host: READING, 'x-forwarded-for': '127.0.0.1' }, body };
+    const direct = await send(readingRig.server.ports.reading ?? 0, '/-/sign-in', near);
+    const answer = await send(reader.port, `http://${READING}/-/sign-in`, { method: 'POST', headers, body });
+    expect(answer.status).toBe(direct.status);
+  });
+});
+
+describe('a connected site', () => {
+  it('is read by the forward proxy and by the gateway', async () => {
+    const before = site.requests().length;
+    expect((await send(reader.port, rig.url('/a.html'), { headers: BROWSER })).text).toBe(SECRET);
+    const { gateway } = (await reader.sites())[0] ?? { gateway: '' };
+    const { host } = new URL(gateway);
+    expect(labelOf(new URL(gateway).hostname)).toBeDefined();
+    expect((await send(reader.port, '/a.html', { headers: { host } })).text).toBe(SECRET);
+    const lines = site.requests().slice(before).trim().split('\n');
+    expect(lines.length).toBeGreaterThan(1);
+    for (const line of lines) {
+      expect(line).toMatch(/^(?:POST \/a\/[\w-]{8,24}|OPTIONS \/a\/) /);
+      expect(line.split('|').slice(-2)).toEqual(Object.values(BROWSER)); // though the Reader says nothing of it inside
+    }
+    expect(rig.host.requests.every(({ headers }) => headers['user-agent'] === undefined)).toBe(true);
+  });
+
+  it('is fetched by wispr fetch', async () => {
+    const storage = await rig.anotherStorage();
+    const place = ['--data', storage.dataDirectory, '--key-file', storage.keyFile, '--allow-local', '127.0.0.1'];
+    const way = ['--parent-proxy', squid.url, '--httpcrypt-to', formatEndpoint(site.endpoint)];
+    const { code, stdout, stderr } = await runWispr(['fetch', rig.url('/a.html'), ...place, ...way]);
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: SECRET, stderr: expect.anything() });
+  });
+});
+
+describe('an endpoint that is blocked', () => {
+  /** A hop that sees all, and gives one answer. */
+  async function blocking(status: number) {
+    const seen: string[] = [];
+    const hop = createServer((request, response) => {
+      seen.push(`${request.method} ${request.url}`);
+      response.writeHead(status, { location: 'http://elsewhere.example/' }).end('no');
+    });
+    await new Promise<void>((resolve) => hop.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void hop.close());
+    const parentProxy = `http://127.0.0.1:${(hop.address() as AddressInfo).port}`;
+    return { seen, parentProxy };
+  }
+
+  it.each([200, 302, 403])('attack 115: with %s for everything, nothing goes another way', async (status) => {
+    const { seen, parentProxy } = await blocking(status);
+    const { port, close } = await start({ parentProxy });
+    onTestFinished(close);
+    const requests: [string, Parameters<typeof send>[2]][] = [
+      [`http://${READING}/page`, { headers: BROWSER }],
+      [`http://${READING}/form`, { method: 'POST', body: SECRET }],
+      [rig.url('/a.html'), { headers: BROWSER }],
+    ];
+    for (const [target, sent] of requests) {
+      const answer = await send(port, target, sent);
+      expect([target, answer.status, refusalCode(answer)]).toEqual([target, 502, 'channel-key-refused']);
+    }
+    for (const line of seen) expect(line).toMatch(/^OPTIONS http:\/\/[^/]+\/a\/$/);
+  });
+
+  it('attack 115: keys by DNS and a hop that answers in clear bring no downgrade', async () => {
+    const { seen, parentProxy } = await blocking(200);
+    const { port, close } = await start({ parentProxy });
+    onTestFinished(close);
+    const answer = await send(port, `http://${PLAIN}/sub/index.html`, { method: 'PUT', body: SECRET });
+    expect(refusalCode(answer)).toBe('channel-key-refused'); // the key by DNS has failed, and there is no other
+    for (const line of seen) expect(line).toMatch(/^(?:POST http:\/\/[^/]+\/a\/[\w-]+|OPTIONS http:\/\/[^/]+\/a\/)$/);
+  });
+});

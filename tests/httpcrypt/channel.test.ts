@@ -1,0 +1,208 @@
+/** The client's side of HTTPCrypt, by itself and as a dispatcher, against a real endpoint behind nginx, and hops that a test plays. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer, text } from 'node:stream/consumers';
+import { Agent, type Dispatcher, fetch, Pool, request } from 'undici';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { HttpcryptChannel } from '../../httpcrypt/client/channel.ts';
+import { HttpcryptDispatcher } from '../../httpcrypt/client/dispatcher.ts';
+import { drained } from '../../node-support/drained.ts';
+import { startEndpoint, type TestEndpoint } from '../support/httpcrypt-endpoint.ts';
+
+const PIECE = Buffer.alloc(65_536, 7);
+const MANY = 800;
+const cleanUp: (() => Promise<unknown>)[] = [];
+/** What came to the server behind. */
+const arrived: string[] = [];
+/** Pieces that it has written of a long answer. */
+let written = 0;
+/** Nobody wants that answer any more. */
+let isEnded = false;
+let behind: Server;
+let front: TestEndpoint;
+let origin: string;
+
+beforeAll(async () => {
+  behind = createServer((incoming, response) => void answer(incoming, response));
+  await new Promise<void>((resolve) => behind.listen(0, '127.0.0.1', resolve));
+  front = await startEndpoint('127.0.0.1', (behind.address() as AddressInfo).port);
+  ({ origin } = new URL(front.endpoint.url));
+  cleanUp.push(() => new Promise((resolve) => behind.close(resolve)), front.close);
+});
+afterAll(async () => {
+  for (const close of cleanUp.reverse()) await close();
+});
+
+async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  arrived.push(`${incoming.method} ${incoming.url}`);
+  if (incoming.url === '/long') {
+    isEnded = false;
+    response.once('close', () => {
+      isEnded = true;
+    });
+    for (written = 0; written < MANY && !response.destroyed; written++)
+      if (!response.write(PIECE)) await drained(response);
+    return void response.end();
+  }
+  let length = 0;
+  for await (const part of incoming) length += part.length;
+  response.writeHead(200, { 'X-Twice': ['1', '2'] }).end(`${incoming.method} ${incoming.url} ${length}`);
+}
+
+/** A client with no keys and tickets yet. @param to - port to connect to, of a hop */
+function client(to = front.port) {
+  const pool = new Pool(`http://127.0.0.1:${to}`);
+  onTestFinished(() => pool.destroy());
+  const dispatcher = new Agent({ factory: () => pool });
+  const channel = new HttpcryptChannel({ endpoint: front.endpoint, dispatcher });
+  return { channel, dispatcher: new HttpcryptDispatcher(channel) };
+}
+
+type Came = Dispatcher.ResponseData;
+
+/** A hop to the endpoint. @param change - writes the answer to a POST */
+async function hop(change: (came: Came, response: ServerResponse, posts: number) => Promise<unknown>): Promise<number> {
+  let posts = 0;
+  const server = createServer(async (incoming, response) => {
+    const { method = '', url, headers } = incoming;
+    const isPost = method === 'POST';
+    const body = isPost ? await buffer(incoming) : null;
+    const cookie = headers.cookie === undefined ? {} : { cookie: headers.cookie };
+    const came = await request(`http://127.0.0.1:${front.port}${url}`, { method, headers: cookie, body });
+    if (isPost) await change(came, response, ++posts);
+    else response.end(await came.body.bytes());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+const code = (sent: Promise<unknown>) =>
+  sent.then(
+    () => 'answered',
+    (error: { code?: string }) => error.code,
+  );
+
+it('sends several requests at once, and shows nothing twice', async () => {
+  const { dispatcher } = client();
+  const before = front.requests().length;
+  const round = () =>
+    Promise.all(
+      Array.from({ length: 20 }, async (_, index) => {
+        const method = index % 2 ? 'PATCH' : 'GET';
+        const body = index % 2 ? PIECE : null;
+        const { body: came } = await request(`${origin}/${index}?q`, { dispatcher, method, body });
+        expect(await came.text()).toBe(`${method} /${index}?q ${body?.length ?? 0}`);
+      }),
+    );
+  await round();
+  await round();
+  const cookies = front
+    .requests()
+    .slice(before)
+    .trim()
+    .split('\n')
+    .map((line) => line.split('|')[1]?.slice(0, 60))
+    .filter((cookie) => cookie !== '-');
+  expect(cookies.length).toBeGreaterThan(40);
+  expect(new Set(cookies).size).toBe(cookies.length);
+});
+
+it('gets a ticket before what may not be repeated, and goes on with tickets', async () => {
+  const { channel } = client();
+  arrived.length = 0;
+  const before = front.requests().length;
+  for (let round = 0; round < 3; round++) {
+    const { status, body } = await channel.send({ method: 'POST', path: '/form', fields: [], body: PIECE });
+    expect([status, await text(body)]).toEqual([200, `POST /form ${PIECE.length}`]);
+  }
+  expect(arrived).toEqual(['POST /form', 'POST /form', 'POST /form']);
+  expect(front.requests().slice(before).trim().split('\n')).toHaveLength(5); // OPTIONS in clear, and one inside
+});
+
+it('attack 109: a hop that replaces answers has GET sent again, and POST never', async () => {
+  const { channel } = client(
+    await hop(async (came, response, posts) => {
+      const bytes = await came.body.bytes();
+      response.writeHead(posts > 1 ? 500 : 200).end(posts > 1 ? 'no' : bytes);
+    }),
+  );
+  const send = (method: string, path: string) => channel.send({ method, path, fields: [] });
+  arrived.length = 0;
+  expect(await code(send('POST', '/pay'))).toBe('channel-unreadable');
+  expect(arrived).toEqual(['POST /pay']);
+  arrived.length = 0;
+  expect(await code(send('GET', '/page'))).toBe('channel-key-refused');
+  expect(arrived).toEqual(['GET /page']);
+});
+
+it('sends bytes again after the endpoint has lost its keys, and a stream never', async () => {
+  const { channel } = client();
+  const put = async (body: Uint8Array | AsyncIterable<Uint8Array>) => {
+    const answered = await channel.send({ method: 'PUT', path: '/it', fields: [], body });
+    return text(answered.body);
+  };
+  async function* stream() {
+    yield PIECE;
+    yield PIECE;
+  }
+  expect(await put(stream())).toBe(`PUT /it ${2 * PIECE.length}`);
+  await front.restart();
+  expect(await put(PIECE)).toBe(`PUT /it ${PIECE.length}`);
+  await front.restart();
+  let begun = 0;
+  async function* counted() {
+    begun++;
+    yield PIECE;
+  }
+  expect(await code(put(counted()))).toBe('channel-unreadable');
+  expect(begun).toBe(1);
+  expect(await put(counted())).toBe(`PUT /it ${PIECE.length}`); // by OPTIONS first, since no ticket is left
+});
+
+it('is a dispatcher for fetch, with fields that come twice', async () => {
+  const { dispatcher } = client();
+  const answered = await fetch(`${origin}/f`, { dispatcher, method: 'POST', body: 'text' });
+  expect([answered.status, answered.headers.get('x-twice'), await answered.text()]).toEqual([200, '1, 2', 'POST /f 4']);
+});
+
+it('holds a long answer back until it is read, and ends it when it is aborted', async () => {
+  const { dispatcher } = client(front.ownPort); // nginx would take all of it meanwhile
+  const ending = new AbortController();
+  const { body } = await request(`${origin}/long`, { dispatcher, signal: ending.signal });
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  const held = written;
+  expect(held).toBeLessThan(MANY / 2);
+  let length = 0;
+  const reading = (async () => {
+    for await (const piece of body) {
+      length += piece.length;
+      if (length > (held + 10) * PIECE.length) ending.abort(new Error('enough'));
+    }
+  })();
+  await expect(reading).rejects.toThrow('enough');
+  await expect.poll(() => isEnded).toBe(true);
+  expect(written).toBeLessThan(MANY);
+});
+
+it('takes no answer that a hop has cut for a whole one', async () => {
+  const { channel } = client(
+    await hop(async ({ body }, response) => {
+      let left = 16 + 3 * 16_384; // of the salt, and whole chunks
+      for await (const piece of body) {
+        response.write(piece.subarray(0, left));
+        left -= Math.min(left, piece.length);
+        if (left === 0) break;
+      }
+      response.end();
+    }),
+  );
+  const { status, body } = await channel.send({ method: 'GET', path: '/long', fields: [] });
+  expect(status).toBe(200);
+  let length = 0;
+  const reading = (async () => {
+    for await (const piece of body) length += piece.length;
+  })();
+  await expect(reading).rejects.toMatchObject({ code: 'channel-unreadable' });
+  expect(length).toBeGreaterThan(40_000);
+});

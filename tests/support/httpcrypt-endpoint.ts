@@ -1,0 +1,57 @@
+/** `wispr httpcrypt serve` in front of an HTTP server, behind nginx. */
+import { join } from 'node:path';
+import { freePort } from '../../cache-config/child.ts';
+import { type HttpcryptEndpoint, parseEndpoint } from '../../core/httpcrypt/endpoint.ts';
+import { serveHttpcrypt } from '../../httpcrypt/serve.ts';
+import { startReverseProxy } from './httpcrypt-path.ts';
+import { temporaryFolder } from './keyserver-rig.ts';
+
+export interface TestEndpoint {
+  readonly endpoint: HttpcryptEndpoint;
+  /** Of nginx. */
+  readonly port: number;
+  /** Of the endpoint itself. */
+  readonly ownPort: number;
+  /** What nginx saw: `request|cookie|media type|length|status|User-Agent|Accept` a line. */
+  requests(): string;
+  /** Makes it forget its server keys and tickets. */
+  restart(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @param host - name of the host @param to - port of the server behind @param zone - file for its records in DNS */
+export async function startEndpoint(host: string, to: number, zone?: string): Promise<TestEndpoint> {
+  const key = join(temporaryFolder(), 'httpcrypt.key');
+  const listen = { host: '127.0.0.1', port: await freePort() };
+  const report = (what: string) => {
+    throw new Error(what);
+  };
+  const options = {
+    to: `http://127.0.0.1:${to}`,
+    url: `http://${host}/a/`,
+    listen,
+    key,
+    zone,
+    rotateMinutes: 60,
+    report,
+  };
+  let serving = await serveHttpcrypt(options);
+  const endpoint = parseEndpoint(serving.endpoint);
+  if (!endpoint) throw new Error(`no endpoint: ${serving.endpoint}`);
+  const port = await freePort();
+  const nginx = await startReverseProxy(port, listen.port);
+  return {
+    endpoint,
+    port,
+    ownPort: listen.port,
+    requests: nginx.requests,
+    restart: async () => {
+      await serving.close();
+      serving = await serveHttpcrypt(options);
+    },
+    close: async () => {
+      await nginx.stop();
+      await serving.close();
+    },
+  };
+}
