@@ -6,8 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { Agent } from 'undici';
 import { ed25519KeyPair, type KeyPair, randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../core/encoding/base64url.ts';
-import { isLoopback } from '../core/site/site.ts';
-import { networkOf, plainAddress } from '../node-support/addresses.ts';
+import { clientAddress, trustedProxies, wholeAddress } from '../node-support/client-address.ts';
 import { ClientConnections, serverOptions } from '../node-support/client-connections.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import { createFile } from '../node-support/files/write-file.ts';
@@ -33,9 +32,9 @@ const SEED_LENGTH = 32;
 export interface ServeOptions {
   /** Origin of the server behind. */
   readonly to: string;
-  /** Of the endpoint: an {@link isHttpcryptUrl}. */
+  /** Address of the endpoint: an {@link isHttpcryptUrl}. */
   readonly url: string;
-  /** At all addresses, where `host` is left out. */
+  /** Takes all addresses, where `host` is left out. */
   readonly listen: { readonly host?: string; readonly port: number };
   /** File of the channel key, which is made where there is none. */
   readonly key: string;
@@ -114,19 +113,12 @@ function channelKey(file: string): KeyPair {
   throw new HttpcryptError('httpcrypt-key', `${file} is no channel key`, { fields: { file } });
 }
 
-/** Counts requests by address: that of the client, or the last one that a proxy on this machine names. */
+/** Counts requests by the address of the client, also of one behind a proxy on this machine. */
 function admitting(): (request: IncomingMessage) => Client | undefined {
   const counts = new MinuteCounts();
-  return ({ socket, headers }) => {
-    const peer = plainAddress(socket.remoteAddress ?? '');
-    const named =
-      isLoopback(peer) &&
-      plainAddress(
-        String(headers['x-forwarded-for'] ?? '')
-          .split(',')
-          .at(-1) ?? '',
-      );
-    const address = named || peer;
-    return counts.count(networkOf(address)).hits > REQUESTS_PER_ADDRESS ? undefined : { address, clients: 1 };
+  const isProxy = trustedProxies(['loopback']);
+  return (request) => {
+    const { hits } = counts.count(clientAddress(request, isProxy));
+    return hits > REQUESTS_PER_ADDRESS ? undefined : { address: wholeAddress(request, isProxy), clients: 1 };
   };
 }

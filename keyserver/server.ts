@@ -1,6 +1,7 @@
 /** The key server: what it consists of, and in which order it starts and ends. */
 import type { Express } from 'express';
 import { type Logger, pino } from 'pino';
+import { trustedProxies } from '../node-support/client-address.ts';
 import { eachMinute } from '../node-support/each-minute.ts';
 import { loggedError } from '../node-support/logged-error.ts';
 import { createAdminSite } from './admin-site/app.ts';
@@ -11,7 +12,6 @@ import { DEFAULT_LIMITS, type RequestLimits } from './config/limits.ts';
 import { DEFAULT_PUBLICATION } from './config/schema.ts';
 import type { KeyServerError } from './errors.ts';
 import { openDispatcher } from './hashing/dispatcher.ts';
-import { trustedProxies } from './http/client-address.ts';
 import { closeListeners, type Listeners, listenersOf, openListeners } from './http/listeners.ts';
 import { renew, watchCertificates } from './http/renewal.ts';
 import { followTicketKey } from './http/ticket-keys.ts';

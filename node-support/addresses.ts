@@ -69,17 +69,6 @@ function embeddedIPv4(address: Address): Address | undefined {
   return address.range() === '6to4' ? ipaddr.fromByteArray(bytes.slice(2, 6)) : undefined;
 }
 
-/** An address in its shortest spelling, one of IPv4 as such; empty for what is none. */
-export function plainAddress(text: string): string {
-  const address = text.trim();
-  return isPlainAddress(address) ? ipaddr.process(address).toString() : '';
-}
-
-/** Names the network that limits count: an address of IPv4, or the first 56 bits of one of IPv6. @param address - a {@link plainAddress} */
-export function networkOf(address: string): string {
-  return address.includes(':') ? ipaddr.parse(address).toByteArray().slice(0, 7).join('.') : address;
-}
-
 /** This computer under any of its addresses, and with IPv6 also the devices around it, which have public addresses. */
 function isNeighbour(address: string, own: OwnAddresses): boolean {
   const all = Object.values(own).flatMap((addresses) => addresses ?? []);

@@ -24,7 +24,7 @@ export function endToEndFields(fields: readonly string[], dropped: readonly stri
     const [name = '', value = ''] = [fields[index], fields[index + 1]];
     const lower = name.toLowerCase();
     if (HOP_BY_HOP.has(lower) || named?.has(lower) || dropped.includes(lower)) continue;
-    // Some hosts take a length that begins with zeros for octal.
+    // A length that begins with zeros is octal to some hosts.
     kept.push(name, lower === 'content-length' ? value.replace(/^0+(?=\d)/, '') : value);
   }
   return kept;
@@ -35,7 +35,7 @@ export function listOf(value: string | undefined): string[] {
   return (value ?? '').split(',').flatMap((member) => member.trim().toLowerCase() || []);
 }
 
-/** What a `Connection` field names is for this hop too. */
+/** Finds what `Connection` names, which is for this hop too. */
 function namedByConnection(fields: readonly string[]): Set<string> | undefined {
   let named: Set<string> | undefined;
   for (let index = 0; index + 1 < fields.length; index += 2) {

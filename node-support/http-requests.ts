@@ -56,6 +56,9 @@ export function meetExpectation(request: IncomingMessage, response: ServerRespon
   return true;
 }
 
+/** Methods of requests that may be sent again though they may have arrived. RFC 9110 section 9.2.2 */
+export const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
+
 /** Whether a body comes with a request. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

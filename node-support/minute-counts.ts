@@ -20,7 +20,7 @@ export class MinuteCounts {
   readonly #counts: LRUCache<string, Hits>;
 
   constructor(max = MAXIMUM_COUNTED) {
-    // Without `max`, no room is taken before it is needed.
+    // No `max`: it would take room before that is needed.
     this.#counts = new LRUCache({ maxSize: max, sizeCalculation: () => 1 });
   }
 

@@ -51,7 +51,16 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   },
   'node-support': {
     folders: ['core', 'node-support'],
-    packages: ['node:', 'ipaddr.js', 'jsonc-parser', 'lru-cache', 'zod', '#primitives'],
+    packages: [
+      'node:',
+      'express-rate-limit',
+      'ipaddr.js',
+      'jsonc-parser',
+      'lru-cache',
+      'proxy-addr',
+      'zod',
+      '#primitives',
+    ],
   },
   httpcrypt: {
     folders: ['core', 'node-support'],

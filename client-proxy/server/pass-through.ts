@@ -3,7 +3,7 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { reasonOf } from '../../core/errors.ts';
 import { ChannelError } from '../../core/httpcrypt/errors.ts';
-import { hasBody } from '../../node-support/http-requests.ts';
+import { hasBody, IDEMPOTENT } from '../../node-support/http-requests.ts';
 import { ReaderError } from '../errors.ts';
 import { CLIENT_LEFT, connectionReason, isBrokenAnswer, isBrokenOff } from '../network/failures.ts';
 import { type AbsoluteTarget, authorityOf } from '../network/request-target.ts';
@@ -13,9 +13,6 @@ import { beginRequest, passBody, passesExpectation } from './pass-request.ts';
 import { joinSockets } from './tunnel.ts';
 
 const PROTECTED_MEDIA_TYPE = 'application/cache-protected';
-
-/** Methods that may be sent again where no answer came. RFC 9110 section 9.2.2 */
-const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
 export interface Passing {
   readonly request: IncomingMessage;
@@ -111,7 +108,7 @@ function watchSilence(outgoing: ClientRequest): () => boolean {
   return () => outgoing.reusedSocket && (before === undefined || outgoing.socket?.bytesRead === before);
 }
 
-/** Whether an answer is a protected object. */
+/** Tells whether an answer is a protected object. */
 export function isProtected(status: number | undefined, type: string | undefined): boolean {
   return status === 200 && type?.startsWith(PROTECTED_MEDIA_TYPE) === true;
 }

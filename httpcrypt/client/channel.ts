@@ -8,12 +8,12 @@ import { beginExchange, cookieName, type Exchange, encodeCookie, sealRequest } f
 import type { ServerKey } from '../../core/httpcrypt/record.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { endToEndFields } from '../../node-support/end-to-end-fields.ts';
+import { IDEMPOTENT } from '../../node-support/http-requests.ts';
 import { findServerKey, type WhereToAsk } from './find-key.ts';
 import { type OpenedAnswer, openStream, sealStream } from './streams.ts';
 
-/** Methods that are taken without a ticket, and those that may be sent again though they may have arrived. RFC 9110 section 9.2 */
+/** Methods that are taken without a ticket. */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
-const IDEMPOTENT = new Set([...SAFE, 'DELETE', 'PUT', 'TRACE']);
 /** Fields of a request that the message says otherwise. */
 const SAID_OTHERWISE = ['content-length', 'expect', 'host'];
 /** Status of what the endpoint could not open. */
@@ -37,9 +37,9 @@ export interface ChannelRequest {
   readonly path: string;
   /** Names and values in turn; those for a single connection are left out. */
   readonly fields: Fields;
-  /** All of it, or a stream, which is read once and no faster than the endpoint takes it. */
+  /** Bytes, or a stream, which is read once and no faster than the endpoint takes it. */
   readonly body?: Uint8Array | AsyncIterable<Uint8Array> | undefined;
-  /** May be answered twice, though its method does not say so; the endpoint takes it without a ticket. */
+  /** Says that it may be answered twice, though its method does not; the endpoint takes it without a ticket. */
   readonly isRepeatable?: boolean | undefined;
   /** Ends the exchange, also while its answer is read. */
   readonly signal?: AbortSignal | undefined;
@@ -111,13 +111,13 @@ export class HttpcryptChannel {
     const before = this.#server;
     const known = await before?.catch(() => undefined);
     if (known && known !== failed && nowInSeconds() <= known.notAfter) return known;
-    // Another exchange may have begun to look meanwhile.
+    // Meanwhile, another exchange may have begun to look.
     if (this.#server && this.#server !== before) return this.#server;
     this.#server = findServerKey({ ...this.#options, headers: this.#looks(fields) }, failed);
     return this.#server;
   }
 
-  /** What an observer sees of the client: the same as with its other requests. */
+  /** Fields that an observer sees: those of the client's other requests. */
   #looks(fields: Fields): Looks {
     const own = looksOf(fields);
     return own['user-agent'] === undefined ? (this.#options.shown?.() ?? own) : own;
@@ -155,7 +155,7 @@ function beginWith(server: ServerKey): Shown {
   return { server, exchange: beginExchange(server.publicKey) };
 }
 
-/** Whether the endpoint could not open the request, or its answer cannot be opened: as after its restart. */
+/** Tells whether the endpoint could not open the request, or its answer cannot be opened: as after its restart. */
 function isUnopened(error: unknown): boolean {
   if (!(error instanceof ChannelError) || error.code !== 'channel-unreadable') return false;
   return (error.fields.status ?? UNOPENED) === UNOPENED;
@@ -170,7 +170,7 @@ function looksOf(fields: Fields): Looks {
   return looks;
 }
 
-/** What an ordinary address may end in. */
+/** Ending of an address that looks ordinary. */
 function randomName(): string {
   const [least, most] = NAME_LENGTHS;
   const [random = 0] = randomBytes(1);

@@ -5,10 +5,10 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
+import { clientAddress, clientsBehind, trustedProxies } from '../../node-support/client-address.ts';
 import { load } from '../../node-support/load.ts';
 import { onceClosed } from '../../node-support/once-closed.ts';
 import { type AppOptions, noteAnswer, securityHeaders } from '../http/app.ts';
-import { clientAddress, clientsBehind, trustedProxies } from '../http/client-address.ts';
 import type { CountStore } from '../http/count-store.ts';
 import { answerKeyRequest } from '../readers/key-requests.ts';
 import type { KeyServerState } from '../storage/state.ts';

@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Express, type RequestHandler } from 'express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
+import { type IsTrustedProxy, trustedProxies } from '../../node-support/client-address.ts';
 import { isWindow, senderOf } from '../../reading/navigation.ts';
 import type { RequestLimits } from '../config/limits.ts';
-import { type IsTrustedProxy, trustedProxies } from './client-address.ts';
 import type { CountStore } from './count-store.ts';
 import { limitRequests } from './limits.ts';
 

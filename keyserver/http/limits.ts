@@ -1,10 +1,10 @@
 /** Limits of requests: docs/keyserver.md, "Limits". Failures are counted where guessing is the danger, all requests where load is. */
 import type { Request, RequestHandler, Response } from 'express';
+import { clientAddress, clientsBehind } from '../../node-support/client-address.ts';
 import { onceClosed } from '../../node-support/once-closed.ts';
 import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../storage/state.ts';
 import { nameKey } from '../subscriptions/subscribers.ts';
-import { clientAddress, clientsBehind } from './client-address.ts';
 import { CountStore } from './count-store.ts';
 import { FailureCounts } from './failure-counts.ts';
 import { nameField } from './forms.ts';

@@ -5,6 +5,7 @@ import { createServer as createHttpsServer, type Server as HttpsServer } from 'n
 import type { AddressInfo, Socket } from 'node:net';
 import { ipKeyGenerator } from 'express-rate-limit';
 import { isLoopback } from '../../core/site/site.ts';
+import type { IsTrustedProxy } from '../../node-support/client-address.ts';
 import {
   ClientConnections,
   type ConnectionLimits,
@@ -17,7 +18,6 @@ import type { KeyServerConfig, ListenerConfig } from '../config/config.ts';
 import { listenAt } from '../config/listen-at.ts';
 import type { TlsFiles } from '../config/schema.ts';
 import { misconfigured } from '../errors.ts';
-import type { IsTrustedProxy } from './client-address.ts';
 import { TICKET_KEY_LIFETIME } from './ticket-keys.ts';
 import { endOf, readTls } from './tls.ts';
 

@@ -1,7 +1,8 @@
 /** The listeners of a running key server: what listens, and for whom. */
+
+import { trustedProxies } from '../../node-support/client-address.ts';
 import type { ConnectionLimits } from '../../node-support/client-connections.ts';
 import type { KeyServerConfig, ListenerConfig } from '../config/config.ts';
-import { trustedProxies } from './client-address.ts';
 import { type Listener, listenFor } from './listen.ts';
 
 /** What listens; the last three may be left out. */

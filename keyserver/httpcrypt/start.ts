@@ -8,9 +8,14 @@ import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { writeZone } from '../../httpcrypt/announcement.ts';
 import { createListener } from '../../httpcrypt/listener.ts';
 import { ServerKeys } from '../../httpcrypt/server-keys.ts';
+import {
+  clientAddress,
+  clientsBehind,
+  type IsTrustedProxy,
+  trustedProxies,
+} from '../../node-support/client-address.ts';
 import { MinuteCounts } from '../../node-support/minute-counts.ts';
 import type { HttpcryptConfig } from '../config/schema.ts';
-import { clientAddress, clientsBehind, type IsTrustedProxy, trustedProxies } from '../http/client-address.ts';
 import type { Metrics } from '../operations/metrics.ts';
 import { readSecret } from '../storage/secrets.ts';
 import { answerMessages, type MessagesOptions } from './messages.ts';

@@ -8,13 +8,13 @@ interface Loss {
   /** Separated by spaces. */
   readonly patterns: string;
   readonly zone: string | null;
-  /** When last, in seconds since 1970. */
+  /** Last time, in seconds since 1970. */
   readonly lost: number;
 }
 
 /**
  * The last end of each plan, which an index finds; of each named set; and what was noted below, which covers all sets of a plan, also of a dated one.
- * Who holds the same plan again has lost nothing.
+ * A subscriber who holds the same plan again has lost nothing.
  */
 const LOSSES = `SELECT patterns, zone, lost FROM (
     SELECT patterns, zone, (SELECT ends FROM subscriptions AS ended WHERE plan = plans.name AND ends < ? AND NOT EXISTS (
@@ -49,7 +49,7 @@ export async function keysOfFormerReaders({ database, now }: KeyServerState): Pr
 }
 
 /**
- * Within the caller's transaction: notes what a subscriber, and the members of a group, lose at once, before it goes.
+ * Notes what a subscriber, and the members of a group, lose at once: before it goes, within the caller's transaction.
  *
  * @param time - seconds since 1970
  */

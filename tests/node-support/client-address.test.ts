@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { clientAddress, trustedProxies } from '../../keyserver/http/client-address.ts';
+import { clientAddress, trustedProxies, wholeAddress } from '../../node-support/client-address.ts';
 
 const trusted = trustedProxies(['127.0.0.1', '192.0.2.128/25', '2001:db8:1::/48']);
 
@@ -27,6 +27,14 @@ it.each([
 ])('a request from %s with X-Forwarded-For %s is of %s: %s', (remoteAddress, forwarded, address, _case) => {
   const headers = { 'x-forwarded-for': forwarded };
   expect(clientAddress({ socket: { remoteAddress }, headers } as unknown as IncomingMessage, trusted)).toBe(address);
+});
+
+it.each([
+  ['::1', '2001:db8:2::1', '2001:db8:2::1'],
+  ['::ffff:127.0.0.1', '::ffff:203.0.113.1', '203.0.113.1'],
+])('a request from %s with X-Forwarded-For %s is, in full, of %s', (remoteAddress, forwarded, address) => {
+  const request = { socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } };
+  expect(wholeAddress(request as unknown as IncomingMessage, trustedProxies(['loopback']))).toBe(address);
 });
 
 /** Behind a proxy that writes `Forwarded`. */

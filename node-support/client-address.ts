@@ -46,7 +46,8 @@ export function clientsBehind(
   return isShared?.(wholeAddress(request, isTrustedProxy), 0) ? CLIENTS_OF_SHARED : 1;
 }
 
-function wholeAddress({ socket, headers }: IncomingMessage, isTrustedProxy: IsTrustedProxy): string {
+/** Finds where a request comes from, as {@link clientAddress}, but the address in full, without the prefix of IPv4 in IPv6. */
+export function wholeAddress({ socket, headers }: IncomingMessage, isTrustedProxy: IsTrustedProxy): string {
   let address = addressIn(socket.remoteAddress ?? '') ?? 'unknown';
   const { header = 'x-forwarded-for' } = isTrustedProxy;
   const text = String(headers[header] ?? '');
@@ -77,6 +78,6 @@ function forwardedFor(text: string): string[] {
 /** The address in the text of a proxy or a socket, without brackets, port and zone: with a port, each connection would be counted apart. */
 function addressIn(text: string): string | undefined {
   const [, bracketed, plain] = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/.exec(text.trim()) ?? [];
-  const [address = ''] = (bracketed ?? plain ?? text.trim()).split('%');
+  const [address = ''] = (bracketed ?? plain ?? text.trim()).replace(/^::ffff:(?=[\d.]+$)/i, '').split('%');
   return isIP(address) > 0 ? address : undefined;
 }
