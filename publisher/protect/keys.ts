@@ -159,7 +159,7 @@ export function setsDueForRekey(
   return new Set([...named, ...due.map(([name]) => name)]);
 }
 
-/** Those of some sets that get a new key once somebody has lost access to them. */
+/** Picks the sets that get a new key once somebody has lost access to them. */
 export function setsToRekeyOnRevoke({ sets: rules }: Pick<Configuration, 'sets'>, names: readonly string[]): string[] {
   const ruleOf = ruleFinder(rules);
   return names.filter((name) => ruleOf(name)?.rekeyOnRevoke);

@@ -92,7 +92,7 @@ it('attack 47: what is published after a revocation does not open with the key t
   expect(await rekeyed()).toEqual([]);
 });
 
-it('makes one new key, and no second one where a run ended before the key server had it', async () => {
+it('makes one new key for a set that somebody has lost, and no second one where a run ended before the key server had it', async () => {
   await connect('ada');
   await revokeSubscriber(keyServer.state, 'ada');
   const key = async () => (await made.keyStore()).contents.sets.get('letters');
@@ -113,7 +113,7 @@ it('does not publish while nobody says who has lost access, and publishes a few 
   expect(protection?.changes).toMatchObject({ changed: 1, rekeyed: 0 });
 });
 
-it('refuses to publish where the key server is of a version that cannot say it', async () => {
+it('refuses to publish where the key server is of a version that cannot say who has lost access', async () => {
   const host = await startContentHost();
   try {
     host.handlers.set('/v1/publishing', (request, response) => {
@@ -127,7 +127,7 @@ it('refuses to publish where the key server is of a version that cannot say it',
   }
 });
 
-it('asks nobody where there is no token', async () => {
+it('publishes without asking who has lost access where there is no token', async () => {
   await connect('ada');
   await revokeSubscriber(keyServer.state, 'ada');
   the.changes = {};

@@ -40,7 +40,7 @@ const setRule = z
       description: 'Days after which the set gets a new key by itself, and its documents are encrypted again.',
     }),
     rekeyOnRevoke: z.boolean().optional().meta({
-      description: 'Whether `wispr publish` does the same once somebody has lost access to the set.',
+      description: 'Whether the set gets a new key, as by `rekeyDays`, at the next `wispr publish` after somebody has lost access.',
     }),
   })
   .superRefine(({ name, path }, context) => {
