@@ -5,7 +5,7 @@ import { type SavedRow, savedRows } from './save.ts';
 interface BenchRow {
   readonly head: string;
   readonly rows: readonly string[];
-  /** Of the ratio to a peer, where the file has no goals of its own. */
+  /** Goal of the ratio to a peer, where the file has no goals of its own. */
   readonly goal?: Goal | undefined;
 }
 
@@ -22,7 +22,7 @@ const PUBLISHED = ['all', 'nothing', 'one', 'a day of 315'];
 const [NO_KEEP_ALIVE, KEEP_ALIVE] = ['httpcrypt-1k, no keep-alive', 'httpcrypt-1k, keep-alive'];
 const CACHES = { nginx: 'nginx', varnish: 'Varnish', 'squid-reverse': 'Squid' };
 
-/** By the headings of the page. */
+/** Lines under each heading of the page. */
 const BENCH: Readonly<Record<string, readonly BenchRow[]>> = {
   'publisher and Reader': [
     row('`protect`, a file of 1 GiB', 'protect-1gib', ['cp -r', 'most', 1.5]),
@@ -84,7 +84,7 @@ const BENCH: Readonly<Record<string, readonly BenchRow[]>> = {
 /** Parts of peers' names that the page does without. */
 const LONGER = /(?: file)?s? of their length|: .*|, to a directory|^the same (?=in clear)| of the same.*/g;
 
-/** In Markdown; `undefined` where there is no such table. @param missing - what stands in place of a value that is not there */
+/** Writes a table in Markdown; `undefined` where there is no such table. @param missing - what stands in place of a value that is not there */
 export function benchTable(name: string, missing: string): string | undefined {
   const saved = savedRows();
   const lines = BENCH[name]?.map(({ head, rows, goal }) => {
@@ -117,7 +117,7 @@ function ratio({ ratio: written, peer }: SavedRow, goal: Goal | undefined): stri
   return `${text} (goal ${goal[2]}${isMet ? '' : ': **missed**'})`;
 }
 
-/** Of a row of its own, whose value the goal bounds: from below if it is a rate. */
+/** Says a goal that is a row of its own, and bounds the value: from below if that is a rate. */
 function goalOf({ row, value, 'peer value': goal, ratio }: SavedRow): string {
   const isRate = row === 'web-reader-rate' || unitOf(value).endsWith('/s');
   const isMet = isRate ? Number(ratio) >= 1 : Number(ratio) <= 1;

@@ -1,4 +1,4 @@
-/** What the kernel says of processes: time of processors; and which belong together. */
+/** Processes as the kernel shows them: their time of processors, and which belong together. */
 import { readdir, readFile } from 'node:fs/promises';
 
 const TICKS_A_SECOND = 100;

@@ -26,7 +26,7 @@ export interface Measurement {
   readonly tables: Readonly<Record<string, Table>>;
 }
 
-/** When and from which code a result is made, and what else the machine does then. */
+/** Origin of a result: its day, its code, and what else the machine did then. */
 export interface Made {
   readonly measured: string;
   /** Absent where there is no Git; with a remark where files differ from it. */
@@ -39,7 +39,7 @@ export interface Made {
 
 export type ResultFile = Measurement & Pick<Made, 'measured' | 'commit' | 'otherCores'>;
 
-/** To be asked for before the measurement. */
+/** Looks before the measurement, which takes all cores. */
 export async function madeFrom(): Promise<Made> {
   const commit = git('rev-parse', '--short=8', 'HEAD');
   return {
@@ -58,7 +58,7 @@ async function otherCores(): Promise<number> {
   return Math.round(((busy() - before) / LOOK_FOR) * 100) / 100;
 }
 
-/** Whether a result is there that was made by this code, quick or whole as this run is. */
+/** Tells whether a result is there that was made by this code, quick or whole as this run is. */
 export function isOfThisCode(name: string): boolean {
   const commit = findResults(name, FOLDER)?.commit;
   return commit !== undefined && isSameCode(commit);

@@ -3,12 +3,12 @@
 /** Values of one result, chosen and named for the page. */
 export interface DocTable {
   readonly file: string;
-  /** In place of `file`, for rows of these groups. */
+  /** Files in place of `file`, for rows of these groups. */
   readonly files?: Readonly<Record<string, string>>;
   readonly head: string;
   /** `table`: the rest of its name after the row's `group`, where both are given. */
   readonly columns: readonly (readonly [head: string, column: string, table?: string, otherFile?: string])[];
-  /** Left out: those of the first column's table, by their own names. */
+  /** Default: those of the first column's table, by their own names. */
   readonly rows?: readonly (readonly [head: string, row: string, group?: string | undefined, remark?: string])[];
   readonly remarks?: string;
 }
@@ -275,7 +275,7 @@ const goalsOfPage = (row: string, column: string, bound: Pick<Goal, 'least' | 'm
   { name: `handbook on ${row}`, file: 'handbook', table: 'handbook, s', row, column, ...bound },
 ];
 
-/** By the name of a figure: filled in where a page has `NAME, goals`. */
+/** Goals by the name of a figure: filled in where a page has `NAME, goals`. */
 export const GOALS: Readonly<Record<string, readonly Goal[]>> = {
   page: [
     ...['EDGE', 'Inmarsat'].flatMap((link) => goalsOfPage(link, 'HTTPS ÷ gateway, second', { least: 3 })),

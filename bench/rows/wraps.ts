@@ -1,5 +1,5 @@
 /**
- * One key wrapped for each of a million devices, and kept: what WISPr's publisher does ahead for each day (Stubblefield, Rubin and Wallach, section 10).
+ * Wraps one key for each of a million devices, and keeps them: what WISPr's publisher does ahead for each day (Stubblefield, Rubin and Wallach, section 10).
  * The key server here wraps when it is asked.
  */
 import { randomBytes } from 'node:crypto';

@@ -47,7 +47,7 @@ export class Upstream {
   readonly keyServers: Agent;
   /** For content that does not come by way of the parent proxy. */
   readonly direct: Agent;
-  /** For what HTTPCrypt consists of: plain HTTP by way of the parent proxy, where there is one. */
+  /** Sends what HTTPCrypt consists of: plain HTTP, by way of the parent proxy, where there is one. */
   readonly plain: Dispatcher;
   /** User-Agent and Accept that the reader's browser showed last. */
   #looks: Readonly<Record<string, string>> | undefined;
@@ -59,7 +59,7 @@ export class Upstream {
   readonly dnsServers: readonly string[] | undefined;
   readonly parent: ParentProxy | undefined;
   readonly #toParent: Agent | undefined;
-  /** By origin. */
+  /** Ways over HTTPCrypt, by origin. */
   readonly #overHttpcrypt: ReadonlyMap<string, HttpcryptDispatcher>;
   /** Agent in place of {@link direct} on a slow line, where connections take bytes from one another. */
   readonly #narrow: Agent;
@@ -180,7 +180,7 @@ export class Upstream {
   }
 }
 
-/** What undici's own functions can be given. */
+/** Dispatcher for undici's own functions. */
 class PlainDispatcher extends Dispatcher {
   readonly #send: Upstream['dispatch'];
 

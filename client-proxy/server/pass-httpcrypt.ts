@@ -11,7 +11,7 @@ import { requestFields } from './pass-request.ts';
 import { describeFailure, isProtected, type Passing } from './pass-through.ts';
 
 /**
- * Without interim answers and trailers.
+ * Leaves out interim answers and trailers.
  *
  * @param silence - milliseconds for which nothing may come
  * @throws ChannelError; otherwise as passThrough
@@ -47,7 +47,7 @@ export async function passByHttpcrypt(
   }
 }
 
-/** One that breaks off never seems whole, as in passAnswer. */
+/** Passes an answer back; a broken one never seems whole, as in passAnswer. */
 async function answerWith({ status, fields, body }: ChannelAnswer, response: ServerResponse): Promise<void> {
   const dropped = status === 204 ? ['content-length', 'trailer'] : ['trailer'];
   response.sendDate = false;

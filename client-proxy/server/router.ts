@@ -213,7 +213,7 @@ export class Router {
     if (current.past === undefined) {
       call.readingUrl = new URL(target, current.description.reading).href;
       const { redirect } = current.bound.publication.publication.settings;
-      // Who has chosen HTTPCrypt leaves a censored line for nothing but a click.
+      // A reader who has chosen HTTPCrypt leaves a censored line for nothing but a click.
       if (!upstream.httpcrypt && !description.content.some((origin) => upstream.channelTo(origin)))
         call.redirect = redirect;
     }

@@ -1,4 +1,4 @@
-/** Where a key server takes HTTPCrypt, as its descriptor says: docs/spec/httpcrypt.md, "Channel key and announcement". */
+/** Endpoints of HTTPCrypt: docs/spec/httpcrypt.md, "Endpoint". */
 import { fromBase64url } from '../encoding/base64url.ts';
 import { hasMembers, isJsonObject, type Json } from '../encoding/canonical-json.ts';
 import { isOrigin } from '../site/site.ts';

@@ -44,7 +44,7 @@ export class Handshakes {
     this.#directory = directory;
   }
 
-  /** One handshake over a link of this kind, or two after a miss. The link is a loopback again afterwards. */
+  /** Measures one handshake over a link of this kind, or two after a miss. The link is a loopback again afterwards. */
   async measure(kind: LinkKind, server: string, way: HandshakeWay): Promise<Crossing> {
     if (way.by === 'first visit' || way.by === 'miss') await this.#renewRelays(way.by === 'miss');
     const args = this.#argumentsFor(server, way);

@@ -50,7 +50,7 @@ function newAgent(): Agent {
   return new Agent({ keepAlive: false, ca: root, minVersion: 'TLSv1.3' });
 }
 
-/** Over one connection, by the code of the Reader. */
+/** Asks over one connection, by the code of the Reader. */
 async function askByHttpcrypt(): Promise<number> {
   const open = buildConnector({});
   toEndpoint = new HttpAgent({ connect: (to, done) => open({ ...to, hostname: FAR }, done), connections: 1 });

@@ -38,7 +38,7 @@ export async function primitives(): Promise<Primitives> {
   const bytes = new Map();
   for (const [name, args] of Object.entries(BY_BYTES)) {
     const all = ['-bytes', BLOCK, ...args];
-    // Other processors, and other libraries, do not know its name.
+    // Libraries and processors of other kinds do not know its name.
     bytes.set(name, name === ONE_PASS ? await inTurn(['all'], all).catch(() => ({})) : await inTurn(BOTH, all));
   }
   const signatures = new Map();

@@ -15,7 +15,7 @@ import { sharesOf } from './shares.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
 const WAYS: readonly Way[] = ['HTTP', 'TLS 1.2', 'TLS 1.3'];
-/** How often all pages are loaded by each way: 3G takes five times as long. */
+/** Loads of all pages by each way: 3G takes five times as long. */
 const RUNS = new Map([
   [DSL, IS_QUICK ? 1 : 2],
   [G3, 1],
@@ -23,7 +23,7 @@ const RUNS = new Map([
 const LARGEST_PAGE = 4 << 20;
 const PERCENTS = [5, 10, 25, 50, 60, 75, 90, 95];
 
-/** All pages by one way, over one link: with bytes on the link, and milliseconds in which a packet was being sent. */
+/** Loads of all pages by one way, over one link: with bytes on the link, and milliseconds in which a packet was being sent. */
 interface Round {
   readonly kind: LinkKind;
   readonly way: Way;
@@ -65,11 +65,11 @@ function shuffled<Each>(list: readonly Each[]): Each[] {
   return drawn.toSorted(([a], [b]) => a - b).map(([, each]) => each);
 }
 
-/** Of a link: a row for each page, the distributions, and all loads together. @param names - of the pages, by their places */
+/** Makes the tables of a link: a row for each page, the distributions, and all loads together. @param names - of the pages, by their places */
 function tablesOf(kind: LinkKind, names: ReadonlyMap<number, string>, all: readonly Round[]): Record<string, Table> {
   const rounds = all.filter((round) => round.kind === kind);
   const loadsBy = (way: Way) => rounds.filter((round) => round.way === way).flatMap(({ loads }) => loads);
-  /** Of each page the median, by way. */
+  /** Median of each page, by way. */
   const medians = (of: (load: Load) => number) =>
     WAYS.map((way) => {
       const loads = Map.groupBy(loadsBy(way), ({ page }) => page);
@@ -112,7 +112,7 @@ function quantiles(figures: readonly (readonly number[])[]): Table {
   return table(WAYS, rows);
 }
 
-/** All pages by each way, once. */
+/** Sums all pages, loaded once, by way. */
 function together(all: readonly Round[]): Table {
   const ways = WAYS.map((way) => {
     const rounds = all.filter((round) => round.way === way);

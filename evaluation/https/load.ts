@@ -1,4 +1,4 @@
-/** What both sides know of a load. */
+/** Facts of a load that both sides know. */
 
 /** TLS 1.2 is with RSA-2048 as in the paper's year, TLS 1.3 with ECDSA. */
 export const PORTS = { HTTP: 80, 'TLS 1.2': 443, 'TLS 1.3': 8443 };

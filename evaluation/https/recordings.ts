@@ -21,7 +21,7 @@ export function readRecordings(): Recordings {
   return JSON.parse(readFileSync(new URL('recordings.json', import.meta.url), 'utf8'));
 }
 
-/** With heads. */
+/** Counts heads too. */
 export function bytesOf(resources: readonly Resource[]): number {
   return resources.reduce((sum, [, , , , head, body]) => sum + head + body, 0);
 }

@@ -1,4 +1,4 @@
-/** What caches and compression could have done in the path of the recorded loads, by the heads of their answers. */
+/** Shares of the recorded loads that caches and compression in the path could have spared, by the heads of the answers. */
 import { type Table, table } from '../results.ts';
 import { bytesOf, type Recordings, type Resource } from './recordings.ts';
 

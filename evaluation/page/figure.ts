@@ -25,7 +25,7 @@ const SLOW = 200;
 const RUNS_WHERE_SLOW = IS_QUICK ? 1 : 3;
 const SETTLING = 300;
 
-/** By the name of their figure: the front page of the newspaper, and a chapter of the Debian handbook. */
+/** Pages by the name of their figure: the front page of the newspaper, and a chapter of the Debian handbook. */
 const PAGES = {
   front: { path: '/', headline: 'Winter timetable: ferry to run on time' },
   handbook: { path: '/handbook/apt.html', headline: 'Caching Proxy for Debian Packages' },

@@ -14,7 +14,7 @@ import { openSite, type ReadSite, SITES } from './sites.ts';
 import { digestOf, EXPONENT, PAGES_A_VISIT, SEED, visitsOf } from './visits.ts';
 
 const AT_ONCE = 6;
-/** Of the protected site, so that the cache holds everything, although Squid counts in pages of 4 KiB. */
+/** Factor for the protected site, so that the cache holds everything, although Squid counts in pages of 4 KiB. */
 const ROOM = 2;
 
 export async function readersFigure(report: (text: string) => void): Promise<Measurement> {

@@ -1,4 +1,4 @@
-/** How many read; and what comes out. */
+/** Numbers of readers, and results. */
 import { IS_QUICK } from '../quick.ts';
 import type { Page } from './pages.ts';
 
@@ -12,7 +12,7 @@ export interface Counts {
   readonly keyServerBytes: number;
 }
 
-/** One way to read, after more and more readers. */
+/** Counts of one way to read, after more and more readers. */
 export type Series = readonly Counts[];
 
 export interface SiteFacts {

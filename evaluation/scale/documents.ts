@@ -11,7 +11,7 @@ import { METADATA_PATH } from '../../core/publication/names.ts';
 
 /** Bytes. */
 export interface Read {
-  /** From nothing to the first document's entry. */
+  /** Bytes from nothing to the first document's entry. */
   readonly coldBytes: number;
   /** Bytes that a further document fetches if its bin is not there yet. */
   readonly lookUpBytes: number;
@@ -22,11 +22,11 @@ const READER = fileURLToPath(new URL('reader.ts', import.meta.url));
 const LENGTH = 200;
 const IN_FOLDER = 1000;
 
-/** Of one number of documents. Seconds, bytes. */
+/** Figures of one number of documents: seconds, bytes. */
 export interface Published extends Read {
   readonly documents: number;
   readonly firstProcessor: number;
-  /** With one document changed. */
+  /** Run with one document changed. */
   readonly changedProcessor: number;
   readonly changedBytes: number;
   /** All signed metadata of the first publication. */
@@ -38,7 +38,7 @@ export function pathOf(number: number): string {
   return `/part-${Math.floor(number / IN_FOLDER)}/article-${number}.txt`;
 }
 
-/** In a workspace of its own. */
+/** Publishes twice, in a workspace of its own. */
 export async function publish(documents: number): Promise<Published> {
   const fill = async (source: string) => write(source, documents);
   return inWorkspace('scale', fill, (workspace) => publishTwice(workspace, documents));

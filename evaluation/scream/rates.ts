@@ -15,7 +15,7 @@ export interface Case {
   readonly balancer: Balancer;
 }
 
-/** Of each round, keyed by {@link nameOf}. */
+/** Rates of each round, keyed by {@link nameOf}. */
 export type Rates = Map<string, readonly Flooded[]>;
 
 export function addRate(rates: Rates, what: Case, rate: Flooded): void {

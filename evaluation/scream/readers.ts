@@ -22,7 +22,7 @@ export type Kind = 'sign-in' | 'binding' | 'page';
 export interface ReaderRequest {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Of a POST; without one, it is a GET. */
+  /** Makes it a POST. */
   readonly body?: Uint8Array | string | undefined;
 }
 

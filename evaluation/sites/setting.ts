@@ -9,7 +9,7 @@ export interface Site {
   /** Its path at the server of the far side. */
   readonly at: string;
   readonly page: string;
-  /** Its last. */
+  /** Last headline of the page. */
   readonly headline: string;
 }
 

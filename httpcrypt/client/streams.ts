@@ -24,7 +24,7 @@ export async function openStream(exchange: Exchange, salt: Uint8Array, sealed: A
     reader.end();
     yield* heard.splice(0);
   }
-  // In the order in which they stand there. Begun here, so that whoever has no use for the body can end all of it.
+  // Parts come in this order. The generator is begun here, so that whoever has no use for the body can end all of it.
   const parts = read();
   const [ticket, head] = [await parts.next(), await parts.next()];
   return { ticket: ticket.value, ...head.value, body: parts } as OpenedAnswer;

@@ -83,7 +83,7 @@ const throughSquid = (): Partial<ProxyOptions> => ({
 });
 const start = (changes: Partial<ProxyOptions> = {}) => rig.another({ ...throughSquid(), ...changes });
 
-/** What nginx cannot do: says what came, takes a body and gives one, and breaks off. */
+/** Does what nginx cannot do: says what came, takes a body and gives one, and breaks off. */
 async function startBehind(): Promise<Server> {
   const server = createServer(async (request, response) => {
     if (request.url === '/cut') {

@@ -12,11 +12,11 @@ import { startEndpoint, type TestEndpoint } from '../support/httpcrypt-endpoint.
 const PIECE = Buffer.alloc(65_536, 7);
 const MANY = 800;
 const cleanUp: (() => Promise<unknown>)[] = [];
-/** What came to the server behind. */
+/** Requests that came to the server behind. */
 const arrived: string[] = [];
 /** Pieces that it has written of a long answer. */
 let written = 0;
-/** Nobody wants that answer any more. */
+/** Set when that answer is wanted no more. */
 let isEnded = false;
 let behind: Server;
 let front: TestEndpoint;
@@ -83,7 +83,7 @@ const code = (sent: Promise<unknown>) =>
     (error: { code?: string }) => error.code,
   );
 
-it('sends several requests at once, and shows nothing twice', async () => {
+it('sends several requests at once, and shows no ticket or key twice', async () => {
   const { dispatcher } = client();
   const before = front.requests().length;
   const round = () =>
@@ -160,7 +160,7 @@ it('sends bytes again after the endpoint has lost its keys, and a stream never',
   expect(await put(counted())).toBe(`PUT /it ${PIECE.length}`); // by OPTIONS first, since no ticket is left
 });
 
-it('is a dispatcher for fetch, with fields that come twice', async () => {
+it('takes requests of fetch as its dispatcher, and gives it fields that come twice', async () => {
   const { dispatcher } = client();
   const answered = await fetch(`${origin}/f`, { dispatcher, method: 'POST', body: 'text' });
   expect([answered.status, answered.headers.get('x-twice'), await answered.text()]).toEqual([200, '1, 2', 'POST /f 4']);

@@ -1,4 +1,4 @@
-/** What one who captures the network sees of HTTPCrypt: docs/spec/httpcrypt.md, section 8, beside an ordinary exchange through the same nginx. `-u` rewrites docs/generated/httpcrypt-capture.txt. */
+/** Captures of HTTPCrypt: docs/spec/httpcrypt.md, section 8, beside an ordinary exchange through the same nginx. `-u` rewrites docs/generated/httpcrypt-capture.txt. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -26,7 +26,7 @@ import {
 import { startWispr } from '../support/wispr.ts';
 
 const BROWSER = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0)', accept: 'text/html,*/*;q=0.8' };
-/** Of a request outside, in this order and case. */
+/** Names of a request outside, in this order and case. */
 const FIELDS = ['host', 'connection', 'user-agent', 'accept', 'content-type', 'cookie', 'content-length'];
 /** docs/spec/httpcrypt.md, section 4. */
 const NAMES = 'session sessionid sid SID connect.sid PHPSESSID JSESSIONID laravel_session'.split(' ');
@@ -110,7 +110,7 @@ const cookieOf = (message: CapturedMessage) => {
 };
 const posts = () => sealed.exchanges().filter(({ request }) => request.start.startsWith('POST '));
 
-/** What the length of a body says: the number of whole chunks before the last one, the KiB of the last, and what was added at random. */
+/** Reads the length of a body: the number of whole chunks before the last one, the KiB of the last, and what was added at random. */
 function sizeOf({ body }: CapturedMessage): { whole: number; kib: number; added: number } {
   const whole = Math.ceil((body.length - 16) / 16_384) - 1;
   const plain = body.length - 16 - whole * 16_384 - 16;
@@ -119,7 +119,7 @@ function sizeOf({ body }: CapturedMessage): { whole: number; kib: number; added:
     : { whole, kib: Math.floor(plain / 1024), added: plain % 1024 };
 }
 
-/** Whether 32 bytes are a point of Curve25519: v² = u³ + 486662 u² + u has a root modulo 2²⁵⁵ − 19 (Euler). */
+/** Tells whether 32 bytes are a point of Curve25519: v² = u³ + 486662 u² + u has a root modulo 2²⁵⁵ − 19 (Euler). */
 function isOnCurve(shown: Uint8Array): boolean {
   const p = 2n ** 255n - 19n;
   const u = BigInt(`0x${toHex(shown.toReversed())}`) % 2n ** 255n;
@@ -131,7 +131,7 @@ function isOnCurve(shown: Uint8Array): boolean {
   return power !== p - 1n;
 }
 
-describe('attack 150: an HTTPCrypt exchange in a capture', () => {
+describe('an HTTPCrypt exchange in a capture', () => {
   it('attack 150: is a POST like one of the same client and length, field by field, and so is its answer', async () => {
     expect((await ask('/1000')).text).toBe('A'.repeat(1000));
     const [options, ...rest] = sealed.exchanges();

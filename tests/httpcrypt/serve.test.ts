@@ -21,13 +21,13 @@ const document = randomBytes(200_000);
 const cleanUp: (() => Promise<unknown>)[] = [];
 let serving: RunningWispr<{ endpoint: string; port: number }>;
 let client: HttpcryptClient;
-/** What the application behind nginx has been asked. */
+/** Requests that came to the application behind nginx. */
 const seen: IncomingMessage[] = [];
-/** How much of the upload under way has come there. */
+/** Bytes of the upload under way that have come there. */
 let uploaded = 0;
 let aborted = 0;
 
-/** Behind nginx: what static files cannot show. */
+/** Answers behind nginx as static files cannot. */
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   seen.push(request);
   request.on('error', () => undefined);

@@ -1,4 +1,4 @@
-/** Which keys a publisher is told to replace, because somebody may have them who cannot read any more. */
+/** Keys that a publisher is told to replace, because somebody may have them who cannot read any more. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { FORMER_READERS_PATH } from '../../core/publication/hand-over.ts';
 import { createToken } from '../../keyserver/publication/tokens.ts';

@@ -26,7 +26,7 @@ export interface Asked extends Partial<RequestHead> {
 }
 
 export interface Came extends AnswerHead {
-  /** Of the answer outside. */
+  /** Status of the answer outside. */
   readonly outside: number;
   readonly headers: IncomingMessage['headers'];
   readonly content: Buffer;

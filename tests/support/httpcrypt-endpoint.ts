@@ -8,11 +8,11 @@ import { temporaryFolder } from './keyserver-rig.ts';
 
 export interface TestEndpoint {
   readonly endpoint: HttpcryptEndpoint;
-  /** Of nginx. */
+  /** Port of nginx. */
   readonly port: number;
-  /** Of the endpoint itself. */
+  /** Port of the endpoint itself. */
   readonly ownPort: number;
-  /** What nginx saw: `request|cookie|media type|length|status|User-Agent|Accept` a line. */
+  /** Log of nginx: `request|cookie|media type|length|status|User-Agent|Accept` a line. */
   requests(): string;
   /** Makes it forget its server keys and tickets. */
   restart(): Promise<void>;

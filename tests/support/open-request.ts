@@ -2,7 +2,7 @@ import { concatAll } from '../../core/encoding/bytes.ts';
 import type { RequestHead } from '../../core/httpcrypt/binary-http.ts';
 import { type Exchange, MessageReader } from '../../core/httpcrypt/exchange.ts';
 
-/** What a whole request over HTTPCrypt says, which no program takes as a whole. @throws ChannelError `channel-unreadable` */
+/** Opens a whole request over HTTPCrypt, which no program takes as a whole. @throws ChannelError `channel-unreadable` */
 export function openRequest(exchange: Exchange, body: Uint8Array) {
   const heads: RequestHead[] = [];
   const pieces: Uint8Array[] = [];

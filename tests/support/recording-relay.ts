@@ -10,11 +10,11 @@ export interface CapturedMessage {
   readonly start: string;
   /** Names as they were written, and values. */
   readonly fields: readonly (readonly [name: string, value: string])[];
-  /** Without the framing of chunks. */
+  /** Content without the framing of chunks. */
   readonly body: Buffer;
 }
 
-/** What came at once. */
+/** Bytes that came at once. */
 interface Piece {
   readonly bytes: Buffer;
   readonly time: number;
@@ -31,7 +31,7 @@ export interface RecordingRelay {
   readonly port: number;
   /** Says where connections lead from now on. */
   to(port: number): void;
-  /** All bytes of both directions since the last call of `forget`, one character a byte. */
+  /** Bytes of both directions since the last call of `forget`, one character a byte. */
   bytes(): string;
   /** Exchanges since then, in the order in which they began. */
   exchanges(): CapturedExchange[];

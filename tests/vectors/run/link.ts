@@ -43,7 +43,7 @@ const OPERATIONS: Record<string, (input: Values) => Buffer> = {
   },
 };
 
-/** Anything but a ProtocolViolation is passed on: it is a bug. */
+/** Passes on anything but a ProtocolViolation: it is a bug. */
 export function runLinkVector({ operation, input }: KeyVector): KeyOutcome {
   const run = OPERATIONS[operation];
   if (run === undefined) throw new Error(`there is no operation ${operation}`);
