@@ -247,15 +247,6 @@ export const TABLES: Readonly<Record<string, DocTable>> = {
     columns: ['requests/s', 'latency, ms'].flatMap((table) =>
       ['1 KiB', '10 KiB', '100 KiB'].map((size) => [`${size}, ${table.slice(-2)}`, size, table] as const),
     ),
-    rows: [
-      'plain HTTP, nginx',
-      'HTTPS, nginx',
-      'HTTPS resumed, nginx',
-      'plain HTTP, Node.js',
-      'HTTPS, Node.js',
-      'HTTPCrypt',
-      'HTTPCrypt, tickets',
-    ].map((server) => [server, server]),
   },
 };
 

@@ -7,6 +7,7 @@ import { DSL, G3, LOOPBACK } from '../link/kinds.ts';
 import { type LinkKind, startLink } from '../link/narrow-link.ts';
 import { checkLinks } from '../link/ping.ts';
 import { IS_QUICK } from '../quick.ts';
+import { shuffled } from '../readers/random.ts';
 import { type Measurement, type Table, table } from '../results.ts';
 import { startFar } from './far.ts';
 import type { Load, LoadSetting, Way } from './load.ts';
@@ -43,8 +44,14 @@ export async function httpsFigure(report: (text: string) => void): Promise<Measu
   await checkLinks(link, [...RUNS.keys()], report);
   const kinds = Array.from(RUNS).flatMap(([kind, runs]) => Array.from({ length: runs }, () => kind));
   const rounds: Round[] = [];
-  for (const { kind, way } of shuffled(kinds.flatMap((kind) => WAYS.map((way) => ({ kind, way }))))) {
-    const pages = shuffled(fitting.map(({ place }) => place));
+  for (const { kind, way } of shuffled(
+    kinds.flatMap((kind) => WAYS.map((way) => ({ kind, way }))),
+    Math.random,
+  )) {
+    const pages = shuffled(
+      fitting.map(({ place }) => place),
+      Math.random,
+    );
     const setting: LoadSetting = { way, pages, root: roots[way] };
     await link.become(kind);
     const [bytes, busy] = [await link.carried(), await link.busy()];
@@ -58,11 +65,6 @@ export async function httpsFigure(report: (text: string) => void): Promise<Measu
   const runs = Array.from(RUNS, ([{ name }, loads]) => [`loads, ${name}`, loads]);
   const settings = { pages: names.size, ...Object.fromEntries(runs) };
   return { settings, tables: { ...Object.assign({}, ...tables), recorded: sharesOf(recordings) } };
-}
-
-function shuffled<Each>(list: readonly Each[]): Each[] {
-  const drawn = list.map((each) => [Math.random(), each] as const);
-  return drawn.toSorted(([a], [b]) => a - b).map(([, each]) => each);
 }
 
 /** Makes the tables of a link: a row for each page, the distributions, and all loads together. @param names - of the pages, by their places */
