@@ -123,7 +123,7 @@ function stream(target: string, body: Iterable<Uint8Array>): Promise<Buffer> {
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-describe('sites that pass through', () => {
+describe('a site that passes through', () => {
   it('answers GET, HEAD, ranges and conditions as the server behind does', async () => {
     const whole = await send(reader.port, `http://${PLAIN}/large.bin`);
     expect([whole.status, whole.complete, sha256(whole.body)]).toEqual([200, true, sha256(LARGE)]);
