@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { Agent } from 'undici';
 import { ed25519KeyPair, type KeyPair, randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../core/encoding/base64url.ts';
+import { formatEndpoint } from '../core/httpcrypt/endpoint.ts';
 import { clientAddress, trustedProxies, wholeAddress } from '../node-support/client-address.ts';
 import { ClientConnections, serverOptions } from '../node-support/client-connections.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
@@ -53,28 +54,10 @@ export interface RunningEndpoint {
 }
 
 /** Listens until it is closed. @throws HttpcryptError */
-export async function serveHttpcrypt({
-  to,
-  url,
-  listen,
-  key,
-  zone,
-  ...options
-}: ServeOptions): Promise<RunningEndpoint> {
-  const signer = channelKey(key);
-  const timeToLive = options.rotateMinutes * 60;
-  let report = (what: string): void => {
-    throw new HttpcryptError('httpcrypt-key', what, { fields: { file: zone ?? '' } });
-  };
-  const announce = (record: Uint8Array) => {
-    try {
-      if (zone) writeZone(zone, url, record, timeToLive);
-    } catch (error) {
-      report(`${zone} cannot be written: ${systemReason(error)}`);
-    }
-  };
-  const keys = await ServerKeys.start({ url, signer, timeToLive, now: nowInSeconds, announce });
-  ({ report } = options);
+export async function serveHttpcrypt(options: ServeOptions): Promise<RunningEndpoint> {
+  const { to, url, listen } = options;
+  const signer = channelKey(options.key);
+  const keys = await startKeys(options, signer);
   const dispatcher = new Agent(); // no more connections than clients have
   const server = createServer(serverOptions(LIMITS, { maxHeaderSize: LONGEST_HEAD, requestTimeout: 0 }));
   server.timeout = SILENCE;
@@ -94,11 +77,29 @@ export async function serveHttpcrypt({
     await once(server.listen(listen), 'listening');
   } catch (cause) {
     await close();
-    throw new HttpcryptError('httpcrypt-listen', `port ${listen.port} cannot be listened on: ${systemReason(cause)}`, {
-      cause,
-    });
+    const why = `port ${listen.port} cannot be listened on: ${systemReason(cause)}`;
+    throw new HttpcryptError('httpcrypt-listen', why, { cause });
   }
-  return { endpoint: `${url}#${toBase64url(signer.publicKey)}`, port: (server.address() as AddressInfo).port, close };
+  const endpoint = formatEndpoint({ url, key: toBase64url(signer.publicKey) });
+  return { endpoint, port: (server.address() as AddressInfo).port, close };
+}
+
+/** Makes the first server key. @throws HttpcryptError if its zone cannot be written; later ones are reported */
+async function startKeys({ url, zone, rotateMinutes, report }: ServeOptions, signer: KeyPair): Promise<ServerKeys> {
+  const timeToLive = rotateMinutes * 60;
+  let isStarted = false;
+  const announce = (record: Uint8Array) => {
+    try {
+      if (zone) writeZone(zone, url, record, timeToLive);
+    } catch (cause) {
+      const why = `${zone} cannot be written: ${systemReason(cause)}`;
+      if (!isStarted) throw new HttpcryptError('httpcrypt-key', why, { cause, fields: { file: zone ?? '' } });
+      report(why);
+    }
+  };
+  const keys = await ServerKeys.start({ url, signer, timeToLive, now: nowInSeconds, announce });
+  isStarted = true;
+  return keys;
 }
 
 /** Reads the seed of the channel key, or makes one. */
