@@ -186,6 +186,10 @@ describe('sites that pass through', () => {
     expect((await send(reader.port, `http://${PLAIN}/sub/index.html`)).status).toBe(200);
   });
 
+  it('has the proxy file send the host to the Reader, though it is no connected site', async () => {
+    expect((await send(reader.port, '/proxy.pac')).text).toMatch(/^var sites = .*"plain\.example"/m);
+  });
+
   it('opens no tunnel to the host, and switches no protocol there', async () => {
     const socket = connect(reader.port, '127.0.0.1');
     socket.write(`CONNECT ${PLAIN}:80 HTTP/1.1\r\nHost: ${PLAIN}:80\r\n\r\n`);
