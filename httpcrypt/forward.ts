@@ -1,5 +1,5 @@
 /** Exchanges that are passed on to the server behind: docs/spec/httpcrypt.md, "Requests" and "Answers". */
-import { type Dispatcher, request } from 'undici';
+import type { Dispatcher } from 'undici';
 import { endToEndFields } from '../node-support/end-to-end-fields.ts';
 import type { InnerAnswer, InnerRequest } from './listener.ts';
 
@@ -13,8 +13,10 @@ export function forwardTo(origin: string, dispatcher: Dispatcher): (inner: Inner
     onceClosed(() => leaving.abort());
     const isEmpty = body instanceof Uint8Array && body.length === 0;
     try {
-      const answer = await request(new URL(origin).origin + path, {
-        dispatcher,
+      // Not by a URL, which would change the path: dot segments, and signs that are not of ASCII.
+      const answer = await dispatcher.request({
+        origin: new URL(origin).origin,
+        path,
         method: method as Dispatcher.HttpMethod,
         headers: [...endToEndFields(fields, SAID_ANEW), 'host', authority, 'x-forwarded-for', address],
         body: isEmpty ? null : body,

@@ -94,7 +94,9 @@ async function serveExchange(
   try {
     if (!place) return refuse(response, 503, load.pause());
     const inner = { ...head, ...client, body, onceClosed: (closed: () => void) => void onceClosed(response, closed) };
-    const answer = await answerTo(options, opening, inner).finally(place.end);
+    const isWhole = body instanceof Uint8Array;
+    if (!isWhole) place.end(); // as above
+    const answer = await answerTo(options, opening, inner).finally(() => isWhole && place.end());
     if (received.isBroken) return refuse(response, 500);
     await send(response, opening, salt, answer);
     return [answer.status, answer.route];

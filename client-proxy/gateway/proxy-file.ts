@@ -1,4 +1,4 @@
-/** The PAC file: only what is for connected sites goes to the Reader. It names them: for no page in the browser. */
+/** The PAC file: only what is for connected sites, and for hosts that HTTPCrypt was chosen for, goes to the Reader. It names them: for no page in the browser. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { isSite } from '../../core/site/site.ts';
 import { ReaderError } from '../errors.ts';
@@ -37,10 +37,10 @@ function isForBrowser({ 'sec-fetch-site': site, origin, referer }: IncomingHttpH
   return site === undefined ? origin === undefined && referer === undefined : site === 'none';
 }
 
-/** @param sites - the connected ones @param port - of the Reader on this machine */
+/** @param sites - the connected ones, and those that HTTPCrypt was chosen for @param port - of the Reader on this machine */
 export function proxyFile(sites: readonly string[], port: number): string {
   const names = sites.filter(isSite).sort();
-  return `// Made by the wispr Reader. Plain http: addresses of connected sites go to it; everything else goes where it went before.
+  return `// Made by the wispr Reader. Plain http: addresses of connected sites, and of hosts that are reached over HTTPCrypt, go to it; everything else goes where it went before.
 // While the Reader does not run, those sites do not load: what their web host sends is unchecked.
 var sites = ${JSON.stringify(names)};
 function FindProxyForURL(url, host) {

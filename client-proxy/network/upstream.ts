@@ -121,6 +121,11 @@ export class Upstream {
     return this.#overHttpcrypt.get(origin)?.channel;
   }
 
+  /** Hosts that have such a channel. */
+  get hostsOverHttpcrypt(): string[] {
+    return [...this.#overHttpcrypt.keys()].map((origin) => new URL(origin).hostname);
+  }
+
   /** Takes note of a request of the reader's browser: over HTTPCrypt, the Reader looks like it. */
   browserShowed({ 'user-agent': agent, accept }: IncomingHttpHeaders): void {
     if (agent !== undefined) this.#looks = { 'user-agent': agent, ...(accept !== undefined && { accept }) };

@@ -178,8 +178,11 @@ export class Router {
     welcome(call, `http://${host.host}:${host.port}`);
     const { pages } = this.#options;
     if (pages.guard.isOwn(host)) {
-      const { sites, ownPort } = this.#options;
-      if (path === PROXY_FILE_PATH) return serveProxyFile(sites.names(), ownPort() ?? 0, call.request, call.response);
+      const { sites, ownPort, upstream } = this.#options;
+      if (path === PROXY_FILE_PATH) {
+        const hosts = new Set([...sites.names(), ...upstream.hostsOverHttpcrypt]);
+        return serveProxyFile([...hosts], ownPort() ?? 0, call.request, call.response);
+      }
       call.own = true;
       return pages.serve({ ...call, asked: host, target: path, throughProxy });
     }

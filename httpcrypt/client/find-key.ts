@@ -55,16 +55,15 @@ const WAYS: readonly Ask[] = [
 export async function findServerKey(where: WhereToAsk, failed?: ServerKey): Promise<ServerKey> {
   const { url, key: channelKey } = where.endpoint;
   const endpoint = { url, key: fromBase64url(channelKey) ?? new Uint8Array(0) };
-  let why: unknown = 'none is announced';
+  let why = 'none is announced';
+  const refused = (error: unknown) => {
+    why = reasonOf(error);
+  };
   for (const ask of WAYS) {
-    try {
-      const [record] = (await ask(where)).filter((each) => each !== undefined);
-      if (!record) continue;
-      const key = await verifyRecord(record, endpoint, nowInSeconds());
-      if (!failed || !equalBytes(key.id, failed.id)) return key;
-      why = 'what is announced has failed';
-    } catch (error) {
-      why = reasonOf(error);
+    for (const record of (await ask(where).catch(refused)) ?? []) {
+      const key = record && (await verifyRecord(record, endpoint, nowInSeconds()).catch(refused));
+      if (key && !(failed && equalBytes(key.id, failed.id))) return key;
+      if (key) why = 'what is announced has failed';
     }
   }
   throw new ChannelError('channel-key-refused', `${url} has no key for HTTPCrypt: ${why}`);

@@ -1,6 +1,6 @@
 /** Hosts that a Reader reaches over HTTPCrypt alone, through real name servers, Squid and nginx: sites that pass through, a reading site, and a site that is connected. */
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, request as httpRequest, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
@@ -184,6 +184,24 @@ describe('a site that passes through', () => {
     await plain.restart();
     await names.reload();
     expect((await send(reader.port, `http://${PLAIN}/sub/index.html`)).status).toBe(200);
+  });
+
+  it('takes the one of several records in DNS that passes the checks', async () => {
+    const all = join(temporaryFolder(), 'all.zone');
+    const [good = ''] = readFileSync(zone, 'utf8').match(/.* TXT .*\n/) ?? [];
+    const others = [...'ABCD'].map((letter) => good.replace(/"./, `"${letter}`)).filter((each) => each !== good);
+    writeFileSync(all, [...others, good].join(''));
+    const several = await startNameServer(PLAIN, all);
+    onTestFinished(() => several.stop());
+    const { port, close } = await start({ dnsServers: [several.address] });
+    onTestFinished(close);
+    const before = plain.requests().length;
+    expect((await send(port, `http://${PLAIN}/sub/index.html`)).text).toBe('<h1>Plain</h1>');
+    expect(plain.requests().slice(before)).not.toContain('OPTIONS /a/ ');
+  });
+
+  it('has the proxy file send the host to the Reader, though it is no connected site', async () => {
+    expect((await send(reader.port, '/proxy.pac')).text).toMatch(/^var sites = .*"plain\.example"/m);
   });
 
   it('opens no tunnel to the host, and switches no protocol there', async () => {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { HttpcryptChannel } from '../../httpcrypt/client/channel.ts';
 import { HttpcryptDispatcher } from '../../httpcrypt/client/dispatcher.ts';
 import { drained } from '../../node-support/drained.ts';
+import { load } from '../../node-support/load.ts';
 import { startEndpoint, type TestEndpoint } from '../support/httpcrypt-endpoint.ts';
 
 const PIECE = Buffer.alloc(65_536, 7);
@@ -205,4 +206,28 @@ it('takes no answer that a hop has cut for a whole one', async () => {
   })();
   await expect(reading).rejects.toMatchObject({ code: 'channel-unreadable' });
   expect(length).toBeGreaterThan(40_000);
+});
+
+it('attack 46: a request whose content comes slowly leaves the places of messages to others', async () => {
+  const { channel } = client(front.ownPort); // nginx waits for all of it
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  async function* slow() {
+    yield PIECE;
+    await ended;
+  }
+  const before = arrived.length;
+  const sent = channel.send({ method: 'GET', path: '/slow', fields: [], body: slow() });
+  await expect.poll(() => arrived.length).toBe(before + 1);
+  const places = Array.from({ length: 1000 }, () => load.begin());
+  for (const place of places) place?.end();
+  expect(places).not.toContain(undefined);
+  end();
+  expect((await sent).status).toBe(200);
+});
+
+it('passes paths on as they are', async () => {
+  const { channel } = client();
+  const path = '/a/../%2e%2e/b\\..//"c|{d}?';
+  for await (const _ of (await channel.send({ method: 'GET', path, fields: [] })).body);
+  expect(arrived.at(-1)).toBe(`GET ${path}`);
 });

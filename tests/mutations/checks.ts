@@ -121,7 +121,7 @@ const CHECKS: Readonly<
     ],
   ],
   'keyserver/http/limits.ts': [
-    [[102], 'status >= 400 && status < 500 && status !== 429;', 'status >= 400 && status !== 429;'],
+    [[102], 'status >= 400 && status < 500 && status !== 429)', 'status >= 400 && status !== 429)'],
   ],
   'keyserver/reading-site/sign-in-limits.ts': [
     [[102], 'if (known) countAsKnownBrowser(response, known);', 'if (!known) return next();'],
