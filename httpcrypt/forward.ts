@@ -13,9 +13,9 @@ export function forwardTo(origin: string, dispatcher: Dispatcher): (inner: Inner
     onceClosed(() => leaving.abort());
     const isEmpty = body instanceof Uint8Array && body.length === 0;
     try {
-      // Not by a URL, which would change the path: dot segments, and signs that are not of ASCII.
+      // A URL would change the path: dot segments, and signs that are not of ASCII.
       const answer = await dispatcher.request({
-        origin: new URL(origin).origin,
+        origin,
         path,
         method: method as Dispatcher.HttpMethod,
         headers: [...endToEndFields(fields, SAID_ANEW), 'host', authority, 'x-forwarded-for', address],
