@@ -40,8 +40,10 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
       hash.update(piece);
     }
     response.end(hash.digest('hex'));
-  } else if (request.url === '/app/refuse') request.resume() && response.writeHead(413).end('too much');
-  else if (request.url === '/app/events') {
+  } else if (request.url === '/app/refuse') {
+    response.writeHead(413, { 'content-length': 8 }).write('too much');
+    request.once('close', () => response.end()).resume(); // after a reset, nginx might lose the answer
+  } else if (request.url === '/app/events') {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
     response.write('data: 0\n\n');
     response.once('close', () => aborted++);
