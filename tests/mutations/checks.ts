@@ -165,7 +165,7 @@ const CHECKS: Readonly<
       'concat(REQUEST_LABEL, publicKey, publicKey.subarray(shown.length))',
     ],
   ],
-  'core/httpcrypt/sealed-body.ts': [[[112], 'nonce[23] = isLast ? 1 : 0;', 'nonce[23] = 0;']],
+  'core/primitives/channel.ts': [[[112], '* 256 + (isLast ? 1 : 0)', '* 256']],
   'core/httpcrypt/record.ts': [
     [
       [111],
