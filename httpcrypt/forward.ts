@@ -13,7 +13,7 @@ export function forwardTo(origin: string, dispatcher: Dispatcher): (inner: Inner
     onceClosed(() => leaving.abort());
     const isEmpty = body instanceof Uint8Array && body.length === 0;
     try {
-      const answer = await request(new URL(origin).origin + path, {
+      const answer = await request(origin + path, {
         dispatcher,
         method: method as Dispatcher.HttpMethod,
         headers: [...endToEndFields(fields, SAID_ANEW), 'host', authority, 'x-forwarded-for', address],

@@ -62,11 +62,15 @@ export interface ListenerOptions {
   readonly note?: (method: string, route: string, status: number, ms: number) => void;
 }
 
+interface ExchangeOptions extends ListenerOptions {
+  readonly origin: string;
+}
+
 /** What is noted of a request. */
 type Outcome = readonly [status: number, route?: string | undefined];
 
 export function createListener(options: ListenerOptions): RequestListener {
-  const { pathname: prefix } = new URL(options.url);
+  const { pathname: prefix, origin } = new URL(options.url);
   const serve = (request: IncomingMessage, response: ServerResponse): Outcome | Promise<Outcome> => {
     const isPost = request.method === 'POST';
     if (!request.url?.startsWith(prefix) || !(isPost || request.method === 'OPTIONS')) return refuse(response, 404);
@@ -75,7 +79,9 @@ export function createListener(options: ListenerOptions): RequestListener {
     if (!isPost) return options.keys.record().then((record) => plain(response, 200, recordAnswer(record)));
     const place = load.begin();
     place?.end(); // a slow client would hold it
-    return place ? serveExchange(options, client, request, response) : refuse(response, 503, load.pause());
+    return place
+      ? serveExchange({ ...options, origin }, client, request, response)
+      : refuse(response, 503, load.pause());
   };
   return async (request, response) => {
     const start = performance.now();
@@ -91,7 +97,7 @@ export function createListener(options: ListenerOptions): RequestListener {
 }
 
 async function serveExchange(
-  options: ListenerOptions,
+  options: ExchangeOptions,
   client: Client,
   request: IncomingMessage,
   response: ServerResponse,
@@ -116,14 +122,14 @@ async function serveExchange(
 }
 
 async function answerTo(
-  { url, answer, mayRepeat = () => false }: ListenerOptions,
+  { origin, answer, mayRepeat = () => false }: ExchangeOptions,
   { fresh }: Opening,
   request: InnerRequest,
 ): Promise<InnerAnswer> {
   const { method, scheme, authority, path } = request;
   const isSafe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
   if (!fresh && !isSafe && !mayRepeat(request)) return { status: 425, fields: [], body: NOTHING };
-  if (`${scheme}://${authority}` !== new URL(url).origin) return { status: 421, fields: [], body: NOTHING };
+  if (`${scheme}://${authority}` !== origin) return { status: 421, fields: [], body: NOTHING };
   return path === '*' ? { status: 204, fields: [], body: NOTHING } : answer(request);
 }
 
