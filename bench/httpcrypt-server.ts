@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { toBase64url } from '../core/encoding/base64url.ts';
 import { concat } from '../core/encoding/bytes.ts';
-import { beginExchange, type Exchange, sealRequest } from '../core/httpcrypt/exchange.ts';
+import { beginExchange, type Exchange, sealRequest, TICKET_LENGTH } from '../core/httpcrypt/exchange.ts';
 import { verifyRecord } from '../core/httpcrypt/record.ts';
 import { KEY_REQUEST_PATH } from '../core/keys/key-request.ts';
 import { createListener } from '../httpcrypt/listener.ts';
@@ -106,10 +106,10 @@ async function httpcrypt() {
       if (!tickets) return;
       const file = createWriteStream(tickets);
       let size = 0;
-      const opening = await keys.open(id, beginExchange(publicKey).shown);
+      const opening = keys.open(id, beginExchange(publicKey).shown);
       if (!opening) throw new Error('the server key is not known');
       for (let number = 0; number < count; number++) {
-        const request = write({ ...opening.issue(), publicKey }, keepAlive);
+        const request = write({ ...opening.issue(randomBytes(TICKET_LENGTH)), publicKey }, keepAlive);
         size = request.length;
         if (!file.write(request)) await new Promise((resolve) => file.once('drain', resolve));
       }

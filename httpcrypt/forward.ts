@@ -4,13 +4,15 @@ import { endToEndFields } from '../node-support/end-to-end-fields.ts';
 import type { InnerAnswer, InnerRequest } from './listener.ts';
 
 /** Fields of a request that are said anew, or that undici does not send. */
-const SAID_ANEW = ['content-length', 'expect', 'forwarded', 'host', 'x-forwarded-for'];
+const SAID_ANEW = ['content-length', 'expect', 'forwarded', 'host', 'trailer', 'x-forwarded-for', 'x-real-ip'];
 
 /** Answers with what the server at `origin` answers; with 502 where it gives no answer. */
 export function forwardTo(origin: string, dispatcher: Dispatcher): (inner: InnerRequest) => Promise<InnerAnswer> {
   return async ({ method, authority, path, fields, body, address, onceClosed }) => {
     const leaving = new AbortController();
     onceClosed(() => leaving.abort());
+    // For CGI and its like, X_Forwarded_For is X-Forwarded-For.
+    const ambiguous = fields.filter((name) => name.includes('_')).map((name) => name.toLowerCase());
     const isEmpty = body instanceof Uint8Array && body.length === 0;
     try {
       // A URL would change the path: dot segments, and signs that are not of ASCII.
@@ -18,7 +20,13 @@ export function forwardTo(origin: string, dispatcher: Dispatcher): (inner: Inner
         origin,
         path,
         method: method as Dispatcher.HttpMethod,
-        headers: [...endToEndFields(fields, SAID_ANEW), 'host', authority, 'x-forwarded-for', address],
+        headers: [
+          ...endToEndFields(fields, [...SAID_ANEW, ...ambiguous]),
+          'host',
+          authority,
+          'x-forwarded-for',
+          address,
+        ],
         body: isEmpty ? null : body,
         signal: leaving.signal,
         responseHeaders: 'raw',

@@ -1,10 +1,19 @@
-/** What listens for HTTPCrypt: docs/spec/httpcrypt.md, the server's side. Without express, which would take as long as all of its cryptography. */
+/** Listener of HTTPCrypt: docs/spec/httpcrypt.md, the server's side. Without express, which would take as long as all of its cryptography. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
+import { randomBytes } from '#primitives';
 import { concatAll } from '../core/encoding/bytes.ts';
 import type { AnswerHead, RequestHead } from '../core/httpcrypt/binary-http.ts';
-import { decodeCookie, MessageReader, MessageWriter, sealAnswer } from '../core/httpcrypt/exchange.ts';
+import {
+  decodeCookie,
+  type Exchange,
+  MessageReader,
+  MessageWriter,
+  sealAnswer,
+  TICKET_LENGTH,
+} from '../core/httpcrypt/exchange.ts';
 import { recordAnswer } from '../core/httpcrypt/record.ts';
+import { BODY_RANDOM, SEALED_CHUNK } from '../core/httpcrypt/sealed-body.ts';
 import { drained } from '../node-support/drained.ts';
 import { STATUS_CODES } from '../node-support/http.ts';
 import { load } from '../node-support/load.ts';
@@ -15,10 +24,12 @@ import type { Opening, ServerKeys } from './server-keys.ts';
 const HELD = 50;
 /** Seconds after which to ask again, by an address that has asked too often. */
 const PAUSE = 60;
+/** Bytes of a request that is read before it is opened. */
+const SHORT = SEALED_CHUNK;
 const NOTHING = new Uint8Array(0);
 const FIELDS = { 'Content-Type': 'application/octet-stream', 'Cache-Control': 'no-store, no-transform' };
 
-/** Whom a request comes from. */
+/** Sender of a request. */
 export interface Client {
   readonly address: string;
   /** Number of clients behind it: the limits of one address apply so many times. */
@@ -27,7 +38,7 @@ export interface Client {
 
 /** A request inside. */
 export interface InnerRequest extends RequestHead, Client {
-  /** All of it where it is short; else as it comes. */
+  /** Bytes where it is short; else a stream, as it comes. */
   readonly body: Uint8Array | Readable;
   /** Hears that the client has left, or was answered. */
   readonly onceClosed: (closed: () => void) => void;
@@ -35,7 +46,7 @@ export interface InnerRequest extends RequestHead, Client {
 
 export interface InnerAnswer extends AnswerHead {
   readonly body: Uint8Array | Readable;
-  /** What `note` is told; not sent. */
+  /** Name for `note`; not sent. */
   readonly route?: string;
 }
 
@@ -44,7 +55,7 @@ export interface ListenerOptions {
   readonly keys: ServerKeys;
   /** Counts a request, before anything is computed for it. @returns `undefined`: its address has sent too many */
   readonly admit: (request: IncomingMessage) => Client | undefined;
-  /** Whether a request may be answered that can be a replay, besides GET, HEAD and OPTIONS. */
+  /** Tells whether a request may be answered that can be a replay, besides GET, HEAD and OPTIONS. */
   readonly mayRepeat?: (request: RequestHead) => boolean;
   /** Answers what is inside; does not throw. */
   readonly answer: (request: InnerRequest) => Promise<InnerAnswer>;
@@ -52,42 +63,49 @@ export interface ListenerOptions {
   readonly note?: (method: string, route: string, status: number, ms: number) => void;
 }
 
-/** What is noted of a request. */
+interface ExchangeOptions extends ListenerOptions {
+  readonly origin: string;
+}
+
+/** Facts of a request for `note`. */
 type Outcome = readonly [status: number, route?: string | undefined];
 
 export function createListener(options: ListenerOptions): RequestListener {
-  const { pathname: prefix } = new URL(options.url);
-  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<Outcome> => {
+  const { pathname: prefix, origin } = new URL(options.url);
+  const serve = (request: IncomingMessage, response: ServerResponse): Outcome | Promise<Outcome> => {
     const isPost = request.method === 'POST';
     if (!request.url?.startsWith(prefix) || !(isPost || request.method === 'OPTIONS')) return refuse(response, 404);
     const client = options.admit(request);
     if (!client) return refuse(response, 429, PAUSE);
-    if (!isPost) return plain(response, 200, recordAnswer(await options.keys.record()));
+    if (!isPost) return options.keys.record().then((record) => plain(response, 200, recordAnswer(record)));
     const place = load.begin();
-    if (!place) return refuse(response, 503, load.pause());
-    place.end(); // a slow client would hold it
-    return serveExchange(options, client, request, response);
+    place?.end(); // a slow client would hold it
+    return place
+      ? serveExchange({ ...options, origin }, client, request, response)
+      : refuse(response, 503, load.pause());
   };
   return async (request, response) => {
     const start = performance.now();
-    const outcome = serve(request, response).catch((): Outcome => {
+    let outcome: Outcome = [500];
+    try {
+      outcome = await serve(request, response);
+    } catch {
       response.destroy();
-      return [500];
-    });
-    const [status, route = 'none'] = await outcome;
+    }
+    const [status, route = 'none'] = outcome;
     options.note?.(request.method ?? '', route, status, Math.round(performance.now() - start));
   };
 }
 
 async function serveExchange(
-  options: ListenerOptions,
+  options: ExchangeOptions,
   client: Client,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<Outcome> {
   const cookie = decodeCookie(request.headers.cookie);
-  const opening = cookie && (await options.keys.open(cookie.keyId, cookie.shown));
-  const received = opening && (await receive(request, response, opening));
+  const opening = cookie && options.keys.open(cookie.keyId, cookie.shown);
+  const received = opening && (await receive(request, response, opening.exchange));
   if (!received) return refuse(response, 500);
   const { head, salt, body } = received;
   const place = load.begin();
@@ -98,7 +116,8 @@ async function serveExchange(
     if (!isWhole) place.end(); // as above
     const answer = await answerTo(options, opening, inner).finally(() => isWhole && place.end());
     if (received.isBroken) return refuse(response, 500);
-    await send(response, opening, salt, answer);
+    if (answer.body instanceof Uint8Array) send(response, opening, salt, answer, answer.body);
+    else await sendStream(response, opening, salt, answer, answer.body);
     return [answer.status, answer.route];
   } finally {
     if (body instanceof Readable) body.destroy();
@@ -106,15 +125,18 @@ async function serveExchange(
 }
 
 async function answerTo(
-  { url, answer, mayRepeat = () => false }: ListenerOptions,
+  { origin, answer, mayRepeat = () => false }: ExchangeOptions,
   { fresh }: Opening,
   request: InnerRequest,
 ): Promise<InnerAnswer> {
   const { method, scheme, authority, path } = request;
   const isSafe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
   if (!fresh && !isSafe && !mayRepeat(request)) return { status: 425, fields: [], body: NOTHING };
-  if (`${scheme}://${authority}` !== new URL(url).origin) return { status: 421, fields: [], body: NOTHING };
-  return path === '*' ? { status: 204, fields: [], body: NOTHING } : answer(request);
+  if (`${scheme}://${authority}` !== origin) return { status: 421, fields: [], body: NOTHING };
+  // Some servers behind read no content of safe requests, and take it for another request.
+  return path === '*'
+    ? { status: 204, fields: [], body: NOTHING }
+    : answer(isSafe ? { ...request, body: NOTHING } : request);
 }
 
 interface Received {
@@ -125,87 +147,81 @@ interface Received {
   isBroken?: true;
 }
 
-/** Reads a request until its head is there, and has the rest of its body follow. @returns `undefined` for what cannot be opened */
-function receive(
+/** Reads a short request, or one until its head is there, and has the rest of its body follow. @returns `undefined` for what cannot be opened */
+async function receive(
   request: IncomingMessage,
   response: ServerResponse,
-  { exchange }: Opening,
+  exchange: Exchange,
 ): Promise<Received | undefined> {
-  return new Promise((resolve) => {
-    const pieces: Uint8Array[] = [];
-    let head: RequestHead | undefined;
-    let stream: Readable | undefined;
-    let received: Received | undefined;
-    const reader = MessageReader.ofRequest(exchange, {
-      head: (came) => {
-        head = came;
-      },
-      content: (piece) => {
-        if (!stream) pieces.push(piece);
-        else if (!stream.push(piece)) request.pause();
-      },
-    });
-    const attempt = (work: () => void) => {
-      try {
-        work();
-      } catch (error) {
-        stop(error as Error);
-      }
-    };
-    const stop = (error: Error | null) => {
-      request.off('data', onData).off('end', onEnd).resume();
-      resolve(undefined);
-      if (!error || !received) return;
-      received.isBroken = true;
-      stream?.destroy(error);
-      if (response.headersSent) response.destroy();
-    };
-    const onData = (bytes: Uint8Array) =>
-      attempt(() => {
+  const heard: (RequestHead | Uint8Array)[] = [];
+  const hear = (part: RequestHead | Uint8Array) => void heard.push(part);
+  const reader = MessageReader.ofRequest(exchange, { head: hear, content: hear });
+  let received: Received | undefined;
+  async function* read() {
+    try {
+      for await (const bytes of request.iterator({ destroyOnReturn: false })) {
         reader.push(bytes);
-        if (!head || stream) return;
-        stream = new Readable({
-          read: () => void request.resume(),
-          destroy: (error, done) => {
-            stop(null);
-            done(error);
-          },
-        }).on('error', () => undefined);
-        for (const piece of pieces) stream.push(piece);
-        received = { head, salt: reader.salt, body: stream };
-        resolve(received);
-      });
-    const onEnd = () =>
-      attempt(() => {
-        reader.end();
-        if (stream) stream.push(null);
-        else if (head)
-          resolve({ head, salt: reader.salt, body: pieces.length === 1 ? (pieces[0] ?? NOTHING) : concatAll(pieces) });
-      });
-    const onClose = () => request.complete || stop(new Error('the client has left'));
-    request.on('data', onData).once('end', onEnd).once('close', onClose);
+        yield* heard.splice(0);
+      }
+      reader.end();
+      yield* heard.splice(0);
+    } catch (error) {
+      if (received) received.isBroken = true;
+      if (response.headersSent) response.destroy();
+      throw error;
+    } finally {
+      request.resume();
+    }
+  }
+  try {
+    if (Number(request.headers['content-length']) <= SHORT) {
+      reader.end(await readWhole(request));
+      const [head, ...pieces] = heard as [RequestHead, ...Uint8Array[]];
+      return { head, salt: reader.salt, body: concatAll(pieces) };
+    }
+    const parts = read();
+    const { value: head } = await parts.next();
+    const body = Readable.from(parts, { objectMode: false }).on('error', () => undefined);
+    received = { head: head as RequestHead, salt: reader.salt, body };
+    return received;
+  } catch {
+    return undefined;
+  }
+}
+
+function readWhole(request: IncomingMessage): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const pieces: Uint8Array[] = [];
+    request.on('data', (piece: Uint8Array) => pieces.push(piece));
+    request.once('end', () => resolve(concatAll(pieces))).once('close', reject);
   });
 }
 
-/** Seals an answer; one that is cut ends the connection, so that the client sees it. */
-async function send(
+/** Seals an answer that is at hand, out of random bytes that are asked for once. */
+function send(
   response: ServerResponse,
   { exchange, issue }: Opening,
   salt: Uint8Array,
-  { body, status, fields }: InnerAnswer,
+  head: AnswerHead,
+  content: Uint8Array,
+): void {
+  const random = randomBytes(TICKET_LENGTH + BODY_RANDOM);
+  const chunks = sealAnswer(exchange, salt, issue(random), head, content, random.subarray(TICKET_LENGTH));
+  const sealed = chunks.length === 1 ? chunks[0] : concatAll(chunks);
+  response.writeHead(200, { ...FIELDS, 'Content-Length': sealed?.length }).end(sealed);
+}
+
+/** Seals an answer as it comes; one that is cut ends the connection, so that the client sees it. */
+async function sendStream(
+  response: ServerResponse,
+  { exchange, issue }: Opening,
+  salt: Uint8Array,
+  head: AnswerHead,
+  body: Readable,
 ): Promise<void> {
-  const head = { status, fields };
-  const begin = (length?: number) =>
-    response.writeHead(200, { ...FIELDS, ...(length !== undefined && { 'Content-Length': length }) });
-  const end = (chunks: readonly Uint8Array[]) => {
-    if (!response.headersSent) begin(chunks.reduce((sum, { length }) => sum + length, 0));
-    for (const chunk of chunks.slice(0, -1)) response.write(chunk);
-    response.end(chunks.at(-1));
-  };
-  if (body instanceof Uint8Array) return end(sealAnswer(exchange, salt, issue(), head, body));
-  const writer = MessageWriter.ofAnswer(exchange, salt, issue(), head);
+  const writer = MessageWriter.ofAnswer(exchange, salt, issue(randomBytes(TICKET_LENGTH)), head);
   const write = (chunks: readonly Uint8Array[]) => {
-    if (chunks.length > 0 && !response.headersSent) begin();
+    if (chunks.length > 0 && !response.headersSent) response.writeHead(200, FIELDS);
     for (const chunk of chunks) response.write(chunk);
   };
   // Slow streams pass at once; where the client is slower, chunks are filled.
@@ -217,7 +233,9 @@ async function send(
       write(writer.push(piece));
       if (response.writableNeedDrain && !response.destroyed) await drained(response);
     }
-    end(writer.end());
+    const last = concatAll(writer.end());
+    if (!response.headersSent) response.writeHead(200, { ...FIELDS, 'Content-Length': last.length });
+    response.end(last);
   } catch {
     response.destroy();
   } finally {

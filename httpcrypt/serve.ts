@@ -1,6 +1,6 @@
 /** A program that stands before any HTTP server and takes HTTPCrypt for it. */
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Agent } from 'undici';
@@ -107,8 +107,17 @@ function channelKey(file: string): KeyPair {
   try {
     createFile(file, `${toBase64url(randomBytes(SEED_LENGTH))}\n`, 0o600);
     const seed = fromBase64url(readFileSync(file, 'latin1').trimEnd(), SEED_LENGTH);
+    if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
+      throw new HttpcryptError(
+        'httpcrypt-key',
+        `other users of this machine can read ${file}: chmod 600 changes that`,
+        {
+          fields: { file },
+        },
+      );
     if (seed) return ed25519KeyPair(seed);
   } catch (cause) {
+    if (cause instanceof HttpcryptError) throw cause;
     throw new HttpcryptError('httpcrypt-key', describeUnreadable(file, cause), { cause, fields: { file } });
   }
   throw new HttpcryptError('httpcrypt-key', `${file} is no channel key`, { fields: { file } });

@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import { type X25519KeyPair, x25519KeyPair } from '#channel';
 import { type KeyPair, randomBytes } from '#primitives';
-import { type Exchange, SHOWN_LENGTH, TICKET_LENGTH, type Ticket, ticketOf } from '../core/httpcrypt/exchange.ts';
+import { type Exchange, SHOWN_LENGTH, type Ticket, ticketOf } from '../core/httpcrypt/exchange.ts';
 import { type ServerKey, serverKey, signRecord } from '../core/httpcrypt/record.ts';
 
 /** Tickets of one server key; some 20 MB at the most. */
@@ -20,12 +20,13 @@ export interface ServerKeysOptions {
   readonly maximumTickets?: number;
 }
 
-/** What is needed to open a request and to seal its answer. */
+/** Means to open a request, and to seal its answer. */
 export interface Opening {
   readonly exchange: Exchange;
-  /** It came with a ticket, and so for the first time. */
+  /** True where it came with a ticket, and so for the first time. */
   readonly fresh: boolean;
-  readonly issue: () => Ticket;
+  /** A ticket for a later one. @param random - fresh bytes, of which the first are used */
+  readonly issue: (random: Uint8Array) => Ticket;
 }
 
 interface LiveKey extends ServerKey {
@@ -35,7 +36,7 @@ interface LiveKey extends ServerKey {
 
 export class ServerKeys {
   readonly #options: ServerKeysOptions;
-  /** By key id, in the order in which they were made. */
+  /** Keys by id, in the order in which they were made. */
   readonly #keys = new Map<string, LiveKey>();
   #record: Uint8Array = new Uint8Array(0);
   #renewAt = 0;
@@ -53,31 +54,28 @@ export class ServerKeys {
   }
 
   async record(): Promise<Uint8Array> {
-    await this.#ready();
+    if (this.#options.now() >= this.#renewAt) await this.#renew();
     return this.#record;
   }
 
-  /** What a request that shows this is opened with; `undefined` if it cannot be. A ticket that is shown is used up. */
-  async open(keyId: Uint8Array, shown: Uint8Array): Promise<Opening | undefined> {
-    await this.#ready();
-    const key = this.#keys.get(nameOf(keyId));
-    if (!key || this.#options.now() > key.notAfter) return undefined;
+  /** Finds what a request that shows this is opened with; `undefined` if it cannot be. A ticket that is shown is used up. */
+  open(keyId: Uint8Array, shown: Uint8Array): Opening | undefined {
+    const name = nameOf(keyId);
+    if (this.#options.now() > (this.#keys.get(name)?.notAfter ?? 0)) this.#keys.delete(name);
+    const key = this.#keys.get(name);
+    if (!key) return undefined;
     const ticket = nameOf(shown);
     const known = key.tickets.get(ticket);
     key.tickets.delete(ticket);
     const secret = known ?? key.exchange.agree(shown);
     if (!secret) return undefined;
     const exchange = { publicKey: key.publicKey, shown, secret };
-    return { exchange, fresh: known !== undefined, issue: () => issue(key) };
+    return { exchange, fresh: known !== undefined, issue: (random) => issue(key, random) };
   }
 
   stop(): void {
     clearTimeout(this.#timer);
     this.#keys.clear();
-  }
-
-  async #ready(): Promise<void> {
-    if (this.#options.now() >= this.#renewAt) await this.#renew();
   }
 
   #renew(): Promise<void> {
@@ -105,8 +103,8 @@ export class ServerKeys {
   }
 }
 
-function issue({ tickets }: LiveKey): Ticket {
-  const ticket = ticketOf(randomBytes(TICKET_LENGTH));
+function issue({ tickets }: LiveKey, random: Uint8Array): Ticket {
+  const ticket = ticketOf(random);
   tickets.set(nameOf(ticket.shown), ticket.secret);
   return ticket;
 }

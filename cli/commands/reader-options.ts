@@ -136,7 +136,7 @@ export function addConnectionOptions(command: Command): Command {
       .option('--parent-proxy-file <file>', 'a file with its URL, for one with a password')
       .option(
         '--httpcrypt-to <url#key>',
-        'reach the host of URL over HTTPCrypt, and in no other way; repeatable',
+        'send plain HTTP for the host of URL over HTTPCrypt, and in no other way; repeatable',
         collecting(parseHttpcryptTo),
       )
       .option(

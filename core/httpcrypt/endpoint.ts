@@ -27,7 +27,7 @@ export function formatEndpoint({ url, key }: HttpcryptEndpoint): string {
   return `${url}#${key}`;
 }
 
-/** Whether `text` is the address of such an endpoint: an origin of plain HTTP, and a path that ends in a slash. */
+/** Tells whether `text` is the address of such an endpoint: an origin of plain HTTP, and a path that ends in a slash. */
 export function isHttpcryptUrl(text: unknown): text is string {
   if (typeof text !== 'string' || text.length > MAXIMUM_URL) return false;
   const [, origin] = /^(http:\/\/[^/]+)\/(?:[\w-]+\/)*$/.exec(text) ?? [];

@@ -20,7 +20,7 @@ export type ChannelErrorCode = keyof typeof CHANNEL_ERRORS;
 /** A server key or an answer failed a check; nothing of it was used. */
 export class ChannelError extends errorClass(CHANNEL_ERRORS) {}
 
-/** Of step C4. */
+/** Error of step C4. */
 export function unreadable(what: string): ChannelError {
   return new ChannelError('channel-unreadable', `what came over HTTPCrypt cannot be read: ${what}`);
 }

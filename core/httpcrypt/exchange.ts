@@ -1,4 +1,4 @@
-/** One exchange over HTTPCrypt: whose keys it has, how its request and answer are sealed, and what they say. docs/spec/httpcrypt.md, "Requests" and "Answers". */
+/** Exchanges over HTTPCrypt: whose keys it has, how its request and answer are sealed, and what they say. docs/spec/httpcrypt.md, "Requests" and "Answers". */
 import { x25519KeyPair } from '#channel';
 import { randomBytes, sha256 } from '#primitives';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
@@ -27,7 +27,7 @@ const COOKIE_NAMES = [
 ] as const;
 
 export interface Ticket {
-  /** What a request shows: a ticket, or the client's X25519 public key. */
+  /** Bytes that a request shows: a ticket, or the client's X25519 public key. */
   readonly shown: Uint8Array;
   readonly secret: Uint8Array;
 }
@@ -43,13 +43,13 @@ export interface Exchange extends Ticket {
  * @throws ChannelError `channel-key-refused` if that is of small order
  */
 export function beginExchange(publicKey: Uint8Array): Exchange {
-  const own = x25519KeyPair(randomBytes(SHOWN_LENGTH));
+  const random = randomBytes(SHOWN_LENGTH + 1);
+  const own = x25519KeyPair(random.subarray(0, SHOWN_LENGTH));
   const secret = own.agree(publicKey);
   if (!secret) throw new ChannelError('channel-key-refused', 'the server key for HTTPCrypt is of small order');
   const shown = new Uint8Array(own.publicKey);
   // Bit 255 says nothing to X25519, and would tell a key from random bytes.
-  const last = SHOWN_LENGTH - 1;
-  shown[last] = (shown[last] ?? 0) | ((randomBytes(1)[0] ?? 0) & 0x80);
+  shown[SHOWN_LENGTH - 1] = (shown[SHOWN_LENGTH - 1] ?? 0) | ((random[SHOWN_LENGTH] ?? 0) & 0x80);
   return { publicKey, shown, secret };
 }
 
@@ -61,22 +61,18 @@ export async function cookieName(url: string): Promise<string> {
 
 /** Value of a `Cookie` field. @param name - {@link cookieName} @param keyId - of the server key */
 export function encodeCookie(name: string, keyId: Uint8Array, { shown }: Ticket): string {
-  const [length = 0] = randomBytes(1);
-  return `${name}=${toBase64url(concat(keyId, shown, randomBytes(length % (MAXIMUM_COOKIE_PADDING + 1))))}`;
+  const [length = 0, ...padding] = randomBytes(1 + MAXIMUM_COOKIE_PADDING);
+  const random = Uint8Array.from(padding).subarray(0, length % (MAXIMUM_COOKIE_PADDING + 1));
+  return `${name}=${toBase64url(concat(keyId, shown, random))}`;
 }
 
-/** What a `Cookie` field shows; `undefined` if it is not of the form. */
+/** Reads a `Cookie` field; `undefined` if it is not of the form. */
 export function decodeCookie(header: string | undefined): { keyId: Uint8Array; shown: Uint8Array } | undefined {
   const bytes = fromBase64url(/^[\w.-]+=([\w-]+)$/.exec(header ?? '')?.[1]);
   const padding = (bytes?.length ?? 0) - SERVER_KEY_ID_LENGTH - SHOWN_LENGTH;
   if (!bytes || padding < 0 || padding > MAXIMUM_COOKIE_PADDING) return undefined;
   const shown = bytes.subarray(SERVER_KEY_ID_LENGTH, SERVER_KEY_ID_LENGTH + SHOWN_LENGTH);
   return { keyId: bytes.subarray(0, SERVER_KEY_ID_LENGTH), shown };
-}
-
-/** @param random - as for BodySealer */
-function requestSealer(exchange: Exchange, random?: Uint8Array): BodySealer {
-  return new BodySealer(exchange.secret, requestContext(exchange), random);
 }
 
 function requestContext({ publicKey, shown }: Exchange): Uint8Array {
@@ -90,15 +86,15 @@ function answerContext({ publicKey, shown }: Exchange, salt: Uint8Array): Uint8A
 /**
  * The body of a request whose content is at hand.
  *
- * @param random - as for BodySealer, in test vectors
+ * @param random - as for BodySealer
  * @returns the body, and its salt, which the answer is opened with
  */
 export function sealRequest(exchange: Exchange, head: RequestHead, content: Uint8Array, random?: Uint8Array) {
-  const sealer = requestSealer(exchange, random);
+  const sealer = new BodySealer(exchange.secret, requestContext(exchange), random);
   return { body: concatAll(sealer.end(encodeHead(head, content.length), content)), salt: sealer.salt };
 }
 
-/** The body of an answer whose content is at hand. @param salt - of the request @param ticket - for a later one */
+/** The body of an answer whose content is at hand. @param salt - of the request @param ticket - for a later one @param random - as for BodySealer */
 export function sealAnswer(
   exchange: Exchange,
   salt: Uint8Array,
@@ -111,52 +107,27 @@ export function sealAnswer(
   return sealer.end(ticket.shown, ticket.secret, encodeHead(head, content.length), content);
 }
 
-/** Seals a message whose content comes in pieces. What its methods return is the body, in order. */
-export class MessageWriter {
-  readonly #sealer: BodySealer;
-  #sealed: Uint8Array[];
-
-  private constructor(sealer: BodySealer, ...front: Uint8Array[]) {
-    this.#sealer = sealer;
-    this.#sealed = front.flatMap((part) => sealer.push(part));
-  }
-
+/** Seals a message whose content comes in pieces. */
+export class MessageWriter extends BodySealer {
   static ofRequest(exchange: Exchange, head: RequestHead): MessageWriter {
-    return new MessageWriter(requestSealer(exchange), encodeHead(head, undefined));
+    const writer = new MessageWriter(exchange.secret, requestContext(exchange));
+    writer.hold(encodeHead(head, undefined));
+    return writer;
   }
 
   /** @param salt - of the request @param ticket - for a later one */
   static ofAnswer(exchange: Exchange, salt: Uint8Array, ticket: Ticket, head: AnswerHead): MessageWriter {
-    const sealer = new BodySealer(exchange.secret, answerContext(exchange, salt));
-    return new MessageWriter(sealer, ticket.shown, ticket.secret, encodeHead(head, undefined));
+    const writer = new MessageWriter(exchange.secret, answerContext(exchange, salt));
+    writer.hold(ticket.shown, ticket.secret, encodeHead(head, undefined));
+    return writer;
   }
 
-  get salt(): Uint8Array {
-    return this.#sealer.salt;
+  override push(piece: Uint8Array): Uint8Array[] {
+    return piece.length > 0 ? super.push(encodeLength(piece.length), piece) : super.push();
   }
 
-  /** Part of the message is in no chunk yet: it goes with the next one, or by `flush`. */
-  get isHolding(): boolean {
-    return this.#sealer.isHolding;
-  }
-
-  push(piece: Uint8Array): Uint8Array[] {
-    const length = piece.length > 0 ? this.#sealer.push(encodeLength(piece.length)) : [];
-    return this.#take(...length, ...this.#sealer.push(piece));
-  }
-
-  flush(): Uint8Array[] {
-    return this.#take(this.#sealer.flush());
-  }
-
-  end(): Uint8Array[] {
-    return this.#take(...this.#sealer.end(END_OF_PIECES));
-  }
-
-  #take(...sealed: Uint8Array[]): Uint8Array[] {
-    const all = [...this.#sealed, ...sealed];
-    this.#sealed = [];
-    return all;
+  override end(): Uint8Array[] {
+    return super.end(END_OF_PIECES);
   }
 }
 
@@ -170,7 +141,7 @@ export class MessageReader {
   readonly #opener: BodyOpener;
   readonly #decoder: MessageDecoder;
   readonly #ticket: AnswerParts['ticket'] | undefined;
-  /** What has come of a ticket that is not whole yet. */
+  /** Beginning of a ticket that is not whole yet. */
   #front: Uint8Array | undefined;
 
   private constructor(opener: BodyOpener, decoder: MessageDecoder, ticket?: AnswerParts['ticket']) {
@@ -207,12 +178,9 @@ export class MessageReader {
   }
 
   #read(data: Uint8Array): void {
-    const front = this.#front && (this.#front.length > 0 ? concat(this.#front, data) : data);
-    if (front && front.length < TICKET_LENGTH) {
-      this.#front = front;
-      return;
-    }
-    this.#front = undefined;
+    const front = this.#front && concat(this.#front, data);
+    this.#front = front && front.length < TICKET_LENGTH ? front : undefined;
+    if (this.#front) return;
     if (front) this.#ticket?.(ticketOf(front));
     this.#decoder.push(front ? front.subarray(TICKET_LENGTH) : data);
   }
@@ -224,7 +192,7 @@ export function ticketOf(bytes: Uint8Array): Ticket {
   return { shown: copy.subarray(0, SHOWN_LENGTH), secret: copy.subarray(SHOWN_LENGTH) };
 }
 
-/** What a whole answer says. @param salt - of the request @throws ChannelError `channel-unreadable` */
+/** Opens a whole answer. @param salt - of the request @throws ChannelError `channel-unreadable` */
 export function openAnswer(exchange: Exchange, salt: Uint8Array, body: Uint8Array) {
   const heard: { head?: AnswerHead; ticket?: Ticket } = {};
   const content: Uint8Array[] = [];

@@ -1,4 +1,4 @@
-/** How a server announces its X25519 keys: docs/spec/httpcrypt.md, "Server keys". */
+/** Announcement of a server's X25519 keys: docs/spec/httpcrypt.md, "Server keys". */
 import { ed25519Sign, ed25519Verify, randomBytes, sha256 } from '#primitives';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
 import { concat, lengthPrefixed, u64, utf8 } from '../encoding/bytes.ts';
@@ -15,7 +15,7 @@ const MAXIMUM_NOISE = 255;
 /** Bytes of an answer to OPTIONS. */
 export const MAXIMUM_RECORD_ANSWER = RECORD_TEXT_LENGTH + 1 + MAXIMUM_NOISE;
 
-/** How addresses carry a record: so many, each with its number and so many bytes of the record. */
+/** Form in which addresses carry a record: so many, each with its number and so many bytes of the record. */
 interface AddressForm {
   readonly count: number;
   readonly bytes: number;
@@ -88,7 +88,7 @@ export function recordFromAnswer(text: string): Uint8Array | undefined {
   return noise === undefined || rest.length > 0 ? undefined : recordFromText(first);
 }
 
-/** What a TLSA record says behind its three numbers, 3 1 0. */
+/** Data of a TLSA record, behind its three numbers, 3 1 0. */
 export function recordAssociation(record: Uint8Array): string {
   return toHex(record);
 }

@@ -1,11 +1,13 @@
 /** Bodies in sealed chunks: docs/spec/httpcrypt.md, "Sealed bodies". Small ones are sealed and opened in one call of `end`. */
-import { XChaCha } from '#channel';
+import { isZeros, uncleared, XChaCha } from '#channel';
 import { randomBytes } from '#primitives';
 import { concat } from '../encoding/bytes.ts';
 import { TAG_LENGTH } from '../primitives/contract.ts';
 import { unreadable } from './errors.ts';
 
 const SALT_LENGTH = 16;
+/** Random bytes of a body: its salt, and one for the length of its padding. */
+export const BODY_RANDOM = SALT_LENGTH + 1;
 /** Bytes of a chunk that is not the last one, and of what is in it. */
 export const SEALED_CHUNK = 16_384;
 const PLAIN_CHUNK = SEALED_CHUNK - TAG_LENGTH;
@@ -17,58 +19,67 @@ const PADDING_STEP = 1024;
 const MOST_RANDOM_PADDING = 63;
 const NOTHING: Uint8Array = new Uint8Array(0);
 
-/** Seals a message as it comes. */
+/** Seals a message as it comes. What its methods return is the body, in order. */
 export class BodySealer {
   readonly salt: Uint8Array;
   readonly #cipher: XChaCha;
   readonly #context: Uint8Array;
   readonly #padding: number;
+  #sealed: Uint8Array[] = [];
   #chunk: Uint8Array | undefined;
   #end = PREFIX;
   #number = 0;
 
-  /** @param context - additional data of every chunk @param random - {@link randomBytes}, but in test vectors: the salt, and a byte for the length of the padding */
-  constructor(secret: Uint8Array, context: Uint8Array, random: Uint8Array = randomBytes(SALT_LENGTH + 1)) {
+  /** @param context - additional data of every chunk @param random - {@link BODY_RANDOM} bytes, fresh but in test vectors */
+  constructor(secret: Uint8Array, context: Uint8Array, random: Uint8Array = randomBytes(BODY_RANDOM)) {
     this.salt = random.subarray(0, SALT_LENGTH);
     this.#padding = (random[SALT_LENGTH] ?? 0) & MOST_RANDOM_PADDING;
     this.#cipher = new XChaCha(secret, this.salt);
     this.#context = context;
   }
 
-  /** There is data that no sealed chunk has yet. */
+  /** Part of the message is in no sealed chunk yet. */
   get isHolding(): boolean {
     return this.#end > PREFIX;
   }
 
-  /** Takes a part of the message. @returns the chunks that are full, the salt in front of the first */
-  push(data: Uint8Array): Uint8Array[] {
-    const sealed: Uint8Array[] = [];
-    for (let from = 0; from < data.length; ) {
-      if (this.#end === PLAIN_CHUNK) sealed.push(this.flush());
-      this.#chunk ??= new Uint8Array(PLAIN_CHUNK);
-      const piece = data.subarray(from, from + PLAIN_CHUNK - this.#end);
-      this.#chunk.set(piece, this.#end);
-      this.#end += piece.length;
-      from += piece.length;
-    }
-    return sealed;
+  /** Takes parts of the message. @returns the chunks that are full */
+  push(...parts: Uint8Array[]): Uint8Array[] {
+    this.hold(...parts);
+    return this.#take();
   }
 
   /** A whole chunk of what is held, because more may be long in coming. */
-  flush(): Uint8Array {
-    const chunk = this.#chunk ?? new Uint8Array(PLAIN_CHUNK);
-    return this.#seal(chunk.fill(0, this.#end), false);
+  flush(): Uint8Array[] {
+    this.#seal(PLAIN_CHUNK, false);
+    return this.#take();
   }
 
-  /** The end of the message. @param parts - what is left of it @returns the chunks that were not given before */
+  /** The end of the message. @param parts - what is left of it, or all of it */
   end(...parts: Uint8Array[]): Uint8Array[] {
-    const rest = parts.reduce((sum, { length }) => sum + length, 0);
-    if (this.#chunk === undefined && rest <= CHUNK_DATA)
-      this.#chunk = new Uint8Array(this.#lengthOfLast(PREFIX + rest));
-    const sealed = parts.flatMap((part) => this.push(part));
-    const chunk = this.#chunk ?? new Uint8Array(PLAIN_CHUNK);
-    const length = this.#lengthOfLast(this.#end);
-    sealed.push(this.#seal(chunk.fill(0, this.#end).subarray(0, length), true));
+    const rest = parts.reduce((sum, { length }) => sum + length, PREFIX);
+    this.#chunk ??= uncleared(this.#lengthOfLast(rest));
+    this.hold(...parts);
+    this.#seal(this.#lengthOfLast(this.#end), true);
+    return this.#take();
+  }
+
+  /** Takes parts of the message, whose chunks come with later ones. */
+  protected hold(...parts: Uint8Array[]): void {
+    for (const part of parts)
+      for (let from = 0; from < part.length; ) {
+        if (this.#end === PLAIN_CHUNK) this.#seal(PLAIN_CHUNK, false);
+        this.#chunk ??= uncleared(PLAIN_CHUNK);
+        const piece = part.subarray(from, from + PLAIN_CHUNK - this.#end);
+        this.#chunk.set(piece, this.#end);
+        this.#end += piece.length;
+        from += piece.length;
+      }
+  }
+
+  #take(): Uint8Array[] {
+    const sealed = this.#sealed;
+    this.#sealed = [];
     return sealed;
   }
 
@@ -77,14 +88,14 @@ export class BodySealer {
     return Math.min(padded + this.#padding, PLAIN_CHUNK);
   }
 
-  #seal(plain: Uint8Array, isLast: boolean): Uint8Array {
-    const length = this.#end - PREFIX;
-    plain[0] = length >> 8;
-    plain[1] = length;
-    const front = this.#number === 0 ? this.salt : NOTHING;
+  #seal(length: number, isLast: boolean): void {
+    this.#chunk ??= uncleared(PLAIN_CHUNK);
+    const plain = this.#chunk.fill(0, this.#end).subarray(0, length);
+    plain[0] = (this.#end - PREFIX) >> 8;
+    plain[1] = this.#end - PREFIX;
     this.#end = PREFIX;
-    numberChunk(this.#cipher, this.#number++, isLast);
-    return this.#cipher.seal(plain, this.#context, front);
+    const front = this.#number === 0 ? this.salt : NOTHING;
+    this.#sealed.push(this.#cipher.seal(this.#number++, isLast, plain, this.#context, front));
   }
 }
 
@@ -96,7 +107,7 @@ export class BodyOpener {
   #cipher: XChaCha | undefined;
   #held = NOTHING;
   #number = 0;
-  /** What is held is a full chunk, which no other can follow. */
+  /** True where a full chunk is held, which no other can follow. */
   #isLast = false;
 
   /** @param context - additional data of each chunk */
@@ -140,30 +151,11 @@ export class BodyOpener {
   }
 
   #open(chunk: Uint8Array, isLast: boolean): Uint8Array | undefined {
-    if (!this.#cipher) return undefined;
-    numberChunk(this.#cipher, this.#number, isLast);
-    const plain = this.#cipher.open(chunk, this.#context);
+    const plain = this.#cipher?.open(this.#number, isLast, chunk, this.#context);
     if (!plain || plain.length < PREFIX) return undefined;
     this.#number++;
     const end = PREFIX + (plain[0] ?? 0) * 256 + (plain[1] ?? 0);
-    if (end > plain.length || !isZeros(plain, end)) throw unreadable('a chunk of it is malformed');
+    if (end > plain.length || !isZeros(plain.subarray(end))) throw unreadable('a chunk of it is malformed');
     return plain.subarray(PREFIX, end);
   }
-}
-
-/** Writes the end of the nonce: u56(number) || u8(last). */
-function numberChunk({ nonce }: XChaCha, number: number, isLast: boolean): void {
-  let rest = number;
-  for (let at = 22; at > 15; at--) {
-    nonce[at] = rest % 256;
-    rest = Math.floor(rest / 256);
-  }
-  nonce[23] = isLast ? 1 : 0;
-}
-
-/** Not by `every`, which takes longer for this than all of the cipher. */
-function isZeros(bytes: Uint8Array, from: number): boolean {
-  let seen = 0;
-  for (let index = from; index < bytes.length; index++) seen |= bytes[index] ?? 0;
-  return seen === 0;
 }

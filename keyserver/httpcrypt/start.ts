@@ -24,7 +24,7 @@ const LISTENER = 'httpcrypt';
 
 export interface StartedHttpcrypt {
   readonly app: RequestListener;
-  /** What the publisher's descriptor has to say. */
+  /** Endpoint that the publisher's descriptor has to name. */
   readonly announced: HttpcryptEndpoint;
   readonly stop: () => void;
 }

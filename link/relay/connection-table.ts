@@ -31,11 +31,12 @@ export class ConnectionTable {
     this.#next ??= this.#read();
     const table = await this.#next;
     const answers = `src=${listed(localAddress)} dst=${listed(remoteAddress)} sport=${localPort} dport=${remotePort}`;
-    const at = table.indexOf(`${answers} `);
-    if (at < 0) return undefined;
-    const entry = table.slice(table.lastIndexOf('\n', at) + 1, at + answers.length);
-    const [[, , host = '', , port] = [], [behind] = []] = [...entry.matchAll(ENDS)];
-    return behind === answers ? { host: ipaddr.parse(host).toString(), port: Number(port) } : undefined;
+    for (let at = table.indexOf(`${answers} `); at >= 0; at = table.indexOf(`${answers} `, at + 1)) {
+      const entry = table.slice(table.lastIndexOf('\n', at) + 1, at + answers.length);
+      const [[, , host = '', , port] = [], [behind] = []] = [...entry.matchAll(ENDS)];
+      if (behind === answers && / tcp /.test(entry)) return { host: ipaddr.parse(host).toString(), port: Number(port) };
+    }
+    return undefined;
   }
 
   async #read(): Promise<string> {

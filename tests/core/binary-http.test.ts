@@ -167,6 +167,7 @@ describe('a message that is no message', () => {
       ...['', 'a', '/a b', '/\n', '**'].map((path) => ({ path })),
       ...['a b', 'a\n', 'é'].map((authority) => ({ authority })),
       ...['', ':path', 'a b', 'a:', 'é'].map((name) => ({ fields: [name, 'x'] })),
+      ...['1e1', '0xa', '+10', '1.0', '', '1, 1'].map((length) => ({ fields: ['Content-Length', length] })),
       ...[' a', 'a ', 'a\r\nb: c', 'a\0b', '\x7f', 'č'].map((value) => ({ fields: ['x', value] })),
     ];
     for (const changes of bad) expect({ changes, is: request(changes) }).toEqual({ changes, is: 'channel-unreadable' });

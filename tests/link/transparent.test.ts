@@ -165,6 +165,14 @@ describe('the connection table', () => {
     expect(found).toEqual([{ host: '203.0.113.7', port: 443 }, undefined, undefined]);
   });
 
+  it('is searched past rows of other protocols and directions', async () => {
+    const file = join(folder, 'others');
+    const datagram = entry(40_001).replace(/ tcp /g, ' udp ').replace('203.0.113.7', '10.9.0.1');
+    const reversed = `src=10.9.0.1 dst=10.9.0.2 sport=${RELAY} dport=40001 src=10.9.0.2 dst=10.9.0.1 sport=40001 dport=${RELAY} \n`;
+    writeFileSync(file, datagram + reversed + entry(40_001));
+    expect(await new ConnectionTable(file).find(arrived(40_001))).toEqual({ host: '203.0.113.7', port: 443 });
+  });
+
   it('says nothing of a connection in the other direction, of a part of a port, or in a line that is cut', async () => {
     const file = join(folder, 'reversed');
     const reversed = `src=10.9.0.1 dst=10.9.0.2 sport=${RELAY} dport=40001 src=10.9.0.2 dst=10.9.0.1 sport=40001 dport=${RELAY} `;

@@ -167,7 +167,7 @@ const CHECKS: Readonly<
   'client-proxy/server/router.ts': [[[115], 'if (channel) return', 'if (channel === null) return']],
   'httpcrypt/server-keys.ts': [[[109, 114], 'key.tickets.delete(ticket);', '']],
   'core/httpcrypt/exchange.ts': [
-    [[150], '((randomBytes(1)[0] ?? 0) & 0x80)', '0'],
+    [[150], '((random[SHOWN_LENGTH] ?? 0) & 0x80)', '0'],
     [[110], 'concat(ANSWER_LABEL, publicKey, shown, salt)', 'concat(ANSWER_LABEL, publicKey, shown)'],
     [
       [111],
@@ -176,10 +176,10 @@ const CHECKS: Readonly<
     ],
   ],
   'core/httpcrypt/sealed-body.ts': [
-    [[112], 'nonce[23] = isLast ? 1 : 0;', 'nonce[23] = 0;'],
-    [[112], 'end > plain.length || !isZeros(plain, end)', 'end > plain.length'],
+    [[112], 'end > plain.length || !isZeros(plain.subarray(end))', 'end > plain.length'],
     [[150], 'padded + this.#padding', 'padded'],
   ],
+  'core/primitives/channel.ts': [[[112], '* 256 + (isLast ? 1 : 0)', '* 256']],
   'core/httpcrypt/record.ts': [
     [
       [111],
