@@ -104,23 +104,19 @@ async function startKeys({ url, zone, rotateMinutes, report }: ServeOptions, sig
 
 /** Reads the seed of the channel key, or makes one. */
 function channelKey(file: string): KeyPair {
+  const refuse = (why: string, cause?: unknown) =>
+    new HttpcryptError('httpcrypt-key', why, { cause, fields: { file } });
+  let [seed, isOpen]: [Uint8Array | undefined, boolean] = [undefined, false];
   try {
     createFile(file, `${toBase64url(randomBytes(SEED_LENGTH))}\n`, 0o600);
-    const seed = fromBase64url(readFileSync(file, 'latin1').trimEnd(), SEED_LENGTH);
-    if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
-      throw new HttpcryptError(
-        'httpcrypt-key',
-        `other users of this machine can read ${file}: chmod 600 changes that`,
-        {
-          fields: { file },
-        },
-      );
-    if (seed) return ed25519KeyPair(seed);
+    isOpen = process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0;
+    seed = fromBase64url(readFileSync(file, 'latin1').trimEnd(), SEED_LENGTH);
   } catch (cause) {
-    if (cause instanceof HttpcryptError) throw cause;
-    throw new HttpcryptError('httpcrypt-key', describeUnreadable(file, cause), { cause, fields: { file } });
+    throw refuse(describeUnreadable(file, cause), cause);
   }
-  throw new HttpcryptError('httpcrypt-key', `${file} is no channel key`, { fields: { file } });
+  if (isOpen) throw refuse(`other users of this machine can read ${file}: chmod 600 changes that`);
+  if (!seed) throw refuse(`${file} is no channel key`);
+  return ed25519KeyPair(seed);
 }
 
 /** Counts requests by the address of the client, also of one behind a proxy on this machine. */
