@@ -160,7 +160,7 @@ describe('a message that is no message', () => {
       encodeHead({ method: 'GET', scheme: 'http', authority: 'a', path: '/', fields: [], ...changes }, 0),
     );
 
-  it('has a method, a URL, or fields that HTTP does not have', () => {
+  it('is refused for a method, a URL or fields that HTTP does not have', () => {
     expect(request({ fields: ['a', '', 'b', 'c d\té'] })).toBe('0 bytes');
     const bad: Partial<RequestHead>[] = [
       ...['', 'GET ', 'G\r\nT'].map((method) => ({ method })),
@@ -173,7 +173,7 @@ describe('a message that is no message', () => {
     for (const changes of bad) expect({ changes, is: request(changes) }).toEqual({ changes, is: 'channel-unreadable' });
   });
 
-  it('is of another kind, has no such status, or something behind it', () => {
+  it('is refused for another kind, no such status, or something behind it', () => {
     expect(outcome('answer', KNOWN_REQUEST)).toBe('channel-unreadable');
     expect(outcome('request', KNOWN_ANSWER)).toBe('channel-unreadable');
     expect(outcome('request', concat(Uint8Array.of(4), KNOWN_REQUEST.subarray(1)))).toBe('channel-unreadable');
@@ -186,13 +186,13 @@ describe('a message that is no message', () => {
     expect(outcome('answer', bytes('0140c8 03 01 61 05 6161616161'))).toBe('channel-unreadable');
   });
 
-  it('may write its numbers in more bytes than they take', () => {
+  it('is refused for a length beyond all bounds, and not for numbers in more bytes than they take', () => {
     expect(outcome('answer', bytes('4001 80 0000c8 4000 c0 00000000000002 6161'))).toBe('2 bytes');
     expect(outcome('answer', bytes('01 40c8 00 ff ffffffffffffff'))).toBe('channel-unreadable');
   });
 });
 
-it('holds no longer head than it says, whoever announces it or sends it bit by bit', () => {
+it('heads, interim answers and trailers are read up to their bounds, announced or bit by bit', () => {
   const field = (length: number) => ['x', 'a'.repeat(length)];
   const head = (fields: string[]) => encodeHead({ status: 200, fields }, undefined);
   expect(outcome('answer', head(field(MAXIMUM_HEAD - 20)))).toBe('0 bytes');
