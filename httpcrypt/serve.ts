@@ -2,12 +2,12 @@
 import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { Agent } from 'undici';
 import { ed25519KeyPair, type KeyPair, randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../core/encoding/base64url.ts';
 import { formatEndpoint } from '../core/httpcrypt/endpoint.ts';
-import { clientAddress, trustedProxies, wholeAddress } from '../node-support/client-address.ts';
+import { clientAddress, connectionAddress, trustedProxies, wholeAddress } from '../node-support/client-address.ts';
 import { ClientConnections, serverOptions } from '../node-support/client-connections.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import { createFile } from '../node-support/files/write-file.ts';
@@ -22,7 +22,10 @@ import { type Client, createListener } from './listener.ts';
 import { ServerKeys } from './server-keys.ts';
 
 /** Bounds of the listener: milliseconds, but for counts. */
-const LIMITS = { clientConnections: 2048, pipelined: 64, fields: 100, requestHead: 60_000, clientIdle: 65_000 };
+const LIMITS = {
+  ...{ clientConnections: 2048, clientConnectionsPerAddress: 512, pipelined: 64, fields: 100 },
+  ...{ requestHead: 60_000, clientIdle: 65_000 },
+};
 /** Bytes of a head, in which nothing long stands. */
 const LONGEST_HEAD = 12 * 1024;
 /** Milliseconds without a byte in either direction, after which a connection is closed. */
@@ -62,7 +65,9 @@ export async function serveHttpcrypt(options: ServeOptions): Promise<RunningEndp
   const server = createServer(serverOptions(LIMITS, { maxHeaderSize: LONGEST_HEAD, requestTimeout: 0 }));
   server.timeout = SILENCE;
   const app = createListener({ url, keys, admit: admitting(), answer: forwardTo(to, dispatcher) });
-  new ClientConnections(LIMITS).serve(server, (request, response) => {
+  const isProxy = trustedProxies(['loopback']);
+  const addressOf = (socket: Socket) => connectionAddress(socket, isProxy);
+  new ClientConnections(LIMITS, { addressOf }).serve(server, (request, response) => {
     if (refuseFault(request, response)) return;
     readAbsoluteForm(request);
     app(request, response);

@@ -1,6 +1,6 @@
 /** Address of a request's client, also behind proxies. */
 import type { IncomingMessage } from 'node:http';
-import { isIP } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { ipKeyGenerator } from 'express-rate-limit';
 import proxyaddr from 'proxy-addr';
 
@@ -31,6 +31,11 @@ export function trustedProxies(
  */
 export function clientAddress(request: IncomingMessage, isTrustedProxy: IsTrustedProxy): string {
   return ipKeyGenerator(wholeAddress(request, isTrustedProxy));
+}
+
+/** Finds where a connection comes from, as {@link clientAddress}; `undefined` for a proxy, which brings those of many. */
+export function connectionAddress({ remoteAddress = '' }: Socket, isTrustedProxy: IsTrustedProxy): string | undefined {
+  return isTrustedProxy(remoteAddress, 0) ? undefined : ipKeyGenerator(remoteAddress);
 }
 
 /**

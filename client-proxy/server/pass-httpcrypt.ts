@@ -37,7 +37,7 @@ export async function passByHttpcrypt(
       signal: leaving.signal,
     });
     const type = answer.fields.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'content-type');
-    if (isProtected(answer.status, answer.fields[type + 1])) seenProtected?.();
+    if (type >= 0 && isProtected(answer.status, answer.fields[type + 1])) seenProtected?.();
     await answerWith(answer, response);
   } catch (error) {
     throw describeFailure(error, authorityOf(target));

@@ -3,9 +3,8 @@ import { createHash } from 'node:crypto';
 import type { RequestListener, Server } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { ipKeyGenerator } from 'express-rate-limit';
 import { isLoopback } from '../../core/site/site.ts';
-import type { IsTrustedProxy } from '../../node-support/client-address.ts';
+import { connectionAddress, type IsTrustedProxy } from '../../node-support/client-address.ts';
 import {
   ClientConnections,
   type ConnectionLimits,
@@ -104,8 +103,7 @@ export async function listenFor(
     : createHttpServer(options);
   let ticketKey: Buffer | undefined;
   server.timeout = SILENCE;
-  const addressOf = ({ remoteAddress = '' }: Socket) =>
-    isTrustedProxy(remoteAddress, 0) ? undefined : ipKeyGenerator(remoteAddress);
+  const addressOf = (socket: Socket) => connectionAddress(socket, isTrustedProxy);
   new ClientConnections(limits, { addressOf, explain }).serve(server, (request, response) => {
     if (refuseFault(request, response)) return;
     readAbsoluteForm(request);

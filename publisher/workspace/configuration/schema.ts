@@ -40,7 +40,8 @@ const setRule = z
       description: 'Days after which the set gets a new key by itself, and its documents are encrypted again.',
     }),
     rekeyOnRevoke: z.boolean().optional().meta({
-      description: 'Whether the set gets a new key, as by `rekeyDays`, at the next `wispr publish` after somebody has lost access.',
+      description:
+        'Whether the set gets a new key, as by `rekeyDays`, at the next `wispr publish` after somebody has lost access.',
     }),
   })
   .superRefine(({ name, path }, context) => {
