@@ -6,7 +6,7 @@ import { join } from 'node:path';
 const ROOT = join(import.meta.dirname, '..');
 /** The in-browser reader comes built, but for its error codes. */
 const FOLDERS =
-  'cache-config cli client-proxy core examples/newspaper keyserver link node-support publisher reading serve teaser web-reader/errors.ts words';
+  'cache-config cli client-proxy core examples/newspaper httpcrypt keyserver link node-support publisher reading serve teaser web-reader/errors.ts words';
 
 /** Paths from the root of the clone, in order; only what Git tracks: whatever else lies there may be secret. */
 export function programSources(): string[] {

@@ -103,6 +103,7 @@ export function partsOf(changed: readonly string[]): Part[] {
       'tests/support/',
       'core/',
       'node-support/',
+      'httpcrypt/',
       'teaser/',
       'words/',
       'package',
