@@ -24,11 +24,14 @@ export class FailedHosts {
     this.#failedAt.set(origin, this.#now());
   }
 
+  /** Whether it failed lately. */
+  has(origin: string): boolean {
+    return this.#now() - (this.#failedAt.get(origin) ?? Number.NEGATIVE_INFINITY) < COUNTS_FOR;
+  }
+
   /** The hosts in the publisher's order, but those that failed lately last. */
   inOrder<Host extends ContentHost>(hosts: readonly Host[]): readonly Host[] {
-    const hasFailed = ({ origin }: Host) =>
-      Number(this.#now() - (this.#failedAt.get(origin) ?? Number.NEGATIVE_INFINITY) < COUNTS_FOR);
-    return hosts.toSorted((one, other) => hasFailed(one) - hasFailed(other));
+    return hosts.toSorted((one, other) => Number(this.has(one.origin)) - Number(this.has(other.origin)));
   }
 }
 

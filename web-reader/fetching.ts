@@ -26,11 +26,14 @@ const ELSEWHERE = { mode: 'cors', redirect: 'error' } as const;
 export class FetchingHost implements HostAttempt {
   readonly origin: string;
   readonly #times: BodyTimes;
+  readonly #cache: RequestCache;
   readonly #ending = new AbortController();
 
-  constructor(origin: string, times = BODY_TIMES) {
+  /** @param cache - mode of each fetch that names none */
+  constructor(origin: string, times = BODY_TIMES, cache: RequestCache = 'default') {
     this.origin = origin;
     this.#times = times;
+    this.#cache = cache;
   }
 
   /**
@@ -38,7 +41,7 @@ export class FetchingHost implements HostAttempt {
    *
    * @throws ReadingError `content-host-unreachable`
    */
-  readonly fetch = async (urlPath: string, range?: ByteRange, cache: RequestCache = 'default'): Promise<HostAnswer> => {
+  readonly fetch = async (urlPath: string, range?: ByteRange, cache = this.#cache): Promise<HostAnswer> => {
     try {
       const answer = await fetch(this.origin + urlPath, {
         ...(this.origin === location.origin ? HERE : ELSEWHERE),

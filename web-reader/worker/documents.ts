@@ -36,7 +36,9 @@ export class WorkerSupply extends HostsInTurn<ContentHost> {
   }
 
   protected attempt({ origin }: ContentHost, isLast: boolean): TimedHost {
-    return new TimedHost(origin, TIMEOUT[isLast ? 'last' : 'withOthers']);
+    // What a host gave that failed its checks may lie in the browser's own cache, for good.
+    const cache = failedHosts.has(origin) ? 'reload' : 'default';
+    return new TimedHost(origin, TIMEOUT[isLast ? 'last' : 'withOthers'], cache);
   }
 }
 
@@ -44,8 +46,8 @@ export class WorkerSupply extends HostsInTurn<ContentHost> {
 class TimedHost extends FetchingHost {
   readonly #timer: ReturnType<typeof setTimeout>;
 
-  constructor(origin: string, milliseconds: number) {
-    super(origin);
+  constructor(origin: string, milliseconds: number, cache: RequestCache) {
+    super(origin, undefined, cache);
     this.#timer = setTimeout(() => super.end(), milliseconds);
   }
 
