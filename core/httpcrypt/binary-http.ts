@@ -86,7 +86,7 @@ export class MessageDecoder {
   readonly #reading: Iterator<void>;
   #bytes: Uint8Array = new Uint8Array(0);
   #at = 0;
-  /** Where the part that is being read has to be over. */
+  /** End that the part which is being read must not pass. */
   #bound = 0;
   /** Some of that part has not come yet. */
   #isShort = false;

@@ -78,7 +78,7 @@ function codeOf(work: () => unknown): string {
   }
 }
 
-it('what one side writes the other reads, whatever bit 255 of its key is', () => {
+it('reads on one side what the other writes, whatever bit 255 of its key is', () => {
   const server = x25519KeyPair(randomBytes(32));
   const tops = new Set<number>();
   for (let round = 0; round < 20; round++) {

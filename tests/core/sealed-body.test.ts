@@ -15,7 +15,7 @@ function sealed(parts: readonly Uint8Array[], random?: Uint8Array): Uint8Array {
   return concat(...parts.flatMap((part) => sealer.push(part)), ...sealer.end());
 }
 
-/** What comes out of a body that comes in pieces of a length; the code of the error. */
+/** Content of a body that comes in pieces of a length; the code of the error. */
 function opened(body: Uint8Array, length = body.length, more = context): Uint8Array | string {
   const opener = new BodyOpener(secret, more);
   try {
@@ -88,6 +88,22 @@ describe('a sealed body', () => {
       const sealer = new BodySealer(secret, context);
       expect(toHex(opened(concat(...sealer.end(message))) as Uint8Array)).toBe(toHex(message));
     }
+  });
+
+  it('is refused where the padding of any chunk is not zeros', () => {
+    const salt = randomBytes(16);
+    const chunk = (plain: Uint8Array, number: number, isLast: boolean) => {
+      const nonce = concat(salt, Uint8Array.of(0, 0, 0, 0, 0, 0, number, isLast ? 1 : 0));
+      return sodium.crypto_aead_xchacha20poly1305_ietf_encrypt(plain, context, null, nonce, secret);
+    };
+    const whole = (first: number, last: number) => {
+      const plain = [new Uint8Array(SEALED_CHUNK - 16), new Uint8Array(1024)] as const;
+      plain[0][SEALED_CHUNK - 17] = first;
+      plain[1][1023] = last;
+      return opened(concat(salt, chunk(plain[0], 0, false), chunk(plain[1], 1, true)));
+    };
+    expect(whole(0, 0)).toEqual(new Uint8Array(0));
+    expect([whole(1, 0), whole(0, 1)]).toEqual(['channel-unreadable', 'channel-unreadable']);
   });
 
   it('is as long as its KiB, and up to 63 bytes', () => {

@@ -39,8 +39,8 @@ async function lost(): Promise<string[]> {
 /** Has the keys come as if they were new ones. */
 const bringNewKeys = () => state().database.run('UPDATE sets SET imported = ?', now);
 
-describe('a set counts as lost', () => {
-  it('once somebody was revoked who could read it, until its next key comes', async () => {
+describe('keys of former readers', () => {
+  it('name a set once somebody was revoked who could read it, until its next key comes', async () => {
     await rig.invite({ name: 'ada', plan: 'pictures' });
     await rig.invite({ name: 'bea', plan: 'all' });
     pass(1);
@@ -56,7 +56,7 @@ describe('a set counts as lost', () => {
     expect(await lost()).toEqual(['gold', 'photos']);
   });
 
-  it('where a dated plan was revoked, which is for ever otherwise', async () => {
+  it('name a set of a dated plan where that was revoked, and not where it ended', async () => {
     await rig.invite({ name: 'ada', plan: 'daily' });
     await rig.invite({ name: 'bea', plan: 'daily' });
     pass(1);
@@ -67,7 +67,7 @@ describe('a set counts as lost', () => {
     expect(await lost()).toEqual(['day-2026-11-20']);
   });
 
-  it('once a subscription or a grant has ended, unless the same plan goes on', async () => {
+  it('name a set once a subscription or a grant has ended, unless the same plan goes on', async () => {
     const { database } = state();
     for (const name of ['ada', 'bea', 'cy']) await rig.invite({ name });
     const [ada, bea, cy] = [await rig.idOf('ada'), await rig.idOf('bea'), await rig.idOf('cy')];
@@ -84,7 +84,7 @@ describe('a set counts as lost', () => {
     expect(await lost()).toEqual([]);
   });
 
-  it('once an account is gone that could read it, also as a member of a group', async () => {
+  it('name a set once an account is gone that could read it, also as a member of a group', async () => {
     const { code } = await rig.invite({ name: 'school', plan: 'pictures', seats: 3 });
     await createReader(rig.server).join(code);
     for (const name of ['dora', 'eve']) await rig.invite({ name, sets: ['gold'] });

@@ -182,7 +182,7 @@ export async function freshHttpcryptVectors(): Promise<KeyVectorFile> {
   const asking = MessageWriter.ofRequest(first, head);
   const streamed = [...asking.push(content), ...asking.flush(), ...asking.push(content), ...asking.end()];
   const longest = headOf(MAXIMUM_HEAD);
-  const opened = { ...head, content: toBase64(content) };
+  const opened = { ...head, content: await describeBytes(content) };
   const common = { seed: toBase64(seed), ticket: toBase64(ticket.shown), secret: toBase64(ticket.secret) };
   const shown = { publicKey: toBase64(publicKey), shown: toBase64(first.shown), secret: toBase64(first.secret) };
   const answered = (body: Uint8Array, result: JsonObject) =>
@@ -207,11 +207,11 @@ export async function freshHttpcryptVectors(): Promise<KeyVectorFile> {
       ),
       asked(first, sent.body),
       asked(ticket, later.body),
-      asked(first, concat(...streamed), { ...head, content: toBase64(concat(content, content)) }),
-      asked(first, sealRequest(first, longest, NOTHING).body, { ...longest, content: '' }),
+      asked(first, concat(...streamed), { ...head, content: await describeBytes(concat(content, content)) }),
+      asked(first, sealRequest(first, longest, NOTHING).body, { ...longest, content: await describeBytes(NOTHING) }),
       { ...tooLong, outcome: 'channel-unreadable' },
-      answered(answer, { status: 200, fields: head.fields, content: toBase64(content) }),
-      answered(concat(...flushed), { status: 404, fields: [], content: toBase64(concat(content, content)) }),
+      answered(answer, { status: 200, fields: head.fields, content: await describeBytes(content) }),
+      answered(concat(...flushed), { status: 404, fields: [], content: await describeBytes(concat(content, content)) }),
     ],
   };
 }

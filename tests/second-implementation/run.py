@@ -26,6 +26,10 @@ def unpack(packed):
     return b"".join(bytes(piece) if isinstance(piece, int) else base64.b64decode(piece) for piece in packed)
 
 
+def describe(data):
+    return {"length": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
 def run_object(defaults, vector):
     reader = {**defaults, **vector["reader"]}
     reader["publisherKey"] = base64.b64decode(reader["publisherKey"])
@@ -39,7 +43,7 @@ def run_object(defaults, vector):
     except Refused as refusal:
         outcome["outcome"] = refusal.code
     data = b"".join(released)
-    outcome["released"] = {"length": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    outcome["released"] = describe(data)
     return outcome
 
 
@@ -107,12 +111,12 @@ def read_zone(zone, url, record_type):
 def open_channel_request(i):
     tickets = {data(i, "ticket"): data(i, "secret")} if "ticket" in i else {}
     request = httpcrypt.open_request(data(i, "seed"), tickets, i["cookie"], data(i, "body"))
-    return {**request, "content": encode(request["content"])}
+    return {**request, "content": describe(request["content"])}
 
 
 def open_channel_answer(*given):
     answer, ticket, secret = httpcrypt.open_answer(*given)
-    return {**answer, "content": encode(answer["content"]), "ticket": encode(ticket), "secret": encode(secret)}
+    return {**answer, "content": describe(answer["content"]), "ticket": encode(ticket), "secret": encode(secret)}
 
 
 HTTPCRYPT_OPERATIONS = {

@@ -19,7 +19,7 @@ function certificate(name: string, length: number): Buffer {
 
 /** The first has the length of the paper's. */
 const [server, issuing, cross] = [certificate('server', 926), certificate('issuing', 480), certificate('cross', 400)];
-const person = certificate('person', 200);
+const person = certificate('person', 100);
 const chain = [server, issuing, cross];
 const entries = (all: readonly Buffer[]) => all.map((each) => sha256(each).subarray(0, 8));
 const listOf = (own: readonly Buffer[], clients: readonly Buffer[] = []) =>

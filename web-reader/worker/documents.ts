@@ -36,7 +36,7 @@ export class WorkerSupply extends HostsInTurn<ContentHost> {
   }
 
   protected attempt({ origin }: ContentHost, isLast: boolean): TimedHost {
-    // What a host gave that failed its checks may lie in the browser's own cache, for good.
+    // Bytes that failed their checks may lie in the browser's own cache, for good.
     const cache = failedHosts.has(origin) ? 'reload' : 'default';
     return new TimedHost(origin, TIMEOUT[isLast ? 'last' : 'withOthers'], cache);
   }

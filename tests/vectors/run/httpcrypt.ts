@@ -13,6 +13,7 @@ import {
 import { openRequest } from '../../support/open-request.ts';
 import { fromBase64, type KeyVector, toBase64 } from '../format.ts';
 import type { KeyOutcome } from './keys.ts';
+import { describeBytes } from './objects.ts';
 
 type Values = KeyVector['input'];
 const bytes = (input: Values, name: string) => fromBase64(String(input[name]));
@@ -40,14 +41,14 @@ const OPERATIONS: Record<string, (input: Values) => Promise<JsonObject>> = {
     const secret = toBase64(shown) === input.ticket ? bytes(input, 'secret') : keys.agree(shown);
     if (!known || !secret) throw new ChannelError('channel-unreadable', 'no request');
     const { head, content } = openRequest({ publicKey: keys.publicKey, shown, secret }, bytes(input, 'body'));
-    return { ...head, fields: [...head.fields], content: toBase64(content) };
+    return { ...head, fields: [...head.fields], content: await describeBytes(content) };
   },
   'open-answer': async (input) => {
     const [publicKey, shown, secret] = [bytes(input, 'publicKey'), bytes(input, 'shown'), bytes(input, 'secret')];
     const answer = openAnswer({ publicKey, shown, secret }, bytes(input, 'salt'), bytes(input, 'body'));
     const { status, fields, content, ticket } = answer;
     const brought = { ticket: toBase64(ticket.shown), secret: toBase64(ticket.secret) };
-    return { status, fields: [...fields], content: toBase64(content), ...brought };
+    return { status, fields: [...fields], content: await describeBytes(content), ...brought };
   },
 };
 
