@@ -6,7 +6,7 @@ import { CHANNEL_ERRORS } from '../core/httpcrypt/errors.ts';
 import { KEY_ERRORS } from '../core/keys/errors.ts';
 import { OBJECT_ERRORS } from '../core/object/errors.ts';
 import { PUBLICATION_ERRORS } from '../core/publication/errors.ts';
-import { HTTPCRYPT_ERRORS } from '../httpcrypt/errors.ts';
+import { HTTPCRYPT_ERRORS } from '../httpcrypt/serve/errors.ts';
 import { KEY_SERVER_ERRORS } from '../keyserver/errors.ts';
 import { LINK_ERRORS } from '../link/errors.ts';
 import { DISK_FULL } from '../node-support/disk-full.ts';

@@ -8,12 +8,17 @@ export function writeZone(file: string, url: string, record: Uint8Array, timeToL
   writeFileAtomicSync(file, zoneText(url, record, timeToLive), { mode: 0o644 });
 }
 
-/** The records as a zone file has them; a host that is an IP address has none. */
-export function zoneText(url: string, record: Uint8Array, timeToLive: number): string {
+/** Name of the records of an endpoint in DNS; a host that is an IP address has none. */
+export function recordName(url: string): string | undefined {
   const { hostname } = new URL(url);
-  if (isIP(hostname) > 0 || hostname.startsWith('[')) return '';
-  const name = `httpcrypt.${hostname}.`;
-  const line = (type: string, value: string, at = name) => `${at} ${timeToLive} IN ${type} ${value}\n`;
+  return isIP(hostname) > 0 || hostname.startsWith('[') ? undefined : `httpcrypt.${hostname}`;
+}
+
+/** The records as a zone file has them. */
+export function zoneText(url: string, record: Uint8Array, timeToLive: number): string {
+  const name = recordName(url);
+  if (name === undefined) return '';
+  const line = (type: string, value: string, at = name) => `${at}. ${timeToLive} IN ${type} ${value}\n`;
   return [
     line('TXT', `"${recordText(record)}"`),
     line('TLSA', `3 1 0 ${recordAssociation(record)}`, `_80._tcp.${name}`),

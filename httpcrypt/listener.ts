@@ -16,6 +16,7 @@ import { recordAnswer } from '../core/httpcrypt/record.ts';
 import { BODY_RANDOM, SEALED_CHUNK } from '../core/httpcrypt/sealed-body.ts';
 import { drained } from '../node-support/drained.ts';
 import { STATUS_CODES } from '../node-support/http.ts';
+import { SAFE } from '../node-support/http-requests.ts';
 import { load } from '../node-support/load.ts';
 import { onceClosed } from '../node-support/once-closed.ts';
 import type { Opening, ServerKeys } from './server-keys.ts';
@@ -130,7 +131,7 @@ async function answerTo(
   request: InnerRequest,
 ): Promise<InnerAnswer> {
   const { method, scheme, authority, path } = request;
-  const isSafe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+  const isSafe = SAFE.has(method);
   if (!fresh && !isSafe && !mayRepeat(request)) return { status: 425, fields: [], body: NOTHING };
   if (`${scheme}://${authority}` !== origin) return { status: 421, fields: [], body: NOTHING };
   // Some servers behind read no content of safe requests, and take it for another request.

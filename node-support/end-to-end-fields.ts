@@ -30,6 +30,12 @@ export function endToEndFields(fields: readonly string[], dropped: readonly stri
   return kept;
 }
 
+/** The value of the first field of a name. @param name - in lower case */
+export function fieldOf(name: string, fields: readonly string[]): string | undefined {
+  const index = fields.findIndex((field, position) => position % 2 === 0 && field.toLowerCase() === name);
+  return index < 0 ? undefined : fields[index + 1];
+}
+
 /** The members of a field that is a list, in lower case. */
 export function listOf(value: string | undefined): string[] {
   return (value ?? '').split(',').flatMap((member) => member.trim().toLowerCase() || []);

@@ -56,6 +56,9 @@ export function meetExpectation(request: IncomingMessage, response: ServerRespon
   return true;
 }
 
+/** Methods that ask for nothing to be changed. RFC 9110 section 9.2.1 */
+export const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
 /** Methods of requests that may be sent again though they may have arrived. RFC 9110 section 9.2.2 */
 export const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 

@@ -2,15 +2,15 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { PROGRAM_FOLDERS } from './structure.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /** The in-browser reader comes built, but for its error codes. */
-const FOLDERS =
-  'cache-config cli client-proxy core examples/newspaper httpcrypt keyserver link node-support publisher reading serve teaser web-reader/errors.ts words';
+const SOURCES = [...PROGRAM_FOLDERS, 'examples/newspaper', 'web-reader/errors.ts'];
 
 /** Paths from the root of the clone, in order; only what Git tracks: whatever else lies there may be secret. */
 export function programSources(): string[] {
-  const args = ['ls-files', '-z', '--', ...FOLDERS.split(' ')];
+  const args = ['ls-files', '-z', '--', ...SOURCES];
   const files = execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).split('\0');
   return [...new Set(files)].filter((file) => file !== '' && existsSync(join(ROOT, file))).sort();
 }

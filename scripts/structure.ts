@@ -6,11 +6,14 @@ import { dirname, join } from 'node:path/posix';
 interface Layer {
   readonly folders: readonly string[];
   readonly packages: readonly string[];
+  /** Others import it only where they name it, not by a folder that it lies in. */
+  readonly isProgram?: true;
 }
 
 const PRIMITIVES = ['#channel', '#primitives', '#random', '#signing', '#symmetric'];
 const PROGRAM: Layer = {
   folders: ['core', 'reading', 'teaser', 'words', 'node-support', 'httpcrypt'],
+  isProgram: true,
   packages: ['*', 'node:'],
 };
 const ABOVE: Layer = {
@@ -21,6 +24,7 @@ const ABOVE: Layer = {
     'words',
     'node-support',
     'httpcrypt',
+    'httpcrypt/serve',
     'publisher',
     'keyserver',
     'client-proxy',
@@ -66,6 +70,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     folders: ['core', 'node-support'],
     packages: ['node:', 'undici', 'lru-cache', '#channel', '#primitives'],
   },
+  'httpcrypt/serve': PROGRAM,
   publisher: PROGRAM,
   keyserver: PROGRAM,
   'client-proxy': PROGRAM,
@@ -105,10 +110,8 @@ export function violations(files: readonly ModuleFile[]): string[] {
 }
 
 function refusedImports({ path, imports }: ModuleFile): string[] {
-  const name = Object.keys(LAYERS)
-    .filter((each) => path.startsWith(each))
-    .sort((a, b) => b.length - a.length)[0];
-  const layer = LAYERS[name ?? ''];
+  const name = layerOf(path);
+  const layer = LAYERS[name];
   if (layer === undefined) return [];
   return imports
     .filter((from) => !isAllowed(layer, path, from))
@@ -117,12 +120,18 @@ function refusedImports({ path, imports }: ModuleFile): string[] {
     );
 }
 
+function layerOf(path: string): string {
+  const names = Object.keys(LAYERS).filter((each) => path.startsWith(`${each}/`));
+  return names.sort((a, b) => b.length - a.length)[0] ?? '';
+}
+
 function isAllowed({ folders, packages }: Layer, path: string, from: string): boolean {
   if (from.startsWith('.')) {
     const target = join(dirname(path), from);
     const [top = ''] = target.split('/');
     if (top === path.split('/')[0] || !target.includes('/')) return true; // package.json
-    return folders.some((folder) => target.startsWith(`${folder}/`));
+    const layer = layerOf(target);
+    return folders.some((folder) => target.startsWith(`${folder}/`) && (layer === folder || !LAYERS[layer]?.isProgram));
   }
   const library = CRYPTOGRAPHY.find((name) => from === name || from.startsWith(`${name}/`));
   if (library !== undefined) return packages.includes(library);
@@ -168,11 +177,16 @@ function shortestCycle(start: string, graph: ReadonlyMap<string, ReadonlySet<str
   return undefined;
 }
 
+/** Folders of what `wispr` runs: what the command line may import, and itself. */
+export const PROGRAM_FOLDERS = topFolders([...ABOVE.folders, 'cli']);
+
+function topFolders(folders: readonly string[]): string[] {
+  return [...new Set(folders.map((folder) => folder.split('/')[0] ?? ''))];
+}
+
 /** The sources of the project with what they import. */
 export function readSources(): ModuleFile[] {
-  return globSync(
-    '{core,reading,teaser,words,node-support,httpcrypt,publisher,keyserver,client-proxy,link,web-reader,cache-config,cli,serve,bench,evaluation,tests}/**/*.ts',
-  ).map((path) => {
+  return globSync(`{${topFolders(Object.keys(LAYERS)).join(',')}}/**/*.ts`).map((path) => {
     const text = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '');
     return { path, imports: Array.from(text.matchAll(IMPORT), ([, one, other]) => one ?? other ?? '') };
   });

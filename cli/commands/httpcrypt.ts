@@ -41,7 +41,7 @@ async function runServe({ to, url, listen, rotate, json, ...options }: ServeFlag
   if (!(protocol === 'http:' || protocol === 'https:') || pathname !== '/' || origin === undefined)
     throw new UsageError(`${printable(to)} is no server to stand before`, 'write it like http://127.0.0.1:8080');
   const at = listenAddress(listen ?? (new URL(url).port || '80'));
-  const { serveHttpcrypt } = await import('../../httpcrypt/serve.ts');
+  const { serveHttpcrypt } = await import('../../httpcrypt/serve/serve.ts');
   const stopped = stopRequested();
   const report = (what: string) => say(printable(what));
   const running = await serveHttpcrypt({ ...options, to: origin, url, listen: at, rotateMinutes: rotate, report });

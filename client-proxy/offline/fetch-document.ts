@@ -1,6 +1,7 @@
 /** Fetches one document through the forward proxy within a process, whether or not a proxy listens: checks and refusals are the proxy's. */
 import type { IncomingMessage } from 'node:http';
 import { CodedError } from '../../core/errors.ts';
+import { fieldOf } from '../../node-support/end-to-end-fields.ts';
 import { request } from '../../node-support/http.ts';
 import { ReadingError } from '../../reading/errors.ts';
 import { missingSoFar } from '../../reading/missing-so-far.ts';
@@ -255,9 +256,4 @@ async function* untilItEnds(
 
 function isNamed(name: string, headers: readonly string[]): boolean {
   return fieldOf(name, headers) !== undefined;
-}
-
-function fieldOf(name: string, headers: readonly string[]): string | undefined {
-  const index = headers.findIndex((field, position) => position % 2 === 0 && field.toLowerCase() === name);
-  return index < 0 ? undefined : headers[index + 1];
 }

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { ChannelAnswer, HttpcryptChannel } from '../../httpcrypt/client/channel.ts';
 import { drained } from '../../node-support/drained.ts';
+import { fieldOf } from '../../node-support/end-to-end-fields.ts';
 import { hasBody } from '../../node-support/http-requests.ts';
 import { CLIENT_LEFT } from '../network/failures.ts';
 import { type AbsoluteTarget, authorityOf } from '../network/request-target.ts';
@@ -36,8 +37,7 @@ export async function passByHttpcrypt(
       bodyTimeout: silence,
       signal: leaving.signal,
     });
-    const type = answer.fields.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'content-type');
-    if (type >= 0 && isProtected(answer.status, answer.fields[type + 1])) seenProtected?.();
+    if (isProtected(answer.status, fieldOf('content-type', answer.fields))) seenProtected?.();
     await answerWith(answer, response);
   } catch (error) {
     throw describeFailure(error, authorityOf(target));

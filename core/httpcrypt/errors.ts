@@ -17,7 +17,7 @@ export const CHANNEL_ERRORS = {
 
 export type ChannelErrorCode = keyof typeof CHANNEL_ERRORS;
 
-/** A server key or an answer failed a check; nothing of it was used. */
+/** A server key or an answer failed a check. Of an answer that is cut, what came before may have been used. */
 export class ChannelError extends errorClass(CHANNEL_ERRORS) {}
 
 /** Error of step C4. */

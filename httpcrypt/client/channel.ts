@@ -8,12 +8,11 @@ import { beginExchange, cookieName, type Exchange, encodeCookie, sealRequest } f
 import type { ServerKey } from '../../core/httpcrypt/record.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { endToEndFields } from '../../node-support/end-to-end-fields.ts';
-import { IDEMPOTENT } from '../../node-support/http-requests.ts';
+import { IDEMPOTENT, SAFE } from '../../node-support/http-requests.ts';
 import { findServerKey, type WhereToAsk } from './find-key.ts';
 import { type OpenedAnswer, openStream, sealStream } from './streams.ts';
 
 /** Methods that are taken without a ticket. */
-const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** Fields of a request that the message says otherwise. */
 const SAID_OTHERWISE = ['content-length', 'expect', 'host'];
 /** Status of what the endpoint could not open. */

@@ -1,6 +1,5 @@
 /** Finds the current key of an HTTPCrypt endpoint: docs/spec/httpcrypt.md, "Server keys". */
 import type { Resolver } from 'node:dns/promises';
-import { isIP } from 'node:net';
 import { type Dispatcher, request } from 'undici';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { readAtMost } from '../../core/encoding/byte-reader.ts';
@@ -18,6 +17,7 @@ import {
 } from '../../core/httpcrypt/record.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { askNameServers } from '../../node-support/name-servers.ts';
+import { recordName } from '../announcement.ts';
 
 /** Milliseconds for the endpoint itself to say its key. */
 const ANSWER_TIME = 30_000;
@@ -79,8 +79,7 @@ async function askEndpoint({ dispatcher, endpoint, headers = {} }: WhereToAsk): 
 /** Asks name servers; an IP address has no names. */
 function byName(ask: (resolver: Resolver, name: string) => Promise<Found>): Ask {
   return async ({ endpoint, dnsServers }) => {
-    const { hostname } = new URL(endpoint.url);
-    if (isIP(hostname) > 0 || hostname.startsWith('[')) return [];
-    return askNameServers(dnsServers, (resolver) => ask(resolver, `httpcrypt.${hostname}`));
+    const name = recordName(endpoint.url);
+    return name === undefined ? [] : askNameServers(dnsServers, (resolver) => ask(resolver, name));
   };
 }

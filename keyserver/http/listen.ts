@@ -12,7 +12,7 @@ import {
   serverOptions,
 } from '../../node-support/client-connections.ts';
 import { createServer as createHttpServer } from '../../node-support/http.ts';
-import { readAbsoluteForm, refuseFault } from '../../node-support/http-requests.ts';
+import { LONGEST_HEAD, serveOrigin } from '../../node-support/origin-server.ts';
 import type { KeyServerConfig, ListenerConfig } from '../config/config.ts';
 import { listenAt } from '../config/listen-at.ts';
 import type { TlsFiles } from '../config/schema.ts';
@@ -20,14 +20,10 @@ import { misconfigured } from '../errors.ts';
 import { TICKET_KEY_LIFETIME } from './ticket-keys.ts';
 import { endOf, readTls } from './tls.ts';
 
-/** Bytes of a head. Less than one record of TLS, so that what arrives with the byte too many is the head from its beginning on. */
-const LONGEST_HEAD = 12 * 1024;
 /** Bytes: a path or a `Referer` that a foreign page makes stays out of a judgement on cookies, and cookies of this site are shorter. */
 const LONG = 4096;
 /** Milliseconds that running requests get when the server stops. */
 const CLOSE_TIMEOUT = 5000;
-/** Milliseconds without a byte in either direction, after which a connection is closed. */
-const SILENCE = 120_000;
 
 /** A listener; it answers 503 until it is given an app. */
 export interface Listener {
@@ -102,13 +98,10 @@ export async function listenFor(
       })
     : createHttpServer(options);
   let ticketKey: Buffer | undefined;
-  server.timeout = SILENCE;
   const addressOf = (socket: Socket) => connectionAddress(socket, isTrustedProxy);
-  new ClientConnections(limits, { addressOf, explain }).serve(server, (request, response) => {
-    if (refuseFault(request, response)) return;
-    readAbsoluteForm(request);
-    app(request, response);
-  });
+  serveOrigin(server, new ClientConnections(limits, { addressOf, explain }), (request, response) =>
+    app(request, response),
+  );
   if (!settings.tls && settings.origin?.startsWith('https:'))
     server.on('connection', (socket) => isTrustedProxy(socket.remoteAddress ?? '', 0) || socket.destroy());
   await listenAt(server, settings.listen, member);

@@ -6,6 +6,7 @@ import { violations } from '../../scripts/structure.ts';
 describe('the structure', () => {
   it.each([
     ['core/object/x.ts', '../../publisher/init.ts'],
+    ['keyserver/httpcrypt/x.ts', '../../httpcrypt/serve/serve.ts'],
     ['core/object/x.ts', '../../cache-config/render.ts'],
     ['core/object/x.ts', 'undici'],
     ['core/object/x.ts', 'node:fs'],
@@ -36,6 +37,8 @@ describe('the structure', () => {
 
   it.each([
     ['core/object/x.ts', '#primitives'],
+    ['keyserver/httpcrypt/x.ts', '../../httpcrypt/listener.ts'],
+    ['cli/commands/x.ts', '../../httpcrypt/serve/serve.ts'],
     ['core/object/x.ts', '../keys/key-id.ts'],
     ['core/primitives/x.ts', 'node:crypto'],
     ['node-support/x.ts', '../core/encoding/bytes.ts'],

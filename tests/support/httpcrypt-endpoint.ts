@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { freePort } from '../../cache-config/child.ts';
 import { type HttpcryptEndpoint, parseEndpoint } from '../../core/httpcrypt/endpoint.ts';
-import { serveHttpcrypt } from '../../httpcrypt/serve.ts';
+import { serveHttpcrypt } from '../../httpcrypt/serve/serve.ts';
 import { startReverseProxy } from './httpcrypt-path.ts';
 import { temporaryFolder } from './keyserver-rig.ts';
 

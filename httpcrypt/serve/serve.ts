@@ -5,31 +5,27 @@ import type { IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Agent } from 'undici';
 import { ed25519KeyPair, type KeyPair, randomBytes } from '#primitives';
-import { fromBase64url, toBase64url } from '../core/encoding/base64url.ts';
-import { formatEndpoint } from '../core/httpcrypt/endpoint.ts';
-import { clientAddress, connectionAddress, trustedProxies, wholeAddress } from '../node-support/client-address.ts';
-import { ClientConnections, serverOptions } from '../node-support/client-connections.ts';
-import { nowInSeconds } from '../node-support/clock.ts';
-import { createFile } from '../node-support/files/write-file.ts';
-import { createServer } from '../node-support/http.ts';
-import { readAbsoluteForm, refuseFault } from '../node-support/http-requests.ts';
-import { MinuteCounts } from '../node-support/minute-counts.ts';
-import { describeUnreadable, systemReason } from '../node-support/system-error.ts';
-import { writeZone } from './announcement.ts';
+import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { formatEndpoint } from '../../core/httpcrypt/endpoint.ts';
+import { clientAddress, connectionAddress, trustedProxies, wholeAddress } from '../../node-support/client-address.ts';
+import { ClientConnections, serverOptions } from '../../node-support/client-connections.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { createFile } from '../../node-support/files/write-file.ts';
+import { createServer } from '../../node-support/http.ts';
+import { MinuteCounts } from '../../node-support/minute-counts.ts';
+import { LONGEST_HEAD, serveOrigin } from '../../node-support/origin-server.ts';
+import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
+import { writeZone } from '../announcement.ts';
+import { type Client, createListener } from '../listener.ts';
+import { ServerKeys } from '../server-keys.ts';
 import { HttpcryptError } from './errors.ts';
 import { forwardTo } from './forward.ts';
-import { type Client, createListener } from './listener.ts';
-import { ServerKeys } from './server-keys.ts';
 
 /** Bounds of the listener: milliseconds, but for counts. */
 const LIMITS = {
   ...{ clientConnections: 2048, clientConnectionsPerAddress: 512, pipelined: 64, fields: 100 },
   ...{ requestHead: 60_000, clientIdle: 65_000 },
 };
-/** Bytes of a head, in which nothing long stands. */
-const LONGEST_HEAD = 12 * 1024;
-/** Milliseconds without a byte in either direction, after which a connection is closed. */
-const SILENCE = 120_000;
 const REQUESTS_PER_ADDRESS = 1200;
 const SEED_LENGTH = 32;
 
@@ -63,15 +59,10 @@ export async function serveHttpcrypt(options: ServeOptions): Promise<RunningEndp
   const keys = await startKeys(options, signer);
   const dispatcher = new Agent(); // no more connections than clients have
   const server = createServer(serverOptions(LIMITS, { maxHeaderSize: LONGEST_HEAD, requestTimeout: 0 }));
-  server.timeout = SILENCE;
   const app = createListener({ url, keys, admit: admitting(), answer: forwardTo(to, dispatcher) });
   const isProxy = trustedProxies(['loopback']);
   const addressOf = (socket: Socket) => connectionAddress(socket, isProxy);
-  new ClientConnections(LIMITS, { addressOf }).serve(server, (request, response) => {
-    if (refuseFault(request, response)) return;
-    readAbsoluteForm(request);
-    app(request, response);
-  });
+  serveOrigin(server, new ClientConnections(LIMITS, { addressOf }), app);
   const close = async () => {
     keys.stop();
     const closed = server.listening && once(server, 'close');

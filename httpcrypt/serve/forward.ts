@@ -1,7 +1,7 @@
 /** Exchanges that are passed on to the server behind: docs/spec/httpcrypt.md, "Requests" and "Answers". */
 import type { Dispatcher } from 'undici';
-import { endToEndFields } from '../node-support/end-to-end-fields.ts';
-import type { InnerAnswer, InnerRequest } from './listener.ts';
+import { endToEndFields } from '../../node-support/end-to-end-fields.ts';
+import type { InnerAnswer, InnerRequest } from '../listener.ts';
 
 /** Fields of a request that are said anew, or that undici does not send. */
 const SAID_ANEW = ['content-length', 'expect', 'forwarded', 'host', 'trailer', 'x-forwarded-for', 'x-real-ip'];

@@ -1,5 +1,5 @@
-import type { ErrorCatalogue } from '../core/errors.ts';
-import { fileErrorClass } from '../node-support/disk-full.ts';
+import type { ErrorCatalogue } from '../../core/errors.ts';
+import { fileErrorClass } from '../../node-support/disk-full.ts';
 
 /** Errors that stop `wispr httpcrypt serve` from starting. */
 export const HTTPCRYPT_ERRORS = {
