@@ -64,9 +64,12 @@ export function isOfThisCode(name: string): boolean {
   return commit !== undefined && isSameCode(commit);
 }
 
-/** Documents and results may differ. */
+/** Documents, tests and results may differ. */
 function isSameCode(commit: string): boolean {
-  return git('diff', '--quiet', commit, '--', '.', ':!*.md', ':!evaluation/results', ':!bench/results') !== undefined;
+  return (
+    git('diff', '--quiet', commit, '--', '.', ':!*.md', ':!*.test.ts', ':!evaluation/results', ':!bench/results') !==
+    undefined
+  );
 }
 
 /** @returns what it says, where it succeeds */

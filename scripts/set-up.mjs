@@ -60,6 +60,7 @@ const DEBIAN = {
     ['age', '/usr/bin/age'],
     ['nginx-light', '/usr/sbin/nginx', 'nginx.service'],
     ['wrk', '/usr/bin/wrk'],
+    ['iputils-ping', '/bin/ping'],
     ['postgresql-15', '/usr/lib/postgresql/15/bin/postgres', 'postgresql.service'],
   ],
 };

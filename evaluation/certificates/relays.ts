@@ -23,7 +23,7 @@ const KINDS = IS_QUICK ? [TCDL, CELL, INMARSAT] : [TCDL, CELL, INMARSAT, MILSTAR
 const PAPER = 926;
 const LENGTHS = [500, PAPER, 1500, 2000, 3000, 4000];
 const CHAINS = [2, 3, 4];
-const MISSES = IS_QUICK ? 1 : 5;
+const MISSES = IS_QUICK ? 1 : 3;
 const RUNS_OF_LENGTHS = IS_QUICK ? 1 : 3;
 
 interface Sized extends Reached {

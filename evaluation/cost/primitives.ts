@@ -3,7 +3,7 @@ import { measureAlternately, median } from '../../bench/measure.ts';
 import { type Instructions, speed } from '../openssl-speed.ts';
 import { IS_QUICK } from '../quick.ts';
 
-const RUNS = IS_QUICK ? 1 : 5;
+const RUNS = IS_QUICK ? 1 : 3;
 /** A block of a protected object. */
 const BLOCK = '65536';
 /** Cipher and hash in one pass, which OpenSSL has for processors with AES instructions only. */

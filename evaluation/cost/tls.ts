@@ -9,7 +9,7 @@ import { type Child, freePort } from '../../cache-config/child.ts';
 import { type Chain, type KeyKind, makeChain } from '../../tests/support/certificates.ts';
 import { IS_QUICK } from '../quick.ts';
 
-const RUNS = IS_QUICK ? 1 : 7;
+const RUNS = IS_QUICK ? 1 : 3;
 const SECONDS = 3;
 const SMALL = 1024;
 const LARGE = 1024 * 1024;

@@ -6,7 +6,7 @@ import { type Instructions, speed } from '../openssl-speed.ts';
 import { IS_QUICK } from '../quick.ts';
 import { type Measurement, type Table, table } from '../results.ts';
 
-const RUNS = IS_QUICK ? 1 : 5;
+const RUNS = IS_QUICK ? 1 : 3;
 const KIB = 1024;
 const SIZES = [1, 10, 100];
 const LARGEST = 100;

@@ -19,10 +19,10 @@ import { type PageCommand, type ReadingWay, WAYS } from './setting.ts';
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
 const KINDS = [LOOPBACK, DSL, G3, CELL, EDGE, INMARSAT];
-const RUNS = IS_QUICK ? 1 : 5;
+const RUNS = IS_QUICK ? 1 : 3;
 /** Milliseconds one way, from which on loads take a minute. */
 const SLOW = 200;
-const RUNS_WHERE_SLOW = IS_QUICK ? 1 : 3;
+const RUNS_WHERE_SLOW = IS_QUICK ? 1 : 2;
 const SETTLING = 300;
 
 /** Pages by the name of their figure: the front page of the newspaper, and a chapter of the Debian handbook. */

@@ -22,7 +22,7 @@ const BATCH_RSA = fileURLToPath(new URL('batch-rsa.py', import.meta.url));
 const SIZES = IS_QUICK ? [1, 2] : [1, 2, 4, 8];
 const SHARE = 0.1;
 const SECONDS = IS_QUICK ? 5 : 8;
-const ROUNDS = IS_QUICK ? 2 : 4;
+const ROUNDS = IS_QUICK ? 2 : 3;
 const READERS_PER_NODE = 4;
 /** The single server to which others are compared. */
 const ONE = { nodes: 1, balancer: 'broken', way: 'alone' } as const;

@@ -19,7 +19,7 @@ import { HOSTS, SITES, type SiteCommand, type SiteSetting, WAYS } from './settin
 
 const NEAR_SIDE = fileURLToPath(new URL('near.ts', import.meta.url));
 const KINDS = [DSL, G3, EDGE];
-const RUNS = IS_QUICK ? 1 : 3;
+const RUNS = IS_QUICK ? 1 : 2;
 
 export async function sitesFigure(report: (text: string) => void): Promise<Measurement> {
   await using endings = new AsyncDisposableStack();

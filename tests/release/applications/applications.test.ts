@@ -4,11 +4,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchChromium } from '../../support/chromium.ts';
 import { CleanUp, temporaryFolder } from '../../support/reader-rig.ts';
 import { APPLICATIONS, type Application, titleOf } from './applications.ts';
+import { PATIENCE, resultOn } from './drives.ts';
 import { makeSite } from './site.ts';
 import { PAGE, pageWith, type Seen } from './table.ts';
 import { openWays, WAYS } from './ways.ts';
-
-const PATIENCE = 60_000;
 
 const cleanUp = new CleanUp();
 const seen: Seen[] = [];
@@ -53,20 +52,20 @@ function showInAll({ page: driven, apart }: Application): Promise<unknown[]> {
 
 async function resultOf(page: Page, address: string): Promise<unknown> {
   await page.goto(address);
-  // Asked from outside: a page's policy may forbid what waits inside.
-  await expect
-    .poll(() => page.evaluate('window.result !== undefined').catch(() => false), { timeout: 60_000 })
-    .toBe(true);
-  return page.evaluate('window.result');
+  return resultOn(page);
 }
 
-it.each(APPLICATIONS)('shows $name in every way as plain files do', async (application) => {
-  const [plain, ...others] = await showInAll(application);
-  expect(String(plain)).not.toMatch(/^failed/);
-  const cells = others.map((result) => (JSON.stringify(result) === JSON.stringify(plain) ? 'yes' : 'no'));
-  seen.push({ kind: application.kind, name: titleOf(application), cells });
-  expect(others).toEqual(others.map(() => plain));
-});
+it.each(APPLICATIONS)(
+  'shows $name in every way as plain files do',
+  async (application) => {
+    const [plain, ...others] = await showInAll(application);
+    expect(String(plain)).not.toMatch(/^failed/);
+    const cells = others.map((result) => (JSON.stringify(result) === JSON.stringify(plain) ? 'yes' : 'no'));
+    seen.push({ kind: application.kind, name: titleOf(application), cells });
+    expect(others).toEqual(others.map(() => plain));
+  },
+  2 * PATIENCE,
+);
 
 it('has shown what docs/compatibility.md says', async () => {
   await expect(pageWith(seen, WAYS.slice(1))).toMatchFileSnapshot(PAGE);

@@ -7,6 +7,18 @@ import { expect } from 'vitest';
 /** @param at - where the site is */
 export type Drive = (page: Page, at: string) => Promise<unknown>;
 
+/** Milliseconds, for a busy machine on which Python starts four times at once. */
+export const PATIENCE = 180_000;
+
+/** Waits for a page of ours to say what it has shown. */
+export async function resultOn(page: Page): Promise<unknown> {
+  // Asked from outside: a page's policy may forbid what waits inside.
+  await expect
+    .poll(() => page.evaluate('window.result !== undefined').catch(() => false), { timeout: PATIENCE })
+    .toBe(true);
+  return page.evaluate('window.result');
+}
+
 const textOf = async (page: Page, selector: string) => (await page.locator(selector).first().textContent())?.trim();
 
 /** Links that save what they lead to. */
@@ -14,7 +26,7 @@ export const download: Drive = async (page, at) => {
   await page.goto(`${at}/download.html`);
   const saved: [string, number][] = [];
   for (const link of await page.locator('a').all()) {
-    const [file] = await Promise.all([page.waitForEvent('download', { timeout: 20_000 }), link.click()]);
+    const [file] = await Promise.all([page.waitForEvent('download'), link.click()]);
     saved.push([file.suggestedFilename(), (await stat(await file.path())).size]);
   }
   return saved;
@@ -39,7 +51,7 @@ export const progressive: Drive = async (page, at) => {
   ] as const) {
     await page.goto(at + path);
     await page.waitForTimeout(2_000);
-    shown.push(await page.textContent(place, { timeout: 5_000 }));
+    shown.push(await page.textContent(place));
   }
   return shown;
 };
@@ -79,9 +91,5 @@ export const jupyterLite: Drive = async (page, at) => {
   await page.goto(`${at}/jupyterlite/lab/index.html`);
   await page.waitForSelector('.jp-Launcher');
   await page.goto(`${at}/lunr.html`);
-  // Asked from outside: a page's policy may forbid what waits inside.
-  await expect
-    .poll(() => page.evaluate('window.result !== undefined').catch(() => false), { timeout: 60_000 })
-    .toBe(true);
-  return page.evaluate('window.result');
+  return resultOn(page);
 };
