@@ -147,7 +147,7 @@ export const READER_ERRORS = {
     means: '`wispr sync` needs more room than the cache has; nothing was fetched',
     remedy: 'give the cache more room (`--cache-size {size}`), or sync fewer documents',
   },
-  // for programs
+  // programs
   'condition-unmet': {
     means: 'the document is another version than a condition asks for, or does not have the range',
     remedy: 'leave that field out; `wispr fetch --head` shows what there is',
@@ -207,7 +207,7 @@ export type ReaderErrorCode = keyof typeof READER_ERRORS | DiskFullCode;
 /** The reader's side could not do what it was asked; nothing was released, and nothing half changed. */
 export class ReaderError extends fileErrorClass(READER_ERRORS) {}
 
-/** What a reader can do about an error with this code, of whichever layer: Markdown. */
+/** Returns what a reader can do about an error with this code, of whichever layer: Markdown. */
 export function readerRemedy(code: string, fields?: ErrorFields): string | undefined {
   const all = [READER_ERRORS, DISK_FULL, READING_ERRORS, OBJECT_ERRORS, KEY_ERRORS, CHANNEL_ERRORS, PUBLICATION_ERRORS];
   return all.map((catalogue) => remedyFor(catalogue, code, fields)).find((remedy) => remedy !== undefined);

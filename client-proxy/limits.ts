@@ -10,20 +10,20 @@ export const DEFAULT_LIMITS = Object.freeze({
   pipelined: 4_096,
   /** Documents that are decoded or changed at a time, 16 MiB each for Brotli; further ones wait. As many as browsers have connections to one proxy. */
   changedDeliveries: 32,
-  /** How long a client must have read nothing before its document is ended for others: a steady one can seem to stop for seconds. And how long others wait. */
+  /** Time without a read after which a client's document is ended for others: steady ones can seem to stop for seconds. And time that others wait. */
   changedStalled: 10_000,
   changedWait: 60_000,
-  /** Until a TCP connection is there; and then its TLS handshake, some kilobytes both ways. */
+  /** Time until a TCP connection is there; and then for its TLS handshake, some kilobytes both ways. */
   connectTimeout: 10_000,
   handshakeTimeout: 30_000,
   /** A line counts as slow for a while after two TCP connections took so long; what times are multiplied with there. */
   slowConnect: 1_000,
   slowLineFor: 600_000,
   slowTimes: 8,
-  /** Until the head of a request has arrived; and between two requests on a connection. */
+  /** Time until the head of a request has arrived; and between two requests on a connection. */
   requestHead: 60_000,
   clientIdle: 65_000,
-  /** Without a byte in either direction, during a request or an answer of a client. */
+  /** Time without a byte in either direction, during a request or an answer of a client. */
   clientSilence: 600_000,
   /** The same for a host that is passed through: long enough for long polling. */
   passingSilence: 300_000,
@@ -31,21 +31,21 @@ export const DEFAULT_LIMITS = Object.freeze({
   contentConnections: 64,
   /** Time for which idle connections to hosts are kept, whatever a host says. */
   keptIdle: 4_000,
-  /** Until the head of an answer has arrived. */
+  /** Time until the head of an answer has arrived. */
   headersTimeout: 30_000,
-  /** Between two pieces of a body. */
+  /** Time between two pieces of a body. */
   bodyTimeout: 30_000,
-  /** Until a document's first block is verified, all requests for it together. */
+  /** Time until a document's first block is verified, all requests for it together. */
   openTimeout: 60_000,
-  /** Between two pieces of a body, where there are other content hosts. */
+  /** Time between two pieces of a body, where there are other content hosts. */
   bodyTimeoutAmongSeveral: 10_000,
-  /** Until a running Reader greets a command, and has its request. */
+  /** Time until a running Reader greets a command, and has its request. */
   controlTimeout: 10_000,
-  /** One question to the system keyring, where only it has the key: a person may have to unlock it. */
+  /** Time for one question to the system keyring, where only it has the key: a person may have to unlock it. */
   keyringTimeout: 60_000,
   /** The same where there is another way, for a database that is just being made. */
   keyringProbeTimeout: 10_000,
-  /** How long a command waits for another that has the database. */
+  /** Time that a command waits for another that has the database. */
   databaseWait: 5_000,
 });
 
@@ -58,19 +58,19 @@ export function limitsOf({ limits = DEFAULT_LIMITS }: { readonly limits?: Limits
 
 /** Bounds that are the same for every caller. */
 export const LIMITS = Object.freeze({
-  /** How often a message may pass a program like this one before it counts as a loop. */
+  /** Number of times that a message may pass a program like this one before it counts as a loop. */
   passages: 8,
   /** Header fields of a request or an answer together. */
   headerFields: 32_768,
   /** Interim answers (1xx) before the final one. */
   interimAnswers: 128,
-  /** What is read and dropped of an unwanted answer, to keep its connection. */
+  /** Bytes that are read and dropped of an unwanted answer, to keep its connection. */
   drained: 65_536,
-  /** What is buffered of an answer's body before its sender has to wait. */
+  /** Bytes that are buffered of an answer's body before its sender has to wait. */
   bodyQueue: 262_144,
   /** The same in pieces, however small. */
   bodyPieces: 1_024,
-  /** How far the end of a range is searched for in a document of unknown length, before the head is passed on. */
+  /** Bytes within which the end of a range is searched for in a document of unknown length, before the head is passed on. */
   rangeLookAhead: 1_048_576,
   /** Verified heads kept for one site: their size together, and for how long. */
   rememberedBytes: 16_777_216,
@@ -91,24 +91,24 @@ export const LIMITS = Object.freeze({
   runMemory: 33_554_432,
   /** Threads that open blocks, on however many cores. */
   openingThreads: 4,
-  /** Until an idle connection is probed. */
+  /** Time until an idle connection is probed. */
   tcpKeepAlive: 60_000,
   /** Idle connections per host, of requests that pass through. */
   keptPerHost: 64,
-  /** How long a content host is asked after the others: a slow, an unreachable and a wrong one. And how many are remembered. */
+  /** Time for which a content host is asked after the others: a slow, an unreachable and a wrong one. And number of those remembered. */
   slowFor: 60_000,
   deadFor: 30_000,
   wrongFor: 600_000,
   rememberedHosts: 1_000,
-  /** One exchange with a key server, or one proof of a host, however steadily its bytes come: on 2,400 bit/s some take half a minute. */
+  /** Time for one exchange with a key server, or one proof of a host, however steadily its bytes come: on 2,400 bit/s some take half a minute. */
   exchangeTimeout: 120_000,
-  /** Until an unreachable or refusing key server is asked again for the same descriptor. */
+  /** Time until an unreachable or refusing key server is asked again for the same descriptor. */
   descriptorRetry: 30_000,
-  /** How long the validators of a content host are used. */
+  /** Time for which the validators of a content host are used. */
   validatorsFor: 3_600_000,
   /** Kept of one site's publication on disk, besides what every check needs. */
   publicationBytes: 67_108_864,
-  /** Between two warnings that a site has not been confirmed for long. */
+  /** Time between two warnings that a site has not been confirmed for long. */
   noticeInterval: 43_200_000,
   /** A form of the Reader's own pages: its bytes, its fields, and the time it may take to arrive. */
   formLength: 16_384,
@@ -131,14 +131,14 @@ export const LIMITS = Object.freeze({
   unlocksWaiting: 4,
   wrongUnlocks: 5,
   unlockPause: 10_000,
-  /** Between two tries of a command to open a database that another has. */
+  /** Time between two tries of a command to open a database that another has. */
   databasePoll: 50,
-  /** What is kept of what was read, unless the reader says otherwise: bytes on the disk, and objects. */
+  /** Bounds of what is kept of what was read, unless the reader sets others: bytes on the disk, and objects. */
   cacheBytes: 2_147_483_648,
   cacheObjects: 200_000,
-  /** One object takes at most this part of it; so much may others have added before the folder is looked through again. */
+  /** Divisor of those bytes: for what one object takes at most, and what others may have added before the folder is looked through again. */
   cacheShare: 8,
-  /** How full it is when something is dropped, and how full then. */
+  /** Part of the cache that is full when something is dropped, and afterwards. */
   cacheSweepAt: 0.95,
   cacheFilledTo: 0.9,
   /** Objects up to here are in one database, and read at once; others are files, read in such pieces. */
@@ -153,15 +153,15 @@ export const LIMITS = Object.freeze({
   /** Bounds of the small ones that stay in memory for the next time: bytes all together, and milliseconds. */
   cacheInMemory: 2_097_152,
   cacheInMemoryFor: 60_000,
-  /** What is collected before it is written; and what may wait before a copy is given up. */
+  /** Bytes that are collected before they are written; and bytes that may wait before a copy is given up. */
   cacheWriteAtOnce: 262_144,
   cacheUnwritten: 8_388_608,
-  /** How exactly it is known when an object was last used. */
+  /** Precision with which it is known when an object was last used. */
   cacheUseGrain: 3_600_000,
   /** Documents that a sync fetches at the same time. */
   syncAtOnce: 6,
-  /** How long nothing is kept after the disk refused. */
+  /** Time for which nothing is kept after the disk refused. */
   cachePause: 30_000,
-  /** How long pending requests may take when the proxy stops. */
+  /** Time that pending requests may take when the proxy stops. */
   stopTimeout: 1_000,
 });

@@ -30,7 +30,7 @@ export interface BindingSummary extends BoundResult {
   /** Port of the running Reader, or else that of its settings, if they have one. */
   readonly port: number | undefined;
   readonly isRunning: boolean;
-  /** Where the reader's keys are kept, if that was decided just now, or this is the first publisher: a try before may have failed. */
+  /** Place of the reader's keys, if it was decided just now, or this is the first publisher: a try before may have failed. */
   readonly keysNowIn: KeyLocation['kind'] | undefined;
 }
 
@@ -47,14 +47,14 @@ export async function bindSite(options: BindOptions): Promise<BindingSummary> {
   });
 }
 
-/** What of the lock is needed to start afresh. */
+/** Part of the lock that is needed to start afresh. */
 interface Lock {
   readonly isLocked: boolean;
   readonly isEmpty: boolean;
   unlock(): Promise<void>;
 }
 
-/** Of the Reader that runs; what it may reach counts, unless the request says something else. */
+/** Connects in the running Reader, with the network options of that Reader unless the request has its own. */
 export async function bindInReader(
   { store, upstream, lock, url }: Means & { readonly lock: Lock; readonly url: string },
   request: BindRequest,

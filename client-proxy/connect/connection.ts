@@ -17,7 +17,7 @@ import { fetchClaim, type ProofSettings, type Proved, prove } from './prove.ts';
 
 /** Request of a publisher for trust, as shown to the reader. */
 export interface ConnectionRequest {
-  /** What the publisher calls itself; proves nothing. */
+  /** Name that the publisher gives itself; proves nothing. */
   readonly name: string;
   /** The root id: its hosts name it, and the publication under it names the descriptor. */
   readonly publisher: string;
@@ -29,7 +29,7 @@ export interface RequestedSite {
   readonly site: string;
   readonly reading: string;
   readonly confirmed: boolean;
-  /** By what the host was shown to belong to the publisher. */
+  /** Kind of proof that the host belongs to the publisher. */
   readonly proof: HostProof;
 }
 
@@ -37,7 +37,7 @@ export interface BoundResult {
   readonly name: string;
   readonly publisher: string;
   readonly keyServer: string;
-  /** All sites of this publisher that are connected now. */
+  /** Sites of this publisher that are connected now. */
   readonly sites: readonly StoredSite[];
 }
 
@@ -68,7 +68,7 @@ export async function propose({ store, upstream }: Means, link: InvitationLink, 
   const known = checkAgainst(await store.bindings(), claimed);
   if (code === undefined && !known) throw codeNeeded(keyServer);
   const { fetched, firstRoot, proofs } = await prove(upstream, claimed, how);
-  checkAgainst(await store.bindings(), fetched); // it may be a later one
+  checkAgainst(await store.bindings(), fetched); // the descriptor may be newer
   const { name, publisher, sites: named } = fetched.descriptor;
   const sites = named.flatMap(({ site, reading }) => {
     const proof = proofs.get(site);
@@ -85,7 +85,7 @@ export async function connect(
 ): Promise<BoundResult> {
   const { descriptor, bytes: descriptorBytes } = fetched;
   const bindings = await store.bindings();
-  const known = checkAgainst(bindings, fetched); // much may have happened since it was shown
+  const known = checkAgainst(bindings, fetched); // the store may have changed since it was shown
   if (code === undefined && !known) throw codeNeeded(request.keyServer);
   const wanted = request.sites.filter(({ site }) => isConfirmed(known, site) || chosen.includes(site));
   if (wanted.length === 0) throw new ReaderError('argument-invalid', 'no site was confirmed, so nothing was connected');
@@ -130,7 +130,7 @@ function checkLabels(bindings: readonly StoredBinding[], sites: readonly StoredS
   if (clash) throw siteTaken(clash.site);
 }
 
-/** Where a person sees their subscription, and removes devices. @param reading - origin of the reading site */
+/** Returns the URL at which a person sees their subscription, and removes devices. @param reading - origin of the reading site */
 export function accountAt(reading: string): string {
   return reading + ACCOUNT_PAGE;
 }

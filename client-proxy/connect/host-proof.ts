@@ -1,5 +1,5 @@
 /**
- * Whether a host names a publisher, step D5 of docs/spec/keys.md: by the file `/.well-known/wispr-site` over HTTPS; where the host has no such
+ * Checks that a host names a publisher, step D5 of docs/spec/keys.md: by the file `/.well-known/wispr-site` over HTTPS; where the host has no such
  * file, or no HTTPS, by a DNS TXT record. A descriptor's claim to a host counts only then.
  */
 import type { Dispatcher } from 'undici';
@@ -46,7 +46,7 @@ export async function publisherOfHost(site: string, options: ProofOptions): Prom
   throw new KeyError('host-proof', `${site} names no publisher: ${said}`);
 }
 
-/** What the host says over HTTPS decides, whatever DNS says: any machine between here and the name server can forge its answer. */
+/** Prefers the answer over HTTPS, whatever DNS says: any machine between here and the name server can forge an answer of DNS. */
 async function askHost(site: string, { dispatcher, dnsServers }: ProofOptions): Promise<ProofTexts> {
   const url = `https://${site}${HOST_PROOF_PATH}`;
   const answer = await exchange(dispatcher, `https://${site}`, HOST_PROOF_PATH, {
@@ -63,8 +63,8 @@ async function askHost(site: string, { dispatcher, dnsServers }: ProofOptions): 
 }
 
 /**
- * Too much is an answer as well; and so is a certificate that is not the host's, or a handshake that fails: what answers there cannot show to be
- * the host.
+ * Takes for an answer, too, a file that is too long, a certificate that is not the host's and a failed handshake: what answers there cannot show
+ * to be the host.
  *
  * @returns what was answered in place of a file; `undefined` where there is no HTTPS
  * @throws ReaderError `host-unreachable`: what was not reached may well name its publisher
@@ -76,12 +76,12 @@ function asAnswered(site: string, error: unknown): ExchangeResult | string | und
   throw notAsked(site, reasonOf(error), error);
 }
 
-/** What OpenSSL says of the other side's part in a handshake, of a protocol that is not TLS for one. */
+/** Tells whether OpenSSL blames the other side of a handshake, as where that does not speak TLS. */
 function isHandshake(cause: unknown): boolean {
   return /^(?:ERR_SSL_|ERR_TLS_|EPROTO$)/.test(systemCode(cause) ?? '');
 }
 
-/** The host refuses connections, at all of its addresses that this machine has a way to. */
+/** Tells whether the host refuses connections, at all of its addresses that this machine has a way to. */
 function isNoListener(cause: unknown): boolean {
   const codes = (cause instanceof AggregateError ? cause.errors : [cause]).map(systemCode);
   return (

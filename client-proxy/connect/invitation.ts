@@ -8,14 +8,14 @@ import { publisherOfHost } from './host-proof.ts';
 import { type InvitationLink, parseInvitationLink } from './link.ts';
 import { fetchPublishedDescriptor } from './published-descriptor.ts';
 
-/** Whether it is a code that needs its site. */
+/** Tells whether the text is a code, which needs its site. */
 export function isCodeAlone(text: string): boolean {
   return normaliseCode(text) !== undefined;
 }
 
 /**
- * For a code alone, the host names its publisher, and the publication under that name the key server. What is found is proved like any link
- * afterwards.
+ * Reads an invitation. For a code alone, the host names its publisher, and the publication under that name the key server. Both are proved like
+ * any link afterwards.
  *
  * @throws ReaderError `link-malformed`, `code-refused`, `host-unreachable`; KeyError `host-proof`; PublicationError, ReadingError
  */

@@ -36,7 +36,7 @@ export function parseInvitationLink(text: string): InvitationLink {
   return { origin: url.origin, ...parseFragment(rest.join('#')) };
 }
 
-/** In quotes, a link ends with them; else at the next space, as in a shell. What is no command stays as it is. */
+/** Finds the link in a command: it ends with its quotes, or else at the next space, as in a shell. Other texts stay as they are. */
 function linkIn(text: string): string {
   const [, quote = '', link] = COMMAND.exec(text) ?? [];
   if (link === undefined) return text;
@@ -55,7 +55,7 @@ function parseFragment(text: string): Required<Pick<InvitationLink, 'code' | 'pu
   });
 }
 
-/** It takes a key server to connect a Reader. */
+/** Makes the error of a site without a key server. */
 export function readInBrowser(origin: string): ReaderError {
   return new ReaderError(
     'read-in-browser',

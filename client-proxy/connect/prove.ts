@@ -1,5 +1,5 @@
 /**
- * Whether a descriptor is that of the publisher whom its sites name: steps D1 to D6 of docs/spec/keys.md. Before all of them have passed, no code is
+ * Checks that a descriptor is that of the publisher whom its sites name: steps D1 to D6 of docs/spec/keys.md. Before all have passed, no code is
  * sent, nothing is kept, and no address of the descriptor is shown or linked.
  */
 import type { KeyId } from '../../core/crypto/key-id.ts';
@@ -20,7 +20,7 @@ export interface ProofSettings {
 }
 
 export interface Proved {
-  /** Of the key server's descriptor and those that the publications name, the one that was issued last. */
+  /** Descriptor that was issued last, of the key server's and those that the publications name. */
   readonly fetched: FetchedDescriptor;
   readonly firstRoot: Uint8Array;
   readonly proofs: ReadonlyMap<string, HostProof>;

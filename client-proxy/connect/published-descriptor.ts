@@ -21,7 +21,7 @@ export interface PublishedSite {
   readonly content: readonly string[];
   /** Left out where it is looked for. */
   readonly keyServer?: string;
-  /** That of `publisher`; fetched if left out. */
+  /** First root of `publisher`; fetched if left out. */
   readonly firstRoot?: Uint8Array;
 }
 

@@ -6,10 +6,10 @@ import { Upstream } from '../network/upstream.ts';
 import { chooseSettings } from '../store/settings.ts';
 import type { ReaderStore } from '../store/store.ts';
 
-/** As it goes to the Reader that runs, too. */
+/** Options as they go to the running Reader, too. */
 export interface Reach {
   readonly connectTo?: readonly ConnectTo[] | undefined;
-  /** What may be reached on this computer and in its own network. */
+  /** Addresses that may be reached on this computer and in its own network. */
   readonly allowLocal?: readonly AllowLocal[] | undefined;
   /** PEM of a certificate authority to trust besides the usual ones. */
   readonly ca?: string | undefined;
@@ -23,7 +23,7 @@ export async function reaching<Result>(
 ): Promise<Result> {
   const hasOwn = connectTo.length > 0 || rules.length > 0 || ca !== undefined;
   if (running && !hasOwn) return work(running);
-  const allowLocal = rules.map(({ text }) => parseAllowLocal(text)); // as text, it has come by the socket
+  const allowLocal = rules.map(({ text }) => parseAllowLocal(text)); // a rule comes over the socket as text
   await using upstream = new Upstream({ connectTo, ca, ...chooseSettings({ allowLocal }, store.preferences) });
   return await work(upstream);
 }

@@ -9,9 +9,9 @@ import type { Limits } from '../limits.ts';
 
 export class ChangedDeliveries {
   readonly #underWay = new Set<ServerResponse>();
-  /** Of those, the ones whose client reads nothing, and since when: longest first. */
+  /** Deliveries under way whose client reads nothing, and since when: longest first. */
   readonly #stalled = new Map<ServerResponse, number>();
-  /** Those that wait, in order, and what starts them. */
+  /** Deliveries that wait, in order, and what starts them. */
   readonly #line = new Map<ServerResponse, () => void>();
   readonly #limits: Pick<Limits, 'changedDeliveries' | 'changedStalled' | 'changedWait'>;
   #timer: NodeJS.Timeout | undefined;
@@ -24,7 +24,7 @@ export class ChangedDeliveries {
   async run(response: ServerResponse, deliver: () => Promise<void>): Promise<void> {
     try {
       if (this.#underWay.size < this.#limits.changedDeliveries) this.#underWay.add(response);
-      else if (!response.destroyed) await this.#waitInLine(response); // no event would report any more that its client has left
+      else if (!response.destroyed) await this.#waitInLine(response); // its client may have left, which no event would report any more
       if (response.destroyed) return;
       await deliver();
       if (!this.#underWay.has(response))
@@ -63,7 +63,7 @@ export class ChangedDeliveries {
     }
   }
 
-  /** For each that waits, ends one whose client has read nothing for long enough. */
+  /** Ends, for each that waits, one whose client has read nothing for long enough. */
   #makeRoom(): void {
     clearTimeout(this.#timer);
     while (this.#line.size > 0) {

@@ -29,7 +29,7 @@ export interface ContentSourceOptions {
   readonly upstream: Upstream;
   readonly health: HostHealth;
   readonly origins: readonly string[];
-  /** Whether the object lies at a URL whose content changes: then another object there is not the host's fault. */
+  /** Tells whether the object lies at a URL whose content changes: then another object there is not the host's fault. */
   readonly inPage: boolean;
 }
 

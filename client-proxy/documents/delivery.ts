@@ -38,7 +38,7 @@ export async function deliver(
         response.writeHead(status, headers);
         return sendChanged(response, startingWith(first, content), changes);
       });
-    // Mostly the first piece is all there is; then head and content leave together.
+    // The first piece is mostly all there is; then head and content leave together.
     if (first.done || first.value.length === length) {
       if (!first.done) await content.next(); // the end has passed its checks too
       response.writeHead(status, headers);
@@ -52,7 +52,7 @@ export async function deliver(
     }
     response.end();
   } finally {
-    await content.return?.(); // what was begun ahead is not wanted any more
+    await content.return?.(); // pieces that were begun ahead are not wanted any more
   }
 }
 
@@ -67,7 +67,7 @@ function isCopied({ socket }: ServerResponse): boolean {
   return socket instanceof Socket;
 }
 
-/** Where content or coding fails after the head, missing chunks show it; without chunks, the connection is reset. */
+/** Sends content that is changed. Where it fails after the head, missing chunks show it; without chunks, the connection is reset. */
 async function sendChanged(
   response: ServerResponse,
   pieces: AsyncIterable<Uint8Array>,

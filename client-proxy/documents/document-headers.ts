@@ -5,13 +5,13 @@ import type { HeaderFields } from '../network/answer-fields.ts';
 /** Decrypted pages come from this machine; that must not let them look around on it. */
 const CLOSED_FEATURES = 'local-network=(), local-network-access=(), loopback-network=()';
 
-/** How a request for a document comes: with the site's own address through the proxy, or below `localhost`. */
+/** Way in which a request for a document comes: with the site's own address through the proxy, or below `localhost`. */
 export type ProxyMode = 'gateway' | 'proxy';
 
 /** Signed headers, and what keeps a decrypted page from looking around here, and pages of others from loading it. */
 export function documentHeaders(headers: HeaderFields, mode: ProxyMode): HeaderFields {
   return {
-    // Unless the publisher signed how long it may be kept, browsers would guess, and show what was withdrawn or is not fresh any more.
+    // Browsers would guess how long it may be kept, unless the publisher signed that, and show what was withdrawn or is not fresh any more.
     'cache-control': 'private, no-cache',
     // Browsers heed it in secure contexts only, which plain http through a proxy is not, and complain elsewhere.
     ...(mode === 'gateway' && { 'cross-origin-opener-policy': 'same-origin' }),

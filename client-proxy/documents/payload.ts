@@ -109,7 +109,7 @@ class ReaderPayload extends Payload {
     if (isEncrypted(this.reader.head.header)) releaseMemory(buffer);
   }
 
-  /** It was opened, and is not its own message. */
+  /** Releases an opened block, which is not its own message. */
   protected override discard(first: Uint8Array): void {
     if (!this.stored && isEncrypted(this.reader.head.header)) releaseIfAlone(first);
   }

@@ -28,7 +28,7 @@ export interface SiteHttpExchange {
   readonly bound: BoundSite;
   readonly description: SiteDescription;
   readonly mode: ProxyMode;
-  /** In the gateway: the links that stay in it. */
+  /** Links that stay in the gateway, where it is used. */
   readonly links: GatewayLinks | undefined;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -41,7 +41,7 @@ export interface DocumentRequest extends SiteHttpExchange {
   readonly status: 200 | 404;
   /** The moment to judge keys by, in place of the time: then nothing is fetched, neither content nor keys. */
   readonly past?: { readonly time: number } | undefined;
-  /** When the publication was last confirmed, as {@link CONFIRMED_HEADER} says it. */
+  /** Time at which the publication was last confirmed, as {@link CONFIRMED_HEADER} says it. */
   readonly confirmed: string;
   /** Answers in place of the document, where it returns `true`: asked with the headers that the document would have. */
   readonly instead: (headers: HeaderFields) => boolean;
@@ -51,7 +51,7 @@ export interface DocumentRequest extends SiteHttpExchange {
 
 const START = 16_384;
 
-/** Why a request to a content host ends: said at every request, so made once. */
+/** Reason why a request to a content host ends: said at every request, so made once. */
 const NOTHING_MORE = new Error('nothing more is wanted');
 
 interface Decorated extends Omit<Representation, 'headers'> {
@@ -64,7 +64,7 @@ export async function sendDocument(access: DeliveryAccess, wanted: DocumentReque
   const { bound, path, entry, request, response, description, status, past } = wanted;
   const origins = past ? [] : description.content;
   const source = new ContentSource({ ...access, origins, inPage: entry.inPage });
-  if (!past && entry.set !== undefined) bound.keys.find(entry.set).catch(() => undefined); // beside the object
+  if (!past && entry.set !== undefined) bound.keys.find(entry.set).catch(() => undefined); // runs beside the object
   const goOn = onceClosed(response, () => source.end(CLIENT_LEFT));
   try {
     const answer = await serveDocument({

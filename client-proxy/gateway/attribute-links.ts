@@ -46,7 +46,7 @@ const LINK_ATTRIBUTES: Readonly<Record<string, FindLinks>> = {
   },
 };
 
-/** These say how the document is called in public; nothing follows them to show it. */
+/** Relations that say how the document is called in public; nothing follows them to show it. */
 const PUBLIC_NAMES = /(?:^|\s)(?:canonical|shortlink)(?:$|\s)/i;
 const ATTRIBUTE =
   /^([^\t\n\f\r /=>][^\t\n\f\r /=>]*)[\t\n\f\r ]*=[\t\n\f\r ]*(?:"([^"]*)"|'([^']*)'|([^\t\n\f\r >"'][^\t\n\f\r >]*))$/;
@@ -114,7 +114,7 @@ function several(pattern: RegExp): FindLinks {
     );
 }
 
-/** Where the value is written; nothing where there is none, or where the text is not what the parser saw. */
+/** Finds where the value is written; returns nothing where there is none, or where the text is not what the parser saw. */
 function read({ written, start }: WrittenAttribute): Attribute | undefined {
   const [all, name = '', quoted, apostrophed, bare] = ATTRIBUTE.exec(written) ?? [];
   const value = quoted ?? apostrophed ?? bare;

@@ -6,7 +6,7 @@ import { editOfSpelling, readCssEscapes, withoutLineEnds } from './spelling.ts';
 /** Longest token; content after a longer one is passed on unchanged. */
 export const LONGEST_TOKEN = 1_048_576;
 
-/** How far the tokenizer looks ahead: a token that ends before these last characters is decided. */
+/** Characters that the tokenizer looks ahead: a token that ends before these last ones is decided. */
 const LOOK_AHEAD = 4;
 
 const LINKING = new Set(['url', 'src', 'image-set', '-webkit-image-set', 'image', '-webkit-cross-fade', 'cross-fade']);
@@ -22,7 +22,7 @@ export class CssScanner {
   readonly #decode: DecodeBytes;
   readonly #context = new LinkContext();
   #pending = '';
-  /** Nothing is looked at before so much is there: an endless token would else be read again with every piece. */
+  /** Length before which nothing is looked at: an endless token would else be read again with every piece. */
   #enough = 0;
   #isAborted = false;
 
@@ -99,14 +99,14 @@ function closing(written: string, mark: string): number {
   return written.length > 1 && written.endsWith(mark) ? 1 : 0;
 }
 
-/** Where the inside of an unquoted `url()` ends. Backwards: an expression for it would take the square of its length. */
+/** Finds the end of the inside of an unquoted `url()`. Goes backwards: an expression for it would take the square of its length. */
 function endOfUrl(written: string): number {
   let end = written.length - closing(written, ')');
   if (end < written.length) while (end > 0 && ' \t\r\n\f'.includes(written[end - 1] ?? '?')) end--;
   return end;
 }
 
-/** What decides whether a string is a link: the function or the at-rule that it stands in. */
+/** Context that decides whether a string is a link: the function or the at-rule that it stands in. */
 class LinkContext {
   /** Functions and parentheses that are open; beyond a bound they are only counted. */
   readonly #open: string[] = [];

@@ -14,10 +14,10 @@ interface Span {
   readonly endOffset: number;
 }
 
-/** Most text that the parser buffers before it reports it. */
+/** Length of the text that the parser buffers before it reports it. */
 const HELD_TEXT = 131_072;
 
-/** Beyond these, the parser takes the square of their number: namespaces within each other, and attributes of one tag. */
+/** Bounds beyond which the parser takes the square of the number: namespaces within each other, and attributes of one tag. */
 export const DEEPEST_NAMESPACES = 1_000;
 export const MOST_ATTRIBUTES = 1_000;
 
@@ -58,7 +58,7 @@ export class HtmlScanner {
     const location: TagLocation | null | undefined = sourceCodeLocation;
     this.#gaveUp ||= this.#parser.isOverloaded(attrs.length);
     if (!location) return;
-    // What is longer than what is waited for ends it in any case, wherever the pieces end.
+    // A tag that is longer than the bound ends it in any case, wherever the pieces end.
     this.#gaveUp ||= location.endOffset - location.startOffset > LONGEST_TOKEN;
     if (this.#gaveUp) return;
     this.#leaveStyle(location.startOffset);
@@ -71,7 +71,7 @@ export class HtmlScanner {
     if (tagName === 'style' && !keepsStyles) this.#style = new CssScanner(links, decode);
   }
 
-  /** Only in SVG and MathML can a tag stand in a `<style>`, or a `<style/>` be without end: what begins there is no CSS any more. */
+  /** Ends a style at a tag. A tag can stand in a `<style>`, or a `<style/>` be without end, in SVG and MathML: what begins there is no CSS. */
   #leaveStyle(end: number): void {
     if (!this.#style) return;
     this.#leave(end);
@@ -96,7 +96,7 @@ export class HtmlScanner {
     return this.#pending.slice(startOffset - this.#position, endOffset - this.#position);
   }
 
-  /** Everything up to a place in the document may leave. */
+  /** Lets everything up to a place in the document leave. */
   #leave(end: number, edits: readonly Edit[] = []): void {
     const length = Math.max(0, end - this.#position);
     const text = this.#pending.slice(0, length);
@@ -113,7 +113,7 @@ export class HtmlScanner {
   }
 }
 
-/** It is a stream; but what it does, it does at once. */
+/** Parser that is a stream, but does its work at once. */
 class SynchronousParser extends SAXParser {
   constructor() {
     super({ sourceCodeLocationInfo: true });

@@ -3,7 +3,7 @@ import { sha256 } from '#primitives';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { READER_PORT } from '../../core/site/open-in-reader.ts';
 
-/** Where the Reader listens, unless the reader chooses another port. */
+/** Port on which the Reader listens, unless the reader chooses another. */
 export const DEFAULT_PORT = READER_PORT;
 export const HOST = '127.0.0.1';
 
@@ -25,7 +25,7 @@ export async function gatewayLabel(site: string): Promise<string> {
   return `${name.replace(/-$/, '')}-${hash}`;
 }
 
-/** Where a browser without any settings opens a site. */
+/** Returns the URL of a site for a browser without any settings. */
 export function gatewayUrl(label: string, port: number | undefined): string {
   return `http://${label}.localhost:${port}/`;
 }

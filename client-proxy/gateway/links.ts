@@ -1,5 +1,5 @@
 /**
- * Which absolute links stay in the gateway. A page says `http://news.example/a.html`, and the reader has it open below `localhost`: followed
+ * Keeps absolute links in the gateway. A page says `http://news.example/a.html`, and the reader has it open below `localhost`: followed
  * as it stands, the link would lead past the checks to the web host.
  */
 import { createHash } from 'node:crypto';
@@ -34,7 +34,7 @@ export class GatewayLinks {
   }
 
   /**
-   * What to change at the beginning of a URL, so that it stays in the gateway: scheme and authority, nothing behind them.
+   * Returns what to change at the beginning of a URL, so that it stays in the gateway: scheme and authority, nothing behind them.
    *
    * @param url - as the browser sees it: escapes of HTML or CSS undone, tabs and line ends dropped
    * @param decode - makes text of the bytes of a host name that is not ASCII
@@ -74,7 +74,7 @@ export function editsOfPolicy(policy: string, links: GatewayLinks): Edit[] {
   });
 }
 
-/** Whether a content security policy knows styles by their hash, so that they may not be changed. */
+/** Tells whether a content security policy knows styles by their hash, so that they may not be changed. */
 export function keepsStyles(policy: string): boolean {
   return HASH.test(policy);
 }

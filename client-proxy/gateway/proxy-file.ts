@@ -3,13 +3,13 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { isSite } from '../../core/site/site.ts';
 import { ReaderError } from '../errors.ts';
 
-/** Where browsers and systems fetch it. */
+/** Path at which browsers and systems fetch it. */
 export const PROXY_FILE_PATH = '/proxy.pac';
 
 const HEADERS = {
   'content-type': 'application/x-ns-proxy-autoconfig',
   'cache-control': 'no-store',
-  // It is a script, and a page of another site could load it as one.
+  // The file is a script, and a page of another site could load it as one.
   'x-content-type-options': 'nosniff',
   'cross-origin-resource-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
@@ -32,7 +32,7 @@ export function serveProxyFile(
   response.end(request.method === 'HEAD' ? undefined : text);
 }
 
-/** Who fetches it for itself says nothing of a page; who types its address says `none`. */
+/** Tells whether no page asked: a system that fetches it says nothing of a page; a typed address says `none`. */
 function isForBrowser({ 'sec-fetch-site': site, origin, referer }: IncomingHttpHeaders): boolean {
   return site === undefined ? origin === undefined && referer === undefined : site === 'none';
 }

@@ -16,7 +16,7 @@ export function createRewriter({ kind, charset, links }: Rewriting, policy = '')
   return new RewritingStream(scanner);
 }
 
-/** What is looked at together. It begins and ends where it does in the document, so that it does not matter in which pieces that comes. */
+/** Bytes that are looked at together. They begin and end at fixed places of the document, so that it does not matter in which pieces that comes. */
 const PIECE = 16_384;
 
 class RewritingStream extends Transform {

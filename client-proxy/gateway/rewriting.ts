@@ -14,7 +14,7 @@ const KINDS: Readonly<Record<string, Kind>> = { 'text/html': 'markup', 'image/sv
 const ASCII_COMPATIBLE =
   /^(?:utf-8|windows-125\d|windows-874|iso-8859-\d+(?:-i)?|koi8-[ru]|macintosh|x-mac-cyrillic|ibm866)$/;
 
-/** How a document's links are changed; `undefined` for one that goes through as it is. */
+/** Way in which a document's links are changed; `undefined` for one that goes through as it is. */
 export interface Rewriting {
   readonly kind: Kind;
   readonly charset: string;
@@ -42,7 +42,7 @@ function encodingOf(label: string): string | undefined {
 }
 
 /**
- * What is said of a document that is changed on its way: a content coding is undone, the length is not known, ranges are not served, and the entity
+ * Describes a document that is changed on its way: a content coding is undone, the length is not known, ranges are not served, and the entity
  * tag names what was done. A date would not distinguish two rewritings, so none is said, and no condition on one is met.
  */
 export function rewrittenRepresentation(chosen: Representation, { links }: Rewriting): Representation {

@@ -1,5 +1,5 @@
 /**
- * One text behind another: an attribute's value with its character references, a CSS string with its escapes. Links are found in the text
+ * Texts behind others: an attribute's value with its character references, a CSS string with its escapes. Links are found in the text
  * that is meant, and changed in the one that is written, so that everything around them keeps its spelling.
  */
 import { DecodingMode, HtmlEntityDecoder } from 'entities/decode';
@@ -12,13 +12,13 @@ export interface Spelled {
   readonly places: UnitOffsets | undefined;
 }
 
-/** Where the spelling of each unit begins and ends. Between two units may stand what means nothing, such as an escaped line end. */
+/** Offsets at which the spelling of each unit begins and ends. Between two units may stand what means nothing, such as an escaped line end. */
 interface UnitOffsets {
   readonly starts: readonly number[];
   readonly ends: readonly number[];
 }
 
-/** Where an edit of what is meant has to be made in what is written. What means nothing before and behind it stays. */
+/** Turns an edit of what is meant into one of what is written. What means nothing before and behind it stays. */
 export function editOfSpelling({ places }: Spelled, { start, end, text }: Edit, offset = 0): Edit {
   return { start: offset + (places?.starts[start] ?? start), end: offset + (places?.ends[end - 1] ?? end), text };
 }

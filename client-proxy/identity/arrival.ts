@@ -13,22 +13,22 @@ import type { HostProof, NewBinding, RoamingKey, RoamingRecord, StoredBinding, S
 import { stretch } from './roaming.ts';
 
 export type Age =
-  /** It has seen no file of this line: there may be a newer one. */
+  /** File of a line of which it has seen none: there may be a newer one. */
   | 'unknown'
-  /** Newer than any that it has seen, or the newest again. */
+  /** File newer than any that it has seen, or the newest again. */
   | 'newest'
-  /** Another with the number of the newest: two devices wrote one each. */
+  /** File other than the newest, with the same number: two devices wrote one each. */
   | 'beside';
 
 /** A site of the file that would be connected, or whose device key would be another. */
 export interface ArrivingSite {
   readonly site: string;
-  /** What its publisher calls itself; proves nothing. */
+  /** Name that its publisher gives itself; proves nothing. */
   readonly name: string;
   /** Root id. */
   readonly publisher: string;
   readonly keyServer: string;
-  /** By what it was proved just now; left out where it was not, and cannot be connected. */
+  /** Kind of proof found just now; left out where there is none, and it cannot be connected. */
   readonly proof?: HostProof;
   readonly problem?: string;
 }
@@ -49,7 +49,7 @@ export interface ArrivalReport {
   /** Sites of the file that were not proved, or not confirmed: nothing of them was taken over. */
   readonly left: readonly string[];
   readonly removed: readonly string[];
-  /** Whether the device is the one of the file now; else it keeps a seed of its own. */
+  /** Tells whether the device is the one of the file now; else it keeps a seed of its own. */
   readonly sameDevice: boolean;
 }
 
@@ -141,12 +141,12 @@ interface Planned {
   readonly binding: RoamingBinding;
   /** The binding with the same key server and publisher that is here already. */
   readonly same: StoredBinding | undefined;
-  /** Whether its device key takes the place of the one here. */
+  /** Tells whether its device key takes the place of the one here. */
   readonly isNewer: boolean;
   /** Connected here with this publisher, and left as they are. */
   readonly kept: readonly StoredSite[];
   readonly asked: readonly string[];
-  /** Of others here. */
+  /** Sites of others here. */
   readonly taken: readonly string[];
 }
 

@@ -7,7 +7,7 @@ export class Attempts {
   readonly #now: () => number;
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
-  /** Wrong ones since the last right one. */
+  /** Number of wrong ones since the last right one. */
   #wrong = 0;
   #pausedUntil = 0;
 

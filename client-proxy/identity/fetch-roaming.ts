@@ -48,7 +48,7 @@ async function readFromFile(path: string): Promise<Uint8Array> {
   }
 }
 
-/** Longer texts are refused for its length by what reads it. */
+/** Reads one byte beyond the longest file: the parser refuses longer ones. */
 async function readStart(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const reader = new ByteReader(chunks);
   try {
@@ -60,7 +60,7 @@ async function readStart(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array>
 
 async function fetchFromWeb(from: string, { connectTo, ca }: Reach): Promise<Uint8Array> {
   if (!URL.canParse(from)) throw unavailable('this is not an address', 'copy it whole', true);
-  // What its reader names may be at home; where a redirect leads may not.
+  // The address that the reader names may be at home; that of a redirect may not.
   await using upstream = new Upstream({ connectTo, ca, allowLocal: [parseAllowLocal(new URL(from).host)] });
   const signal = AbortSignal.timeout(LIMITS.roamingTimeout);
   let url = new URL(from);

@@ -27,27 +27,27 @@ export class ReaderLock {
     return this.#store.isLocked;
   }
 
-  /** Where the key of the database is; `undefined` where everything was forgotten. */
+  /** Place of the key of the database; `undefined` where everything was forgotten. */
   get keysIn(): KeyLocation['kind'] | undefined {
     return this.#store.keyLocation?.kind;
   }
 
-  /** Whether there is nothing to lock: everything was forgotten while this Reader ran. */
+  /** Tells whether there is nothing to lock: everything was forgotten while this Reader ran. */
   get isEmpty(): boolean {
     return this.keysIn === undefined;
   }
 
-  /** Whether unlocking takes a passphrase: else the key is fetched from where it is. */
+  /** Tells whether unlocking takes a passphrase: else the key is fetched from where it is. */
   get needsPassphrase(): boolean {
     return this.keysIn === 'passphrase';
   }
 
-  /** Whether everything was forgotten that a passphrase protected: what comes next is not left to a key that any program of this user can read. */
+  /** Tells whether everything was forgotten that a passphrase protected: what comes next is not left to a key that any program of this user reads. */
   get needsNewPassphrase(): boolean {
     return this.isEmpty && this.#store.keyWasIn === 'passphrase';
   }
 
-  /** Whether a passphrase is needed to unlock it: that of the database, or a new one. */
+  /** Tells whether a passphrase is needed to unlock it: that of the database, or a new one. */
   get takesPassphrase(): boolean {
     return this.needsPassphrase || this.needsNewPassphrase;
   }
@@ -62,7 +62,7 @@ export class ReaderLock {
   }
 
   /**
-   * However long it takes, or has to wait: where the Reader is locked meanwhile, it stays locked.
+   * Unlocks the Reader. Where it is locked again meanwhile, it stays locked, however long this takes or has to wait.
    *
    * @param passphrase - of the database; a new one, where {@link needsNewPassphrase}
    * @throws ReaderError `passphrase-wrong`, `passphrase-needed`, `passphrase-too-short`, `too-many-requests`, `reader-locked`, and others of the store

@@ -33,7 +33,7 @@ import { ReaderStore } from '../store/store.ts';
 import type { RoamingRecord } from '../store/types.ts';
 import type { ReaderLock } from './lock.ts';
 
-/** Open database; of the Reader that runs, with its lock. */
+/** Store that is open; of the Reader that runs, with its lock. */
 export interface OpenIdentity {
   readonly store: ReaderStore;
   readonly lock?: ReaderLock;
@@ -50,9 +50,9 @@ interface StoredIdentity {
 export interface IdentityReport extends StoredIdentity {
   readonly directory: string;
   readonly keyFile: string;
-  /** What is wrong with that file, where the key should be in it: nothing can be opened then. */
+  /** Fault of that file, where the key should be in it: nothing can be opened then. */
   readonly keyProblem: CodedError | undefined;
-  /** Why the system's keyring could not be used, where that is known without asking it. */
+  /** Reason why the system's keyring could not be used, where that is known without asking it. */
   readonly whyNoKeyring: string | undefined;
 }
 
@@ -134,7 +134,7 @@ export function askingFor({ passphrase, askPassphrase }: StorageOptions): Passph
 
 /** @throws ReaderError `reader-locked`, `passphrase-needed`, `passphrase-wrong`, `too-many-requests` */
 export async function requirePassphrase(lock: ReaderLock | undefined, { passphrase }: PassphraseDialog): Promise<void> {
-  if (!lock?.needsPassphrase || lock.isLocked) return; // what is locked refuses by itself
+  if (!lock?.needsPassphrase || lock.isLocked) return; // a locked store refuses by itself
   const given = await passphrase();
   if (given === undefined)
     throw new ReaderError('passphrase-needed', "the reader's database is protected by a passphrase");
@@ -173,12 +173,12 @@ export async function unlockReader(
 
 export interface Forgotten {
   readonly publishers: readonly ConnectedPublisher[];
-  /** Whether what is removed was overwritten on the disk, as far as this program reaches. */
+  /** Tells whether what is removed was overwritten on the disk, as far as this program reaches. */
   readonly overwritten: boolean;
   readonly cacheDirectory: string;
-  /** Whether what was read of these publishers is gone from there. */
+  /** Tells whether what was read of these publishers is gone from there. */
   readonly cacheForgotten: boolean;
-  /** Whether there are roaming files, as far as this device knows: they have it still. */
+  /** Tells whether there are roaming files, as far as this device knows: they have it still. */
   readonly hasRoamed: boolean;
 }
 
@@ -225,7 +225,7 @@ interface ForgottenStore extends Forgotten {
   /** `false` where the system's keyring did not remove its entry. */
   readonly keyDiscarded: boolean;
   readonly keysIn: KeyLocation['kind'] | undefined;
-  /** Whether a Reader runs, and keeps the empty database. */
+  /** Tells whether a Reader runs, and keeps the empty database. */
   readonly isRunning: boolean;
 }
 

@@ -17,7 +17,7 @@ import { drawWords } from './words.ts';
 export interface Departure {
   readonly file: Uint8Array;
   readonly number: number;
-  /** Only where they are new: they cannot be looked up later. */
+  /** Words, where they are new: they cannot be looked up later. */
   readonly words: string | undefined;
   readonly sites: readonly string[];
   /** To be called once the file is sure to be there, and before it is visible. */

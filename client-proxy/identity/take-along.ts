@@ -29,7 +29,7 @@ import { packIdentity } from './roaming.ts';
 const MAGIC = 'wispr-roaming/';
 
 export interface ExportOptions extends StorageOptions {
-  /** Where the file goes. A previous one is replaced, nothing else is. */
+  /** Path of the file. A previous one is replaced, nothing else is. */
   readonly to: string;
   readonly newWords: boolean;
   /** Given new words, before the file is there: so that there is no file whose words are lost. */
@@ -128,10 +128,10 @@ export interface RoamingImportOptions extends StorageOptions, Reach, ArrivalOpti
 }
 
 export interface ImportReport extends ArrivalReport {
-  /** Where the reader's keys are kept, if that was decided just now. */
+  /** Place of the reader's keys, if it was decided just now. */
   readonly keysNowIn: KeyLocation['kind'] | undefined;
   readonly isRunning: boolean;
-  /** Whether what was read of the sites that were forgotten is gone. */
+  /** Tells whether what was read of the sites that were forgotten is gone. */
   readonly cacheForgotten: boolean;
 }
 
@@ -154,7 +154,7 @@ export async function importIdentity({
   ...options
 }: RoamingImportOptions): Promise<ImportReport> {
   const bytes = await fetchRoaming(from, options);
-  readRoamingSalt(bytes); // what is none needs no words
+  readRoamingSalt(bytes); // refuses other files before asking
   const { directory, keyProblem } = await describeIdentity(options);
   if (keyProblem) throw keyProblem;
   const { replace, acceptOlder, trustSites, dnsServers, connectTo, allowLocal, ca } = options;
@@ -162,13 +162,13 @@ export async function importIdentity({
   const request: ImportRequest = { file: toBase64url(bytes), words: await words(), ...how };
   const dialog: ImportDialog = { ...askingFor(options), confirm };
   return inReader({ directory, name: 'import', request: { ...request }, dialog }, async () => {
-    const opened = await openArrival(bytes, request.words); // before a passphrase is chosen for a new database
+    const opened = await openArrival(bytes, request.words); // comes before a passphrase is chosen for a new database
     using store = await ReaderStore.open(storeOptions(options));
     return await importInto({ store }, cacheDirectoryFor(options.dataDirectory), opened, how, dialog);
   });
 }
 
-/** Of the Reader that runs. */
+/** Imports into the running Reader. */
 export async function importStored(
   { store, lock, cache, upstream: running }: Required<OpenIdentity> & ArrivalMeans & { readonly cache: ObjectCache },
   { file, words, ...options }: ImportRequest,

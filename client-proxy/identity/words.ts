@@ -15,15 +15,15 @@ const wordList = lazily((): readonly string[] => {
   return text.toString().trim().split('\n').map((line) => line.split('\t')[1] ?? ''); // biome-ignore format: one pipeline
 });
 const known = lazily((): ReadonlySet<string> => new Set(wordList()));
-/** More than a person types by mistake. */
+/** Characters beyond what a person types by mistake. */
 const MAXIMUM_TYPED = 400;
 
-/** Seven words from the system's random numbers, each as likely as any other. */
+/** Draws seven words from the system's random numbers, each as likely as any other. */
 export function drawWords(): string {
   return Array.from({ length: WORD_COUNT }, drawWord).join(' ');
 }
 
-/** 13 bits at a time; what lies beyond the list is drawn again, so that no word is likelier than another. */
+/** Draws 13 bits at a time, and again what lies beyond the list, so that no word is likelier than another. */
 function drawWord(): string {
   for (;;) {
     const [high = 0, low = 0] = randomBytes(2);
@@ -33,11 +33,11 @@ function drawWord(): string {
 }
 
 export interface TypedWords {
-  /** In the one spelling that Argon2id is given: lower case, one space between; only if nothing is wrong. */
+  /** Words in the one spelling that Argon2id is given: lower case, one space between; only if nothing is wrong. */
   readonly words?: string;
-  /** What is wrong, without repeating what was typed: for logs. */
+  /** Problem of the text, without repeating what was typed: for logs. */
   readonly problem?: string;
-  /** As `problem`, with the nearest words of the list: for the eyes of who typed them only. */
+  /** Text of `problem`, with the nearest words of the list: for the eyes of the person who typed them only. */
   readonly advice?: string;
 }
 

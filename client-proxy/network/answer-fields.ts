@@ -6,5 +6,5 @@ export type HeaderFields = Record<string, string | string[]>;
 /** Names this program among the hops of a message. The same everywhere, so that it identifies no reader. */
 export const VIA_NAME = 'wispr';
 
-/** Every answer of this program names the hop. */
+/** Value of `Via` in every answer of this program. */
 export const VIA = `1.1 ${VIA_NAME}`;

@@ -1,7 +1,7 @@
 /** `--connect-to HOST1:PORT1:HOST2:PORT2` with curl's meaning: requests to HOST1:PORT1 connect to HOST2:PORT2 instead. */
 import { ReaderError } from '../errors.ts';
 
-/** One redirection; where curl allows an empty field, `undefined`. */
+/** A redirection; where curl allows an empty field, `undefined`. */
 export interface ConnectTo {
   readonly fromHost: string | undefined;
   readonly fromPort: number | undefined;
@@ -26,7 +26,7 @@ export function parseConnectTo(text: string): ConnectTo {
   return { fromHost: nameOf(fromHost), fromPort: ports[0], toHost: nameOf(toHost), toPort: ports[1] };
 }
 
-/** Where to connect instead; `chosen`: the reader named the host, by a rule. */
+/** Endpoint to connect to instead; `chosen`: the reader named the host, by a rule. */
 export interface Redirected extends Endpoint {
   readonly chosen: boolean;
 }
@@ -36,7 +36,7 @@ export function formatConnectTo({ fromHost, fromPort, toHost, toPort }: ConnectT
   return `${host(fromHost)}:${fromPort ?? ''}:${host(toHost)}:${toPort ?? ''}`;
 }
 
-/** Where to connect for `endpoint`; the first rule that fits decides. Names for certificates and `Host` stay as they were. */
+/** Finds where to connect for `endpoint`; the first rule that fits decides. Names for certificates and `Host` stay as they were. */
 export function redirect(endpoint: Endpoint, rules: readonly ConnectTo[]): Redirected {
   const rule = rules.find(
     ({ fromHost, fromPort }) =>

@@ -1,5 +1,5 @@
 /**
- * How sockets to other machines are opened: redirected by `--connect-to`, never to this proxy itself, and to this computer and its own network only
+ * Opens sockets to other machines: redirected by `--connect-to`, never to this proxy itself, and to this computer and its own network only
  * where the reader permits it. The addresses that are checked are those connected to: nothing is resolved twice.
  */
 import type { LookupAddress } from 'node:dns';
@@ -21,7 +21,7 @@ export interface ConnectorOptions {
   /** PEM; trusted besides the certificate authorities that Node.js trusts. */
   readonly ca?: string | undefined;
   readonly minVersion?: 'TLSv1.3';
-  /** Whether TLS sessions are resumed: then the other side sees that two connections are of one Reader. */
+  /** Tells whether TLS sessions are resumed: then the other side sees that two connections are of one Reader. */
   readonly resumes?: boolean;
   /** The port on which this proxy listens, once it does. */
   readonly ownPort: () => number | undefined;
@@ -64,7 +64,7 @@ export function createConnector(options: ConnectorOptions): Connector {
     };
     const socket = tls ? connectTls(secure) : connectTcp({ ...where, allowHalfOpen });
     await connected(socket, tls !== undefined, options);
-    // Only now: the certificate has been checked, which it is not when the session is resumed.
+    // A session is kept only now: the certificate has been checked, which it is not when the session is resumed.
     if (tls && sessions) socket.on('session', (session: Buffer) => sessions.store(place, session));
     if (!isOwnPort(socket, ownPort())) return socket;
     socket.destroy();
@@ -87,7 +87,7 @@ export function forUndici(connector: Connector): buildConnector.connector {
   };
 }
 
-/** What answers at all does so within a round trip or two; its part of a handshake takes seconds where a link is narrow. */
+/** Waits until it is connected. A host answers within a round trip or two; its part of a handshake takes seconds where a link is narrow. */
 function connected(socket: Socket, isTls: boolean, { limits, line }: ConnectorOptions): Promise<void> {
   socket.setNoDelay(true).setKeepAlive(true, LIMITS.tcpKeepAlive);
   return new Promise((resolve, reject) => {
@@ -137,11 +137,11 @@ function localRefused({ host, port }: Endpoint, address: string): ReaderError {
   const leads = address === host ? 'is on this computer or in' : 'leads to this computer or into';
   return new ReaderError('local-refused', `${shown} ${leads} its own network`, {
     fields: { endpoint: `${shown}:${port}` },
-    cause: new Error(`it is ${address}`), // for the log only: a page that asked can read the answer
+    cause: new Error(`it is ${address}`), // goes into the log only: a page that asked can read the answer
   });
 }
 
-/** Whether a connection leads back to this proxy, under whatever name it was asked for. */
+/** Tells whether a connection leads back to this proxy, under whatever name it was asked for. */
 function isOwnPort(socket: Socket, ownPort: number | undefined): boolean {
   return socket.remotePort === ownPort && /^(?:127\.|::1$|::ffff:127\.)/.test(socket.remoteAddress ?? '');
 }

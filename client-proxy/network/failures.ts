@@ -1,4 +1,4 @@
-/** What connections to other machines fail with: Node.js's and undici's errors, sorted, and in words that name no addresses. */
+/** Errors of connections to other machines: Node.js's and undici's, sorted, and in words that name no addresses. */
 import { reasonOf } from '../../core/errors.ts';
 import { innermost, systemCode } from '../../node-support/system-error.ts';
 
@@ -20,38 +20,38 @@ const WORDS: Readonly<Record<string, string>> = {
 /** Codes for answers that break the protocol. */
 const BROKEN_ANSWER =
   /^(?:HPE_|ERR_INVALID_|ERR_HTTP_|UND_ERR_(?:HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH|RES_EXCEEDED_MAX_SIZE)$)/;
-/** What undici says without a code, or with one that has other causes, too. */
+/** Texts of undici's errors without a code, or with one that has other causes, too. */
 const PARSER_ERROR = 'HTTPParserError';
 const BROKEN_ANSWER_MESSAGE = /^bad (?:response|upgrade)$/;
-/** What llhttp says of a first line that is not HTTP; undici has no code for it. */
+/** Texts of llhttp for a first line that is not HTTP; undici has no code for it. */
 const FIRST_LINE = /\b(?:Expected HTTP\/|Invalid HTTP version)/;
 const BROKEN_OFF = /^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/;
 
 /** The end of a request whose client has closed its connection: no failure, and nothing to report. One object, because most early ends are this one. */
 export const CLIENT_LEFT = new Error('the client left');
 
-/** Whether a request ended only because its client left, however the error was wrapped. */
+/** Tells whether a request ended only because its client left, however the error was wrapped. */
 export function isClientGone(error: unknown): boolean {
   return innermost(error) === CLIENT_LEFT;
 }
 
-/** Whether there was an answer, and it broke the rules of HTTP. */
+/** Tells whether there was an answer, and it broke the rules of HTTP. */
 export function isBrokenAnswer(error: unknown): boolean {
   const { name, message = '' } = error as Partial<Error>;
   return BROKEN_ANSWER.test(systemCode(error) ?? '') || name === PARSER_ERROR || BROKEN_ANSWER_MESSAGE.test(message);
 }
 
-/** Whether the other side broke off the connection. */
+/** Tells whether the other side broke off the connection. */
 export function isBrokenOff(error: unknown): boolean {
   return BROKEN_OFF.test(systemCode(error) ?? '') && !isBrokenAnswer(error);
 }
 
-/** Whether what came did not even begin like an answer of HTTP. */
+/** Tells whether what came did not even begin like an answer of HTTP. */
 export function isOtherProtocol(error: unknown): boolean {
   return isBrokenAnswer(error) && FIRST_LINE.test((error as Partial<Error>).message ?? '');
 }
 
-/** Without addresses: the page that asked may read it. Of several attempts, the reason of the last. */
+/** Names the reason without addresses: the page that asked may read it. After several attempts, it is that of the last. */
 export function connectionReason(error: unknown): string {
   const one = error instanceof AggregateError ? error.errors.at(-1) : error;
   const isOfSystem = one instanceof Error && 'syscall' in one;

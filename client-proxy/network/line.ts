@@ -16,7 +16,7 @@ export class Line {
   /** A TCP connection was made. @param milliseconds - that it took */
   connected(milliseconds: number): void {
     const isSlow = milliseconds >= this.#limits.slowConnect;
-    // Twice: the first packet of one may have been lost.
+    // A single slow connection may have lost its first packet.
     if (isSlow && this.#wasSlow) this.#slowUntil = performance.now() + this.#limits.slowLineFor;
     this.#wasSlow = isSlow;
   }

@@ -5,19 +5,19 @@ import { unbracket } from './connect-to.ts';
 import type { Connector } from './connector.ts';
 import { connectionReason, isBrokenOff, isOtherProtocol } from './failures.ts';
 
-/** No host answers with it (RFC 9110 section 15.5.8). A browser would take it for a request of the Reader's. */
+/** Status that no host answers with (RFC 9110 section 15.5.8). A browser would take it for a request of the Reader's. */
 const PROXY_AUTHENTICATION_REQUIRED = 407;
 
 /** Distinguishes failures of the parent proxy from those of hosts behind it: a proxy that works answers 502 for a host that fails. */
 export class ParentProxy {
-  /** Without the brackets of an IPv6 address. */
+  /** Host, without the brackets of an IPv6 address. */
   readonly host: string;
   readonly port: number;
   readonly origin: string;
   readonly hasCredentials: boolean;
-  /** That carry the credentials. Names and values alternate. */
+  /** Fields that carry the credentials. Names and values alternate. */
   readonly headers: readonly string[];
-  /** As `host:port`, for the log. */
+  /** Host and port, for the log. */
   readonly #address: string;
 
   /** @throws ReaderError `argument-invalid`, which does not repeat `text` */
@@ -57,7 +57,7 @@ export class ParentProxy {
     throw new ReaderError('parent-proxy-unreachable', message, { cause: this.#causeOf('it answered 407') });
   }
 
-  /** What ended a request before its answer; errors that a host may have caused, such as silence, stay as they are. */
+  /** Explains what ended a request before its answer; errors that a host may have caused, such as silence, stay as they are. */
   explain(error: Error): Error {
     if (error instanceof CodedError) return error;
     const isOther = isOtherProtocol(error);

@@ -18,14 +18,14 @@ import { type AbsoluteTarget, authorityOf } from './request-target.ts';
 
 export interface UpstreamOptions {
   readonly connectTo?: readonly ConnectTo[] | undefined;
-  /** What may be reached on this computer and in its own network. */
+  /** Addresses that may be reached on this computer and in its own network. */
   readonly allowLocal?: readonly AllowLocal[] | undefined;
-  /** All plain HTTP goes to this proxy, in absolute form. */
+  /** Proxy that all plain HTTP goes to, in absolute form. */
   readonly parentProxy?: string | undefined;
   /** PEM of a certificate authority to trust besides the usual ones. */
   readonly ca?: string | undefined;
   readonly ownPort?: (() => number | undefined) | undefined;
-  /** Whether key servers that take HTTPCrypt are asked by it, and by nothing else. */
+  /** Tells whether key servers that take HTTPCrypt are asked by it, and by nothing else. */
   readonly httpcrypt?: boolean | undefined;
   /** Hosts that plain HTTP is sent to over HTTPCrypt, and by nothing else. */
   readonly httpcryptTo?: readonly HttpcryptEndpoint[] | undefined;
@@ -43,15 +43,15 @@ export type UpstreamRequest = Omit<Dispatcher.DispatchOptions, 'origin' | 'heade
 };
 
 export class Upstream {
-  /** For key servers: HTTPS with TLS 1.3, never by way of the parent proxy. They know the device anyhow, so sessions are resumed. */
+  /** Agent for key servers: HTTPS with TLS 1.3, never by way of the parent proxy. They know the device anyhow, so sessions are resumed. */
   readonly keyServers: Agent;
-  /** For content that does not come by way of the parent proxy. */
+  /** Agent for content that does not come by way of the parent proxy. */
   readonly direct: Agent;
   /** Sends what HTTPCrypt consists of: plain HTTP, by way of the parent proxy, where there is one. */
   readonly plain: Dispatcher;
   /** User-Agent and Accept that the reader's browser showed last. */
   #looks: Readonly<Record<string, string>> | undefined;
-  /** For tunnels, which never go by way of the parent proxy. */
+  /** Connector for tunnels, which never go by way of the parent proxy. */
   readonly connect: Connector;
   readonly httpcrypt: boolean;
   readonly limits: Limits;
@@ -219,14 +219,14 @@ class PassingAgent extends NodeAgent {
   ): undefined {
     this.#connector({ host: host ?? '', port: Number(port) }).then(
       (socket) => oncreate(null, socket),
-      (error) => oncreate(error, undefined as never), // as the agent expects it
+      (error) => oncreate(error, undefined as never), // the agent expects it so
     );
   }
 }
 
 function settings(connector: Connector, limits: Limits): Agent.Options {
   return {
-    // However long a host says that it keeps a connection: undici would believe it up to ten minutes.
+    // A host may say that it keeps a connection for longer: undici would believe it up to ten minutes.
     keepAliveTimeout: limits.keptIdle,
     keepAliveMaxTimeout: limits.keptIdle,
     connect: forUndici(connector),

@@ -5,14 +5,14 @@ import { rangeApplies } from '../../reading/validators.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 
-/** What of a document is wanted: bytes from `start` to `end`, both included; without `start` the last `end`, without `end` all from `start`. */
+/** Range of a document that is wanted: bytes from `start` to `end`, both included; without `start` the last `end`, without `end` all from `start`. */
 export interface RequestedRange {
   readonly start: number | undefined;
   readonly end: number | undefined;
 }
 
 export interface FetchedDocument {
-  /** Of the document: after redirects that the publisher signed. */
+  /** Address of the document: after redirects that the publisher signed. */
   readonly address: string;
   /** 200, 206, or 304 where a condition among the header fields says that the caller has it already: then there is no content. */
   readonly status: number;
@@ -26,7 +26,7 @@ export interface FetchedDocument {
 
 type Head = Pick<FetchedDocument, 'headers' | 'rawHeaders'>;
 
-/** Whether `If-Range` asks for the whole of what is there: the end of one version does not go with the beginning of another. */
+/** Tells whether `If-Range` asks for the whole of what is there: the end of one version does not go with the beginning of another. */
 export function isForAnother(ifRange: string | undefined, { headers }: Head): boolean {
   const { etag = '', 'last-modified': lastModified } = headers;
   return !rangeApplies({ 'if-range': ifRange }, { etag, lastModified });
@@ -49,14 +49,14 @@ export async function cutRange(whole: FetchedDocument, range: RequestedRange): P
   };
 }
 
-/** As of a slice: `end` is behind the last byte. `length`: not a number while it is unknown. */
+/** Returns positions as of a slice: `end` is behind the last byte. `length`: not a number while it is unknown. */
 function positionsOf({ start, end }: RequestedRange, length: number): { start: number; end: number } {
   if (start !== undefined) return { start, end: end === undefined ? Number.MAX_SAFE_INTEGER : end + 1 };
   if (!Number.isNaN(length)) return { start: Math.max(0, length - (end ?? 0)), end: length };
   throw new ReaderError('condition-unmet', 'how long this document is shows only when all of it is there');
 }
 
-/** What is read before the head is handed on, so that it can say where the range ends. */
+/** Reads the beginning before the head is handed on, so that it can say where the range ends. */
 async function peek(content: AsyncGenerator<Uint8Array>) {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
@@ -74,7 +74,7 @@ async function* joined(pieces: Uint8Array[], rest: AsyncGenerator<Uint8Array>): 
     yield* pieces.splice(0);
     yield* rest;
   } finally {
-    await rest.return(undefined); // also where not even the beginning was wanted
+    await rest.return(undefined); // ends it also where not even the beginning was wanted
   }
 }
 

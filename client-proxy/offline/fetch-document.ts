@@ -85,7 +85,6 @@ async function fetchLocally<Result>(
   return await withConnector(reader, async (connector) => use(await follow(reader, connector, options, check)));
 }
 
-/** Of the Reader that runs. */
 export async function fetchInReader(
   reader: OpenReader,
   request: FetchRequest,

@@ -1,4 +1,4 @@
-/** Which document of which connected site an address means, as people and programs write it. */
+/** Finds the document of a connected site that an address means, as people and programs write it. */
 import { ReaderError } from '../errors.ts';
 import { labelOf } from '../gateway/label.ts';
 import type { BoundSite, BoundSites } from '../site/bound-sites.ts';
@@ -9,7 +9,7 @@ const SITE_PORTS = ['', '80', '443'];
 /** A document as the forward proxy is asked for it. */
 export interface Located {
   readonly bound: BoundSite;
-  /** In absolute form: `http://news.example/a.html?b`. */
+  /** URL in absolute form: `http://news.example/a.html?b`. */
   readonly target: string;
 }
 
@@ -38,7 +38,7 @@ function parse(address: string): URL {
   return url;
 }
 
-/** What stands in front of an `@` may be a password. */
+/** Leaves out what stands in front of an `@`: it may be a password. */
 function withoutCredentials(url: URL | undefined, address: string): string {
   return url && (url.username || url.password) ? `${url.protocol}//…@${url.host}/` : address;
 }

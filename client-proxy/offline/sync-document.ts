@@ -24,7 +24,7 @@ export interface SyncContext {
 /** The length of an object, as its signed head says it. */
 export function measure(document: WantedDocument, context: SyncContext): Promise<number> {
   const { entry, path } = document;
-  const range = entry.inPage ? undefined : { start: 0, end: entry.headLength }; // no part of a page is a part of the object
+  const range = entry.inPage ? undefined : { start: 0, end: entry.headLength }; // parts of a page are no parts of the object
   return withSource(document, context, (source) =>
     source.ask(async (attempt) => {
       const { status, body } = await attempt.fetch(objectUrl(path, entry), range);
@@ -49,7 +49,7 @@ export function fetchWhole(document: WantedDocument, context: SyncContext): Prom
     const { payload, content, reader } = opened;
     await payload.keepWhole();
     try {
-      for (let piece = await content.next(); !piece.done; piece = await content.next()) payload.spend(piece.value); // each block is kept as it passes
+      for (let piece = await content.next(); !piece.done; piece = await content.next()) payload.spend(piece.value); // blocks are kept as they pass
     } finally {
       payload.copy.stop();
     }

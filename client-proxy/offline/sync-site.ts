@@ -44,7 +44,6 @@ export async function syncSite({ onProgress, signal, ...options }: SyncOptions):
   });
 }
 
-/** Of the Reader that runs. */
 export function syncInReader(
   reader: OpenReader,
   wish: ParallelWish,
@@ -151,7 +150,7 @@ class Sync {
     this.#report();
   }
 
-  /** One more document is here. The first and the last are always told of, not all others: there may be thousands a second. */
+  /** Counts one more document. The first and the last are always told of, not all others: there may be thousands a second. */
   #add(bytes = 0): void {
     const { documents, ofDocuments, bytes: before } = this.#progress;
     this.#progress = { ...this.#progress, documents: documents + 1, bytes: before + bytes };
@@ -185,7 +184,7 @@ class Sync {
     const missing = spaceOfAll(this.#missing.values());
     const earlier = (await cache.spaceOfAll(bound.site, before)) + (await cache.syncedBeside(bound.site));
     const bySyncs = spaceOfAll(this.#kept.values()) + earlier;
-    // What is here already stays, also where an earlier sync was given more room than there is now.
+    // Objects that are here already stay, also where an earlier sync was given more room than there is now.
     if (missing > 0 && missing + bySyncs > cache.mostForSyncs) throw cacheTooSmall(missing, bySyncs, cache);
     const free = await freeBytes(cache.directory);
     if (missing > free) {
@@ -215,7 +214,7 @@ class Sync {
     });
   }
 
-  /** What goes wrong with one document is its own matter, unless it will go wrong with all. */
+  /** Works on each document. A failure with one is its own matter, unless it will come with all. */
   #each(documents: Iterable<WantedDocument>, work: (document: WantedDocument) => Promise<void>): Promise<void> {
     return forEachInFlight(documents, this.#parallel, async (document) => {
       try {

@@ -1,8 +1,8 @@
-/** What `wispr sync` asks for, hears on the way, and gets. */
+/** Types of what `wispr sync` asks for, hears on the way, and gets. */
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { ProxyOptions } from '../server/open-reader.ts';
 
-/** Which documents of a site; without any wish all that the reader is entitled to. */
+/** Choice of documents of a site; without any wish all that the reader is entitled to. */
 export interface SyncWish {
   readonly site: string;
   /** Key ids of sets; `public` stands for everything that is not encrypted. */
@@ -38,7 +38,7 @@ export interface SyncCount {
   readonly bytes: number;
 }
 
-/** Why something could not be had: the newest publication, or the newer descriptor that it names. */
+/** Reason why something could not be had: the newest publication, or the newer descriptor that it names. */
 export interface FailureReason {
   /** Code out of docs/generated/errors.md. */
   readonly code: string;
@@ -52,7 +52,7 @@ export interface RefusedSet extends FailureReason {
 
 /** A document that could not be had, although its key is there; or a whole list of documents that is no good. */
 export interface FailedDocument extends FailureReason {
-  /** Of a list its name, such as `sports`: paths begin with a slash. */
+  /** Path, or of a list its name, such as `sports`: paths begin with a slash. */
   readonly path: string;
 }
 
@@ -61,13 +61,13 @@ export interface SyncSummary {
   /** Version of the publication, and when it was last confirmed; seconds since 1970. */
   readonly version: number;
   readonly confirmed: number;
-  /** Where the look for a newer publication failed; all else is about the one that was at hand then. */
+  /** Reason why the look for a newer publication failed; all else is about the one that was at hand then. */
   readonly failedLook?: FailureReason;
-  /** Where the publication is the newest, and the newer descriptor that it names could not be had: the previous one is in use. */
+  /** Reason why the newer descriptor that the newest publication names could not be had: the previous one is in use. */
   readonly failedDescriptor?: FailureReason;
-  /** Until when all this can be read without a network; seconds since 1970. */
+  /** Time until which all this can be read without a network; seconds since 1970. */
   readonly readableUntil: number;
-  /** All that is here now, of what was wanted; the next two together. */
+  /** Documents that are here now, of those that were wanted; the next two together. */
   readonly here: SyncCount;
   readonly fetched: SyncCount;
   readonly alreadyThere: SyncCount;

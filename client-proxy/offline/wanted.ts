@@ -1,4 +1,4 @@
-/** What a sync is to fetch: the documents of a publication that the reader wants and has keys for, and what is here already. */
+/** Documents that a sync is to fetch: those of a publication that the reader wants and has keys for, and what is here already. */
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { CodedError } from '../../core/errors.ts';
@@ -19,7 +19,7 @@ export interface Listing {
   readonly failed: readonly FailedDocument[];
   /** Heads of all documents that the publication names, wanted or not; any could be, where a list is no good. */
   readonly named: Pick<ReadonlySet<string>, 'has'>;
-  /** When the first of the keys ends; seconds since 1970. */
+  /** Time at which the first of the keys ends; seconds since 1970. */
   readonly keysUntil: number;
 }
 
@@ -45,7 +45,7 @@ function isWanted(path: string, set: KeyId | undefined, { sets, prefixes }: Sync
   return prefixes === undefined || prefixes.some((prefix) => path.startsWith(prefix));
 }
 
-/** All at once: they travel in few requests. */
+/** Asks for all keys at once: they travel in few requests. */
 async function askForKeys(
   documents: readonly WantedDocument[],
   { keys }: BoundSite,

@@ -19,14 +19,14 @@ const SITE_LENGTH = 253;
 /** Percent-encoded once more in a form, it still fits into what the guard reads. */
 const PATH_LENGTH = 4096;
 
-/** What to say of a failed attempt to connect. @throws errors without a code */
+/** Describes a failed attempt to connect. @throws errors without a code */
 export function alertOf(error: unknown): PageAlert {
   return alertFor(error, NOT_CONNECTED);
 }
 
 interface FormValues {
   readonly site?: string | undefined;
-  /** Of the document that made the reader come here: where to go on afterwards. */
+  /** Path of the document that made the reader come here: the way goes on there. */
   readonly path?: string | undefined;
   readonly link?: string;
   /** The site is asked for: a code alone does not say whose it is. */
@@ -93,7 +93,7 @@ export function showInvitation(context: PagesContext, form: URLSearchParams): Pa
 
 interface Attempt extends FormValues {
   readonly alert?: PageAlert;
-  /** By a page, and not by the person. */
+  /** Tells whether a page filled it in. */
   readonly isFilledIn?: boolean;
 }
 
@@ -156,7 +156,7 @@ async function proposed(context: PagesContext, link: InvitationLink, wanted?: Re
   return { goTo: `/connect/${context.proposals.add({ ...proposal, wanted })}` };
 }
 
-/** From a link or a form, so it may be anything: what is left is a site, and a path within it that may have a query. */
+/** Reads values of a link or a form, which may be anything: what is left is a site, and a path within it that may have a query. */
 function wantedIn(values: URLSearchParams): FormValues {
   const site = (values.get('site') ?? '').toLowerCase();
   const path = values.get('path') ?? '';

@@ -1,4 +1,4 @@
-/** What the Reader's own pages are made of, and what their handlers take and give. */
+/** Parts of the Reader's own pages, and what their handlers take and give. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ProofSettings } from '../connect/prove.ts';
 import type { ObjectCache } from '../documents/cache/object-cache.ts';
@@ -38,24 +38,24 @@ export interface PageCall {
   readonly response: ServerResponse;
   readonly asked: RequestHost;
   readonly target: string;
-  /** In absolute form: a browser that uses the Reader as its proxy for everything. */
+  /** Tells whether it came in absolute form: the browser uses the Reader as its proxy for everything. */
   readonly throughProxy: boolean;
 }
 
 export interface PageRequest extends PageCall {
   readonly query: URLSearchParams;
-  /** What stands in place of the star of the route; empty where it has none. */
+  /** Text in place of the star of the route; empty where it has none. */
   readonly part: string;
 }
 
-/** Whether a browser has been seen to use the Reader as its proxy; for this machine's own addresses it does not, so other requests have to show it. */
+/** Tells whether a browser was seen to use the Reader as its proxy; for this machine's own addresses none does, so other requests have to show it. */
 export function usesProxy({ browsers }: PagesContext, { request, throughProxy }: PageRequest): boolean {
   return throughProxy || browsers.when(request.headers['user-agent'] ?? '') !== undefined;
 }
 
 export type PageAnswer =
   | { readonly html: string; readonly status?: number }
-  /** After a change: the path of the page to go on with, by GET, so that a reload repeats nothing. */
+  /** Path of the page to go on with after a change, by GET, so that a reload repeats nothing. */
   | { readonly goTo: string };
 
 export type PageHandler = (context: PagesContext, asked: PageRequest) => Promise<PageAnswer>;

@@ -1,4 +1,4 @@
-/** In front of a file another site led to: a download's window stays its opener's, and would tell what is connected. */
+/** Page in front of a file that another site led to: a download's window stays its opener's, and would tell what is connected. */
 import type { ServerResponse } from 'node:http';
 import { CONFIRMED_HEADER } from '../../reading/confirmation.ts';
 import { DOWNLOAD } from '../../words/en/reader.ts';
@@ -11,7 +11,7 @@ export interface Download {
   readonly confirmed: string;
 }
 
-/** Not 200: a program that takes it for the document would be wrong. */
+/** Answers with an error: a program that takes it for the document would be wrong. */
 export function sendDownloadPage(response: ServerResponse, { site, target, confirmed }: Download): void {
   const action = { text: DOWNLOAD.button, url: target };
   const html = renderPage({ title: DOWNLOAD.title(site), lead: DOWNLOAD.lead, action });

@@ -1,6 +1,6 @@
 /**
- * Only a form that this run of the Reader has shown may change something on its own pages. Every changing request has to pass all of these, in this
- * order: method, host, Fetch Metadata, `Origin`, media type, length, token.
+ * Lets only a form that this run of the Reader has shown change something on its own pages. Every changing request has to pass all of these, in
+ * this order: method, host, Fetch Metadata, `Origin`, media type, length, token.
  */
 import type { IncomingMessage } from 'node:http';
 import { equalSecrets, randomBytes } from '#primitives';
@@ -16,14 +16,14 @@ import { LIMITS } from '../limits.ts';
 const OWN_HOSTS: readonly string[] = ['localhost', '127.0.0.1'];
 const MEDIA_TYPE = 'application/x-www-form-urlencoded';
 
-/** What a request is addressed to: its URL in absolute form, otherwise its `Host`. */
+/** Address of a request: its URL in absolute form, otherwise its `Host`. */
 export interface RequestHost {
   readonly host: string;
   readonly port: number;
 }
 
 export class Guard {
-  /** For the hidden field `token` of every form: random, of this run. A page of another origin cannot read it. */
+  /** Value of the hidden field `token` of every form: random, of this run. A page of another origin cannot read it. */
   readonly token = toBase64url(randomBytes(32));
   readonly #ownPort: () => number | undefined;
 
@@ -31,7 +31,7 @@ export class Guard {
     this.#ownPort = ownPort;
   }
 
-  /** Whether a request is addressed to these pages, and not to a gateway or a foreign name. */
+  /** Tells whether a request is addressed to these pages, and not to a gateway or a foreign name. */
   isOwn({ host, port }: RequestHost): boolean {
     return port === this.#ownPort() && OWN_HOSTS.includes(host);
   }

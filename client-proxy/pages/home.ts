@@ -17,17 +17,17 @@ interface HomePage extends PageContent {
   readonly publishers: readonly PublisherView[];
   /** Sites with protected content that the reader is not connected with. */
   readonly seen: readonly string[];
-  /** How this browser comes here; left out where no site is connected. */
+  /** Way in which this browser comes here; left out where no site is connected. */
   readonly browser: string | undefined;
   readonly pac: string;
   /** Sites whose pages were opened past the Reader, in a sentence each. */
   readonly tunnels: readonly string[];
-  /** What was read, the latest first; left out where no site is connected. */
+  /** Documents that were read, the latest first; left out where no site is connected. */
   readonly lately: readonly VerifiedView[] | undefined;
   readonly latelyNone: string;
   readonly earlier: (count: number) => string;
   readonly clear: PageForm;
-  /** Where locking protects anything: where a passphrase is asked for afterwards. */
+  /** Form that locks, where that protects anything: where a passphrase is asked for afterwards. */
   readonly lock: PageForm | undefined;
 }
 

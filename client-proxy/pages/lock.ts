@@ -59,7 +59,7 @@ function renderLocked({ token, lock }: PagesContext, to?: string, alert?: PageAl
   });
 }
 
-/** Only the page that links from elsewhere lead to is worth coming back to, and nothing else is believed. */
+/** Returns the page to come back to: only the one that links from elsewhere lead to, and nothing else is believed. */
 function wayOn(target: string): string | undefined {
   return /^\/connect\?[!-~]+$/.test(target) && target.length <= TARGET_LENGTH ? target : undefined;
 }

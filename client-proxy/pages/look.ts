@@ -1,4 +1,4 @@
-/** How the Reader's pages look that stand in place of a publisher's: by its signed settings. */
+/** Look of the Reader's pages that stand in place of a publisher's: by its signed settings. */
 import type { SiteAppearance } from '../../core/publication/settings.ts';
 import { accentOf } from '../../core/site/accent.ts';
 import { urlPathOf } from '../../core/site/path.ts';

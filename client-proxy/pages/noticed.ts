@@ -4,10 +4,10 @@ import { LIMITS } from '../limits.ts';
 
 export interface VerifiedRead {
   readonly site: string;
-  /** Of the document, without query. */
+  /** Path of the document, without query. */
   readonly path: string;
   readonly title: string | undefined;
-  /** Where it came from; `browser`: the browser's copy is still good. */
+  /** Source that it came from; `browser`: the browser's copy is still good. */
   readonly from: 'host' | 'cache' | 'browser';
   /** Seconds since 1970. */
   readonly time: number;
@@ -75,7 +75,7 @@ export class BoundTunnels {
     this.#counts.set(site, { count: count + 1, last: this.#now() });
   }
 
-  /** How many tunnels to a site were opened since the start, and when the last, in seconds since 1970. */
+  /** Returns how many tunnels to a site were opened since the start, and when the last, in seconds since 1970. */
   of(site: string): { readonly count: number; readonly last: number } | undefined {
     return this.#counts.get(site);
   }

@@ -1,4 +1,4 @@
-/** What a page calls itself, for the list of what was read. */
+/** Title that a page gives itself, for the list of what was read. */
 import { constants, gunzipSync } from 'node:zlib';
 import { Parser } from 'htmlparser2';
 import type { ContentCoding } from '../../core/object/metadata.ts';

@@ -30,7 +30,7 @@ interface Route {
   readonly fillIn?: SubmitHandler;
 }
 
-/** By path; a star stands for one segment of letters, digits, `-` and `_`. */
+/** Routes by path; a star stands for one segment of letters, digits, `-` and `_`. */
 const ROUTES: Readonly<Record<string, Route>> = {
   '/': { show: unlocked(showHome) },
   '/connect': { show: unlocked(showConnect), change: inspectLink },
@@ -91,7 +91,7 @@ function findRoute(path: string): Route & { readonly part: string } {
 }
 
 /**
- * Where a locked Reader asks for its passphrase in place of the page. One that has lost or forgotten everything starts afresh with a new key;
+ * Lets a locked Reader ask for its passphrase in place of the page. One that has lost or forgotten everything starts afresh with a new key;
  * where a passphrase protected the old one, it asks for a new passphrase first.
  */
 function unlocked(show: PageHandler): PageHandler {

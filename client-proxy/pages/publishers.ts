@@ -14,7 +14,7 @@ const KEYS_LISTED = 50;
 export interface PublisherView {
   readonly name: string;
   readonly sites: readonly SiteView[];
-  /** What may be read until when, in a few words each. */
+  /** Lines about what may be read until when, in a few words each. */
   readonly readable: readonly string[];
   /** The publisher has disconnected this device, as far as the Reader knows. */
   readonly isRevoked: boolean;
@@ -27,7 +27,7 @@ export interface PublisherView {
 
 interface SiteView {
   readonly site: string;
-  /** Where a browser opens it; left out where nothing of it can be shown again. */
+  /** URL at which a browser opens it; left out where nothing of it can be shown again. */
   readonly url: string | undefined;
   readonly state: string;
 }
@@ -100,7 +100,7 @@ async function describePublisher(binding: StoredBinding, context: PagesContext):
   };
 }
 
-/** What the descriptor claims and the reader has not confirmed: row 71 of docs/threat-model.md. */
+/** Lists sites that the descriptor claims and the reader has not confirmed: row 71 of docs/threat-model.md. */
 export function newSites({ descriptor, sites }: StoredBinding): string[] {
   return descriptor.sites.map(({ site }) => site).filter((site) => !sites.some((other) => other.site === site));
 }
@@ -136,7 +136,7 @@ function describeState(status: PublicationStatus, now: number): string {
   }
 }
 
-/** One line for each day on which keys expire: readers think in the ends of their subscriptions. */
+/** Makes one line for each day on which keys expire: readers think in the ends of their subscriptions. */
 function describeReadable(keys: readonly KeyTime[], now: number, none: string): string[] {
   const valid = keys.filter(({ notBefore, notAfter }) => notBefore <= now && now <= notAfter);
   const early = keys.filter(({ notBefore }) => now < notBefore);

@@ -26,9 +26,9 @@ import { CONTROL_HEADERS, PAGE_HEADERS, renderPage } from './template.ts';
 import { refusalText } from './texts.ts';
 
 export interface RefusedAddresses {
-  /** What was asked for, as the reader knows it: host and path. */
+  /** Address that was asked for, as the reader knows it: host and path. */
   readonly address?: string | undefined;
-  /** Same document at the reading site, where signatures and freshness of the publication were found good. */
+  /** Address of the document at the reading site, where signatures and freshness of the publication were found good. */
   readonly readingUrl?: string | undefined;
   /** Windows that are led there at once, by the signed settings; left out: nobody, but the button leads there. */
   readonly redirect?: SiteSettings['redirect'];
@@ -37,7 +37,7 @@ export interface RefusedAddresses {
   readonly firstPage?: (() => string) | undefined;
   /** Path and query of what was asked for, if it can be asked for again. */
   readonly again?: string | undefined;
-  /** How the publisher wants pages in place of its own to look, by its signed settings. */
+  /** Look that the publisher wants for pages in place of its own, by its signed settings. */
   readonly look?: (() => RefusalLook) | undefined;
   readonly ownPage?: string | undefined;
 }
@@ -120,7 +120,7 @@ function isStillComing({ complete, headers }: IncomingMessage): boolean {
   return !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0);
 }
 
-/** With the address: where a page has a `#`, browsers would only go to that place in it. */
+/** Names the address: where a page has a `#`, browsers would else only go to that place in it. */
 function refreshOf(seconds: number | undefined, request: IncomingMessage): Record<string, string> {
   const again = againOf(request);
   return seconds === undefined || again === undefined ? {} : { refresh: `${seconds};url=${again}` };
@@ -175,7 +175,7 @@ function pageOf(error: CodedError, addresses: RefusedAddresses): PageInPlace {
   };
 }
 
-/** Where the document's fallback page is, for everybody: on the site's own host. */
+/** Returns the address of the document's fallback page, for everybody: on the site's own host. */
 export function publicLinkOf(site: string, content: readonly string[], target: string): string {
   return `${content.includes(`https://${site}`) ? 'https' : 'http'}://${site}${target}`;
 }
@@ -196,7 +196,7 @@ export function sendNotice(response: ServerResponse, kind: 'past' | 'stale', not
   const { headers, html } = rendered(page, look);
   response.writeHead(page.status ?? 503, {
     ...headers,
-    ...(kind === 'past' && { 'referrer-policy': 'same-origin' }), // so that the next request is known to come from here
+    ...(kind === 'past' && { 'referrer-policy': 'same-origin' }), // shows that the next request comes from here
     'content-length': String(Buffer.byteLength(html)),
     'wispr-notice': kind,
     via: VIA,

@@ -27,7 +27,7 @@ type Texts = ReadonlyMap<SettingName, string>;
 
 export async function showSettings(context: PagesContext, { query }: PageRequest): Promise<PageAnswer> {
   const { current } = context.settings;
-  await context.cache.scan().catch(() => undefined); // other programs may have added to it
+  await context.cache.scan().catch(() => undefined); // programs beside this one may have added to it
   const texts = new Map(SETTING_NAMES.map((name) => [name, settingText(name, current[name])]));
   return { html: renderSettings(context, texts, [], doneText(query.get('done'))) };
 }
@@ -97,7 +97,7 @@ function fieldOf(name: SettingName, text = '', isWrong: boolean, context: PagesC
   }
 }
 
-/** What the command line has decided; for a port that it left to the system, the one that was chosen. */
+/** Returns what the command line has decided; for a port that it left to the system, the one that was chosen. */
 function givenText(name: SettingName, { fixed, port }: PagesContext): string | undefined {
   const given = fixed.get(name);
   return name === 'port' && given !== undefined ? String(port() ?? given) : given;

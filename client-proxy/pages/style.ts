@@ -1,4 +1,4 @@
-/** How the Reader's pages look: one style sheet inside each page, named in its policy by its hash. Nothing is loaded. */
+/** Look of the Reader's pages: one style sheet inside each page, named in its policy by its hash. Nothing is loaded. */
 import { createHash } from 'node:crypto';
 
 export const STYLE = `

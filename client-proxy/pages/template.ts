@@ -5,21 +5,21 @@ import { LANGUAGE } from '../../words/en/language.ts';
 import * as words from '../../words/en/reader.ts';
 import { STYLE, STYLE_SOURCE } from './style.ts';
 
-/** Everything a page can show; what is left out is not there. */
+/** Contents of a page; what is left out is not there. */
 export interface PageContent {
   readonly title: string;
   readonly lead?: string | undefined;
-  /** What just went wrong, on a page that can be used all the same; takes the focus. */
+  /** Problem that has just come up, on a page that can be used all the same; takes the focus. */
   readonly alert?: PageAlert | undefined;
-  /** What was just done; takes the focus. */
+  /** Report of what was just done; takes the focus. */
   readonly status?: string | undefined;
-  /** Below the lead, in small letters. */
+  /** Text below the lead, in small letters. */
   readonly note?: string | undefined;
   readonly form?: PageForm | undefined;
   /** The one way on. */
   readonly action?: WayLink | undefined;
   readonly facts?: readonly Fact[];
-  /** On the Reader's own pages: which of them this is. Elsewhere there is no way from a page to them. */
+  /** Entry of the navigation that this page is, on the Reader's own pages. Elsewhere there is no way from a page to them. */
   readonly place?: NavigationEntry | undefined;
 }
 

@@ -35,7 +35,7 @@ const ANSWERS: { readonly [code in Code]?: Pick<Refusal, 'status' | 'way'> } = {
   'port-refused': REFUSED,
   loop: { ...REFUSED, status: 508 },
 };
-/** By code; what is not here is not expected on a page. */
+/** Texts by code; one that is not here is not expected on a page. */
 const TEXTS: Readonly<Record<string, Refusal | undefined>> = withAnswers<Code>(words.REFUSED, ANSWERS);
 const OWN_FAULT: Refusal = { ...words.OWN_FAULT, ...OWN };
 

@@ -1,5 +1,5 @@
 /**
- * What a command and the Reader that runs say to each other. Frames: a length (4 bytes, big-endian), a kind (1 byte: 0 for JSON, 1 for content)
+ * Messages between a command and the Reader that runs. Frames: a length (4 bytes, big-endian), a kind (1 byte: 0 for JSON, 1 for content)
  * and so many bytes. The Reader greets, the command sends one request, the Reader asks what it needs, and ends with a result or an error.
  */
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { readerRemedy } from '../errors.ts';
 const HEAD = 5;
 const JSON_KIND = 0;
 const CONTENT_KIND = 1;
-/** Of a frame: more than a roaming file takes. */
+/** Length of a frame: more than a roaming file takes. */
 const MAXIMUM_LENGTH = 16_777_216;
 
 /** Content stands for the question `content`. */
@@ -49,7 +49,7 @@ export class Conversation {
     }
   }
 
-  /** What was sent arrives; nothing more is taken. */
+  /** Lets what was sent arrive, and takes nothing more. */
   end(): void {
     this.#socket.end();
     this.#socket.destroySoon();
@@ -102,9 +102,9 @@ export class RunningReaderError extends CodedError {
   }
 }
 
-/** What kept a document, or the rest of it, from being had: a program that asks for several has to hear which address it was, too. */
+/** Refusal of a document, or of the rest of it: a program that asks for several has to hear which address it was, too. */
 export class DocumentRefused extends CodedError {
-  /** After redirects that the publisher signed. */
+  /** Address after redirects that the publisher signed. */
   readonly address: string;
   /** The refusal's own sentence. */
   readonly reason: string;

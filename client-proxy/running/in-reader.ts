@@ -6,7 +6,7 @@ import { LIMITS, type Limits, limitsOf } from '../limits.ts';
 import { Conversation, DocumentRefused, type Frame, RunningReaderError, type SerializedError } from './conversation.ts';
 import { reach } from './socket.ts';
 
-/** What the Reader may ask of the command while it carries it out. Arguments and answers are JSON, or content. */
+/** Questions that the Reader may ask of the command while it carries it out. Arguments and answers are JSON, or content. */
 export type Dialog = Readonly<Record<string, (argument: never) => unknown>>;
 
 export type CommandName =
@@ -25,7 +25,7 @@ export type CommandName =
 
 export interface Command {
   readonly directory: string;
-  /** In place of the defaults of limits.ts. */
+  /** Limits in place of the defaults of limits.ts. */
   readonly limits?: Limits | undefined;
   readonly name: CommandName;
   readonly request?: Readonly<Record<string, unknown>>;

@@ -32,7 +32,7 @@ export async function reach(directory: string): Promise<Socket | undefined> {
 }
 
 export interface CommandSocket {
-  /** Why commands cannot reach this Reader, in a sentence for its reader; `undefined` where they can. Reading does not depend on it. */
+  /** Reason why commands cannot reach this Reader, in a sentence for its reader; `undefined` where they can. Reading does not depend on it. */
   readonly problem: string | undefined;
   close(): Promise<void>;
 }
@@ -83,7 +83,7 @@ function makeFolder(folder: string): void {
   if (!isOwn(folder)) throw new Error(`${folder} is not yours alone`);
 }
 
-/** Whether a folder is this user's own, and no other's. */
+/** Tells whether a folder is this user's own, and no other's. */
 function isOwn(folder: string): boolean {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   return found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o077) === 0;

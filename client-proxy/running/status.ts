@@ -1,4 +1,4 @@
-/** What `wispr proxy status` tells: of the Reader that runs, or out of the database itself, without asking the network. */
+/** Report of `wispr proxy status`: of the Reader that runs, or out of the database itself, without asking the network. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { nowInSeconds } from '../../node-support/clock.ts';
@@ -17,9 +17,9 @@ import { askReader, inReader } from './in-reader.ts';
 
 export interface SiteStatus {
   readonly site: string;
-  /** What the publisher calls itself. */
+  /** Name that the publisher gives itself. */
   readonly publisher: string;
-  /** Where a browser opens it, once the Reader runs; left out where its port is not known before. */
+  /** URL at which a browser opens it, once the Reader runs; left out where its port is not known before. */
   readonly gateway?: string;
   readonly publication: PublicationStatus;
 }
@@ -32,9 +32,9 @@ export interface ReaderStatus {
   readonly url: string;
   readonly sites: readonly SiteStatus[];
   readonly cache: CacheStatus;
-  /** Whether its keys are locked away; then it can tell of no site. Where everything was forgotten, there are none. */
+  /** Tells whether its keys are locked away; then it can tell of no site. Where everything was forgotten, there are none. */
   readonly locked: boolean;
-  /** Where the key of its database is; left out where everything was forgotten. */
+  /** Place of the key of its database is; left out where everything was forgotten. */
   readonly keysIn?: KeyLocation['kind'];
 }
 
@@ -54,7 +54,7 @@ export async function siteStatuses(sites: BoundSites, port: number | undefined):
 export interface StatusReport {
   readonly reader: ReaderStatus | undefined;
   readonly sites: readonly SiteStatus[];
-  /** Why nothing can be told of the sites, or of a Reader that runs and gives no answer. */
+  /** Reason why nothing can be told of the sites, or of a Reader that runs and gives no answer. */
   readonly problem: ReaderError | undefined;
   /** `undefined` where there is no database, or none that says it. */
   readonly keysIn: KeyLocation['kind'] | undefined;

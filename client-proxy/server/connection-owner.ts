@@ -13,12 +13,12 @@ import { ReaderError } from '../errors.ts';
 import { refusalOnly } from '../pages/refusal.ts';
 import type { Admit } from './loopback-server.ts';
 
-/** Where the kernel lists the sockets of this machine; there also for a service that sees of `/proc` itself only. */
+/** Path at which the kernel lists the sockets of this machine; it is there also for a service that sees of `/proc` itself only. */
 const TABLES = '/proc/self/net';
-/** How often the table is read for one connection: while it is read sockets come and go, and one may be passed over. */
+/** Number of times that the table is read for one connection: while it is read sockets come and go, and one may be passed over. */
 const ATTEMPTS = 3;
 
-/** One connection, as the program sees it that was connected to. */
+/** A connection, as the program sees it that was connected to. */
 export interface Connection {
   readonly remoteAddress?: string | undefined;
   readonly remotePort?: number | undefined;

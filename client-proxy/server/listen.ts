@@ -1,5 +1,5 @@
 /**
- * Which port the Reader gets. The usual one may be taken by another program; then any free one is chosen once and remembered, so that bookmarks
+ * Chooses the port of the Reader. The usual one may be taken by another program; then any free one is chosen once and remembered, so that bookmarks
  * and the settings of browsers stay good. A port that was asked for by name is never replaced.
  */
 import { systemReason } from '../../node-support/system-error.ts';

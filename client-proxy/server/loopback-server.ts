@@ -12,10 +12,10 @@ const IPV4 = '127.0.0.1';
 const IPV6 = '::1';
 /** Machines without IPv6, or without its loopback address: no server can be there. */
 const NO_IPV6 = ['EAFNOSUPPORT', 'EADDRNOTAVAIL'];
-/** How many free ports of one address are tried before one is free on the other as well. */
+/** Number of free ports of one address that are tried before one is free on the other as well. */
 const FREE_PORTS = 20;
 
-/** How `node:http` opens its own connections. */
+/** Options with which `node:http` opens its own connections. */
 const LIKE_HTTP = { allowHalfOpen: true, noDelay: true };
 
 /** Decides about a connection before anything of it is read, and answers it if it is refused. */

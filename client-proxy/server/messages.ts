@@ -27,7 +27,7 @@ export function forwardedTrailers(fields: readonly string[]): [name: string, val
   return pairs;
 }
 
-/** How often a message has been here: more than any sound chain of proxies needs is a loop. */
+/** Tells whether a message has been here more often than any sound chain of proxies needs. */
 export function isLooping(via: string | undefined): boolean {
   return via !== undefined && via.split(` ${VIA_NAME}`).length > LIMITS.passages;
 }

@@ -1,4 +1,4 @@
-/** Everything that answering requests needs, without a port: what `wispr proxy` listens with, and `wispr fetch` asks in its own process. */
+/** Parts that answering requests needs, without a port: what `wispr proxy` listens with, and `wispr fetch` asks in its own process. */
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Duplex, duplexPair } from 'node:stream';
@@ -34,7 +34,7 @@ export interface ProxyOptions extends StorageOptions {
   /** Starts locked where a person has to bring the key of the database and there is no terminal to ask on, instead of failing. */
   readonly mayStartLocked?: boolean;
   readonly connectTo?: readonly ConnectTo[];
-  /** What may be reached on this computer and in its own network, which nothing may without. */
+  /** Addresses that may be reached on this computer and in its own network: none if left out. */
   readonly allowLocal?: readonly AllowLocal[];
   /** Hosts that plain HTTP goes to over HTTPCrypt, and in no other way; those of the reader's settings if left out. */
   readonly httpcryptTo?: readonly HttpcryptEndpoint[];
@@ -144,6 +144,6 @@ function fixedSettings(options: ProxyOptions): Map<SettingName, string> {
   if (allowLocal.length > 0) fixed.set('allowLocal', settingText('allowLocal', allowLocal));
   if (httpcryptTo.length > 0) fixed.set('httpcryptTo', settingText('httpcryptTo', httpcryptTo));
   if (cacheBytes !== undefined) fixed.set('cacheBytes', settingText('cacheBytes', cacheBytes));
-  if (parentProxy !== undefined) fixed.set('parentProxy', URL.parse(parentProxy)?.origin ?? ''); // without its password
+  if (parentProxy !== undefined) fixed.set('parentProxy', URL.parse(parentProxy)?.origin ?? ''); // leaves out its password
   return fixed;
 }

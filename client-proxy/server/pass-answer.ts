@@ -122,7 +122,7 @@ function droppedFields({ statusCode, headers }: IncomingMessage, { method, httpV
   const isChunked = headers['transfer-encoding'] !== undefined && httpVersion !== '1.0' && !isBodiless;
   // Node.js refuses to announce trailers where no chunks come that they could follow.
   const dropped = isChunked ? [] : ['trailer'];
-  // No body comes with it, whatever it says of one: what a client believes of its length could differ from what the next one does.
+  // A 204 has no body, whatever it says of one: what a client believes of its length could differ from what the next one does.
   if (statusCode === 204) dropped.push('content-length');
   return dropped;
 }

@@ -43,7 +43,7 @@ export async function passByHttpcrypt(
     throw describeFailure(error, authorityOf(target));
   } finally {
     response.off('close', left);
-    request.resume(); // of no use any more, where it is not over
+    request.resume(); // the rest is of no use any more, if there is one
   }
 }
 

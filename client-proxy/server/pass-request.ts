@@ -8,7 +8,7 @@ import type { AbsoluteTarget } from '../network/request-target.ts';
 import type { Upstream } from '../network/upstream.ts';
 import { forwardedFields, forwardedTrailers } from './messages.ts';
 
-/** No browser speaks HTTP to it. */
+/** Port to which no browser speaks HTTP. */
 const SMTP_PORT = 25;
 
 /** HTTP/2 in clear by way of an upgrade no longer exists (RFC 9113 section 3.1), and would be a way around whatever inspects requests. */
@@ -43,7 +43,7 @@ export function requestFields(request: IncomingMessage): string[] {
 }
 
 /**
- * Whether the host is asked to say when it wants the body. Not by HTTP/1.0, which has no such word; and not where a field has bytes beyond
+ * Tells whether the host is asked to say when it wants the body. Not by HTTP/1.0, which has no such word; and not where a field has bytes beyond
  * ASCII, since Node.js sends the heads of such requests in UTF-8: then this program asks for the body itself, as it may.
  */
 export function passesExpectation({ httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
@@ -52,7 +52,7 @@ export function passesExpectation({ httpVersion, headers, rawHeaders }: Incoming
   );
 }
 
-/** Whether a request asks for another protocol that could be passed on (RFC 9110 section 7.8); otherwise it is passed on without its `Upgrade`. */
+/** Tells whether a request asks for another protocol that could be passed on (RFC 9110 section 7.8); if not, it goes on without its `Upgrade`. */
 export function asksForUpgrade(request: IncomingMessage): boolean {
   const { upgrade, connection } = request.headers;
   const protocols = listOf(upgrade);
@@ -98,7 +98,7 @@ const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE, CONNECT';
 /** Fields that say who the client is; an answer to TRACE leaves them out. */
 const SECRET = new Set(['authorization', 'cookie', 'proxy-authorization']);
 
-/** How many more hops a TRACE or OPTIONS request may take; `undefined` where it does not say. */
+/** Returns how many more hops a TRACE or OPTIONS request may take; `undefined` where it does not say. */
 export function forwardsLeft({ method, headers }: IncomingMessage): number | undefined {
   const value = headers['max-forwards'];
   const counts = (method === 'TRACE' || method === 'OPTIONS') && typeof value === 'string' && /^\d{1,9}$/.test(value);

@@ -81,7 +81,7 @@ async function exchange(
   });
   outgoing.on('upgrade', (received, remote, remoteHead) => {
     answer = received;
-    remote.on('error', () => undefined); // without a listener, it would end the program
+    remote.on('error', () => undefined); // an error without a listener would end the program
     if (switching === undefined) {
       remote.destroy();
       return reject(new ReaderError('host-answer', 'the host switched to another protocol unasked'));

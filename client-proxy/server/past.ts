@@ -1,4 +1,4 @@
-/** What is kept here of a publication that cannot be shown any more: docs/spec/publication.md section 6, "After the grace period". */
+/** Content that is kept here of a publication that cannot be shown any more: docs/spec/publication.md section 6, "After the grace period". */
 import type { IncomingMessage } from 'node:http';
 import { PublicationError } from '../../core/publication/errors.ts';
 import type { PastPublication } from '../../core/publication/site-publication.ts';
@@ -20,10 +20,10 @@ function isOver(reason: unknown): boolean {
   return reason instanceof PublicationError && ['publication-expired', 'metadata-expired'].includes(reason.code);
 }
 
-/** Whether a page of the same site leads there, or loads it: the notice in front of it, above all. */
+/** Tells whether a page of the same site leads there, or loads it: the notice in front of it, above all. */
 export function isFromHere({ headers }: IncomingMessage): boolean {
   const { referer = '', host } = headers;
   const sender = senderOf(headers);
   if (sender !== undefined) return sender === 'here';
-  return URL.canParse(referer) && new URL(referer).host === host; // over plain http, browsers say no more
+  return URL.canParse(referer) && new URL(referer).host === host; // browsers say no more over plain http
 }

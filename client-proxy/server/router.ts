@@ -64,7 +64,7 @@ interface CurrentSite {
 
 export class Router {
   readonly #options: RouterOptions;
-  /** By the site as it was read: read anew, its publisher may have others. */
+  /** Links by the site as it was read: read anew, its publisher may have others. */
   readonly #links = new WeakMap<BoundSite, GatewayLinks>();
 
   constructor(options: RouterOptions) {
@@ -85,7 +85,7 @@ export class Router {
     }
   };
 
-  /** Whether a request may switch to another protocol: only one that passes through. On others, `Upgrade` is ignored. */
+  /** Tells whether a request may switch to another protocol: only one that passes through. On others, `Upgrade` is ignored. */
   mayUpgrade(request: IncomingMessage): boolean {
     const target = asksForUpgrade(request) ? parseAbsoluteTarget(request.url ?? '') : undefined;
     const { sites, upstream } = this.#options;
@@ -115,7 +115,7 @@ export class Router {
   /** Answers with a page for an error; where even that fails, ends this connection, not the program. */
   #refuse(error: unknown, call: Call): void {
     if (isClientGone(error)) return void call.response.destroy();
-    // After a message that could be read in two ways, nothing on this connection is believed.
+    // A message that could be read in two ways makes all that follows it on this connection doubtful.
     if (error instanceof ReaderError && error.code === 'bad-request') call.response.shouldKeepAlive = false;
     try {
       const ownPage = `http://localhost:${this.#options.ownPort()}/`;
@@ -195,11 +195,11 @@ export class Router {
     const { description } = bound;
     if (description === undefined)
       throw new ReaderError('site-withdrawn', `the descriptor does not name ${bound.site} any more`);
-    call.address = `${bound.site}${target.split('?', 1)[0]}`; // in either mode: the address that the reader knows
+    call.address = `${bound.site}${target.split('?', 1)[0]}`; // the address that the reader knows, in either mode
     const look = () => refusalLookOf(bound.publisherName, bound.publication.publication.settings);
     call.look = look;
     call.publicLink = () => publicLinkOf(bound.site, description.content, target);
-    // In the mode that the reader came by.
+    // The reader stays in the mode of the request.
     if (target.split('?', 1)[0] !== '/')
       call.firstPage = () =>
         mode === 'gateway' ? gatewayUrl(bound.label, this.#options.ownPort()) : `http://${bound.site}/`;
@@ -268,7 +268,7 @@ export class Router {
   }
 }
 
-/** For logs and pages: without the query, and with the port, without which it would lead elsewhere. */
+/** Formats an address for logs and pages: without the query, and with the port, without which it would lead elsewhere. */
 function addressOf({ host, port, path }: AbsoluteTarget): string {
   return `${host}${port === 80 ? '' : `:${port}`}${path.split('?', 1)[0]}`;
 }

@@ -24,7 +24,7 @@ export interface SiteRequest extends SiteHttpExchange {
   /** Seconds since 1970. */
   readonly now: () => number;
   readonly look: RefusalLook;
-  /** Whether a page warns first of a publication that has not been confirmed for long. */
+  /** Tells whether a page warns first of a publication that has not been confirmed for long. */
   readonly notices: boolean;
   readonly verified: Activity | undefined;
 }
@@ -87,14 +87,14 @@ function isFromElsewhere({ headers }: IncomingMessage): boolean {
   return mode === 'navigate' && (from === 'cross-site' || from === 'same-site');
 }
 
-/** What every browser shows in its window. It keeps the rest as a file, or does so where it is set up to. */
+/** Types that every browser shows in its window. It keeps the rest as a file, or does so where it is set up to. */
 const SHOWN = /^(?:text\/(?:html|plain)|application\/xhtml\+xml|image\/(?:png|jpeg|gif|webp|avif|svg\+xml))\s*(?:;|$)/i;
 
 function isShown({ 'content-type': type, 'content-disposition': disposition }: HeaderFields): boolean {
   return SHOWN.test(String(type)) && (disposition === undefined || /^\s*inline\s*(?:;|$)/i.test(String(disposition)));
 }
 
-/** Whether a document is one that people open by itself: a page, a text, a book; what pages load is no reading of its own. By its name, which a 304 has too. */
+/** Tells whether people open a document by itself: a page, a text, a book; what pages load is no reading. Its name decides, which a 304 has too. */
 function isReadable(path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   return !name.includes('.') || /\.(?:x?html?|pdf|epub|txt)$/i.test(name);

@@ -82,7 +82,7 @@ export function joinSockets(client: Duplex, clientHead: Uint8Array, remote: Dupl
   remote.pipe(client);
 }
 
-/** For a connection that Node.js handed over, where it is answered by HTTP after all; it ends with the answer. */
+/** Makes a response for a connection that Node.js handed over, where it is answered by HTTP after all; it ends with the answer. */
 export function responseOn(client: Duplex, request: IncomingMessage): Response {
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;

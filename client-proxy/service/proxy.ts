@@ -21,7 +21,7 @@ const ignore = () => undefined;
 
 /** A Reader that listens. `health` has the content hosts that something is wrong with; `tunnels`, what passed by the checks. */
 export interface RunningProxy extends Pick<OpenReader, 'cache' | 'health' | 'lock' | 'tunnels'> {
-  /** For programs: `http://127.0.0.1:PORT`. */
+  /** URL for programs: `http://127.0.0.1:PORT`. */
   readonly url: string;
   readonly port: number;
   readonly page: string;
@@ -33,9 +33,9 @@ export interface RunningProxy extends Pick<OpenReader, 'cache' | 'health' | 'loc
   check(): Promise<void>;
   /** Asks for what the first page of each connected site will need. Never throws. */
   lookAhead(): Promise<void>;
-  /** Where the key of its database is; and whether that was decided just now. */
+  /** Place of the key of its database, and whether it was decided just now. */
   readonly keysIn: { readonly place: KeyLocation['kind'] | undefined; readonly isFresh: boolean };
-  /** What was put right at the start, and what could not be, in sentences for the reader. */
+  /** Sentences for the reader about what was put right at the start, and what could not be. */
   readonly notices: readonly string[];
   status(): Promise<ReaderStatus>;
   /** Stops listening, lets what is under way end for a moment, and closes everything. */
@@ -105,7 +105,7 @@ function describe(reader: OpenReader, url: string): Omit<RunningProxy, 'takenPor
   };
 }
 
-/** How a Reader that starts now is, whenever it is asked. @param url - of the proxy */
+/** Describes a Reader that starts now, whenever it is asked. @param url - of the proxy */
 function statusOf({ sites, cache, lock }: OpenReader, url: string): () => Promise<ReaderStatus> {
   const known = { version: packageJson.version, process: process.pid, started: nowInSeconds(), url };
   const port = Number(new URL(url).port);

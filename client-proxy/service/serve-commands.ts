@@ -74,7 +74,7 @@ async function serve(socket: Socket, reader: RunningReader): Promise<void> {
   conversation.end();
 }
 
-/** Every question goes to the command, and its answer comes back. `settled`: when none is open. */
+/** Sends every question to the command, and brings its answer back. `settled`: when none is open. */
 function dialogOver(conversation: Conversation): { readonly dialog: Dialog; settled(): Promise<unknown> } {
   let last: Promise<unknown> = Promise.resolve();
   const ask = async (question: string, argument: unknown) => {

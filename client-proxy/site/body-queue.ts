@@ -23,7 +23,7 @@ export class BodyQueue implements AsyncIterableIterator<Uint8Array, undefined, u
     this.#controller = controller;
   }
 
-  /** Whether all of it arrived, or it failed. */
+  /** Tells whether all of it arrived, or it failed. */
   get settled(): boolean {
     return this.#ended || this.#error !== undefined;
   }

@@ -21,12 +21,12 @@ export interface BoundSite {
   readonly label: string;
   readonly publisherName: string;
   readonly publisherKey: Uint8Array;
-  /** What the publisher says of the site; left out where its descriptor does not name the site any more. */
+  /** Description of the site by the publisher; left out where its descriptor does not name the site any more. */
   readonly description: SiteDescription | undefined;
   readonly keys: KeyFinder;
   readonly descriptor: DescriptorKeeper;
   readonly publication: PublicationKeeper;
-  /** Whether it is time to tell readers that the publication is no longer fresh; if it is, it counts as said. */
+  /** Tells whether it is time to tell readers that the publication is no longer fresh; if it is, it counts as said. */
   readonly isNoticeDue: () => boolean;
   readonly remembered: RememberedDocuments;
 }
@@ -78,7 +78,7 @@ export class BoundSites {
     return [...this.#bySite.values()];
   }
 
-  /** Of all connected sites, those included that cannot be read until the Reader is unlocked. */
+  /** Names of all connected sites, those included that cannot be read until the Reader is unlocked. */
   names(): string[] {
     return this.#store.isLocked ? this.#store.sites().map(({ site }) => site) : [...this.#bySite.keys()];
   }
@@ -87,7 +87,7 @@ export class BoundSites {
     return this.#store.isLocked;
   }
 
-  /** Whether a site is connected, also where it cannot be read until the Reader is unlocked. @param site - as for {@link find} */
+  /** Tells whether a site is connected, also where it cannot be read until the Reader is unlocked. @param site - as for {@link find} */
   has(site: string): boolean {
     return this.#locked.has(site) || this.#bySite.has(site);
   }
@@ -122,10 +122,10 @@ export class BoundSites {
   async #readOnce(): Promise<void> {
     const { version } = this.#store;
     const bindings = await this.#bindings();
-    const isOpen = bindings !== undefined && !this.#store.isLocked; // which may have changed since a moment ago
+    const isOpen = bindings !== undefined && !this.#store.isLocked; // the lock may have changed since a moment ago
     const kept = new Map<string, TrackedPublication>();
     this.#set(isOpen ? bindings.flatMap((binding) => this.#sitesOf(binding, kept)) : [], kept);
-    // Not passed through to where they come from: requests for it are the reader's own business.
+    // Requests for locked sites are not passed through to their hosts: they are the reader's own business.
     const locked = isOpen ? [] : this.#store.sites();
     this.#locked = new Map(locked.flatMap(namesOf));
     this.#version = version;
@@ -222,7 +222,7 @@ function onceInAWhile(): () => boolean {
   };
 }
 
-/** What a site is asked for by, each with its name. */
+/** Lists what a site is asked for by, each with its name. */
 function namesOf({ site, label }: Pick<BoundSite, 'site' | 'label'>): [string, string][] {
   return [site, label].map((name) => [name, site]);
 }

@@ -76,7 +76,7 @@ export class DescriptorKeeper {
     this.#store.saveDescriptor(descriptor, bytes, nowInSeconds());
   }
 
-  /** Another key server needs another binding. */
+  /** Compares both: a new key server needs a new binding. */
   #isOfSame({ publisher, keyServer }: VerifiedDescriptor): boolean {
     const { descriptor } = this.#binding;
     return publisher === descriptor.publisher && keyServer === descriptor.keyServer;

@@ -1,4 +1,4 @@
-/** One HTTP exchange with a key server or a site's own proof: bounded in size and time, no redirects, HTTPS unless on this machine. */
+/** An HTTP exchange with a key server or a site's own proof: bounded in size and time, no redirects, HTTPS unless on this machine. */
 import { type Dispatcher, request } from 'undici';
 import { readAtMost } from '../../core/encoding/byte-reader.ts';
 import { reasonOf } from '../../core/errors.ts';

@@ -1,4 +1,4 @@
-/** One GET to a content host. Every failure has one of two codes: no answer, or a malformed one. */
+/** A GET to a content host. Every failure has one of two codes: no answer, or a malformed one. */
 import type { Dispatcher } from 'undici';
 import { CodedError, reasonOf } from '../../core/errors.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
@@ -23,7 +23,7 @@ export interface CachedValidators {
   readonly lastModified: string | undefined;
 }
 
-/** For caches on the way: what they hold is old, or no good (RFC 9111 section 5.2.1.4). */
+/** Fields for caches on the way: what they hold is old, or no good (RFC 9111 section 5.2.1.4). */
 export const PAST_CACHES: readonly string[] = ['cache-control', 'no-cache'];
 
 export interface BodyRequest {
@@ -110,7 +110,7 @@ function handlerFor(
       signal.addEventListener('abort', () => controller.abort(signal.reason), { once: true });
     },
     onResponseStart: (controller, status, headers) => {
-      parent?.checkStatus(status); // what it throws ends the request
+      parent?.checkStatus(status); // an error thrown here ends the request
       // Interim answers say nothing that counts, and each gives the host new time.
       if (status < 200) {
         if (++interim > LIMITS.interimAnswers)

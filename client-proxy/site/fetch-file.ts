@@ -27,7 +27,7 @@ interface CachedFile extends CachedValidators {
 export class ChangingFile {
   readonly #held = new Map<string, CachedFile>();
 
-  /** As {@link fetchFile}. */
+  /** Fetches as {@link fetchFile}. */
   async fetch(upstream: Upstream, wanted: FileRequest): Promise<Uint8Array | undefined> {
     return within(upstream, wanted, async (signal, came) => {
       const { origin, path, newest } = wanted;
@@ -102,7 +102,7 @@ async function readAnswer(
 ): Promise<Uint8Array | undefined> {
   const content = new ByteReader(telling(body, came));
   const bytes = status === 200 ? await content.readUpTo(wanted.maximumLength + 1) : undefined;
-  body.destroy(new Error('not wanted')); // what is left of it
+  body.destroy(new Error('not wanted')); // drops what is left of it
   if (bytes || status === 404 || status === 410) return bytes;
   throw new ReadingError('content-host-answer', `${wanted.origin} answered ${status} when asked for ${wanted.path}`);
 }

@@ -20,7 +20,7 @@ const LASTS: Record<HostFault, number> = { slow: LIMITS.slowFor, dead: LIMITS.de
 
 const ORDER: readonly (HostFault | undefined)[] = [undefined, 'slow', 'dead', 'wrong'];
 
-/** Whether another host may succeed after this failure of one: behind a parent proxy, what looks like its failure may be the host's. */
+/** Tells whether another host may succeed after this failure of one: behind a parent proxy, what looks like its failure may be the host's. */
 export function mayAnotherHelp(error: unknown): boolean {
   return faultOf(error) !== undefined || (error instanceof CodedError && error.code === 'parent-proxy-unreachable');
 }

@@ -29,7 +29,7 @@ type KeyResults = ReadonlyMap<KeyId, SetKey | Error>;
 /** Answers that will be the same if asked again at once. */
 const LASTING: readonly ReaderErrorCode[] = ['not-entitled', 'lapsed', 'revoked'];
 
-/** Whether the key server has said that the reader does not get a key, rather than the key being out of reach. */
+/** Tells whether the key server has said that the reader does not get a key, rather than the key being out of reach. */
 export function isLastingRefusal(error: Error): boolean {
   return error instanceof ReaderError && LASTING.includes(error.code);
 }
@@ -59,7 +59,7 @@ export class KeyFinder {
     this.#periods = new PeriodKeys(options);
   }
 
-  /** Whether the key server said last that the publisher has disconnected this device. */
+  /** Tells whether the key server said last that the publisher has disconnected this device. */
   get isRevoked(): boolean {
     return this.#isRevoked;
   }

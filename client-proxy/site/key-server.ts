@@ -33,7 +33,7 @@ export async function fetchDescriptor(
   return { descriptor, bytes: answer.body };
 }
 
-/** By which way messages go to a key server: HTTPS, or HTTPCrypt, and then that alone. */
+/** Way in which messages go to a key server: HTTPS, or HTTPCrypt, and then that alone. */
 export interface KeyServerChannel {
   readonly keyServer: string;
   /** @throws ReaderError of exchange.ts; ChannelError */

@@ -17,7 +17,7 @@ type Envelope = ReadonlyMap<KeyId, WrappedKey>;
 export interface PeriodKeysOptions {
   readonly binding: StoredBinding;
   readonly store: ReaderStore;
-  /** Of the binding's sites: they name the envelopes. */
+  /** Publications of the binding's sites: they name the envelopes. */
   readonly publications: () => readonly SitePublication[];
 }
 
@@ -26,7 +26,7 @@ export class PeriodKeys {
   #keys: Promise<Map<KeyId, SetKey>> | undefined;
   /** Read last, by the hash of the file. */
   readonly #envelopes = new Map<KeyId, { readonly hash: string; readonly keys: Promise<Envelope> }>();
-  /** Those for whose successors the key server was asked. */
+  /** Keys for whose successors the key server was asked. */
   readonly #renewed = new Set<KeyId>();
 
   constructor(options: PeriodKeysOptions) {
@@ -134,14 +134,14 @@ export class PeriodKeys {
 }
 
 /**
- * When the next period's key is asked for: between a sixth and a twelfth of a key's time before its end. The next one is given out a quarter
+ * Tells when the next period's key is asked for: between a sixth and a twelfth of a key's time before its end. The next one is given out a quarter
  * of a period ahead, which is a fifth of that time.
  */
 function renewalOf({ notBefore, notAfter }: SetKey, fraction: number): number {
   return notAfter - ((notAfter - notBefore) * (2 - fraction)) / 12;
 }
 
-/** Whether one of about the same length follows: days, weeks and months are told apart, and plans need not be. */
+/** Tells whether one of about the same length follows: days, weeks and months are told apart, and plans need not be. */
 function hasSuccessor({ notBefore, notAfter }: SetKey, held: Iterable<SetKey>): boolean {
   return [...held].some((other) => {
     const ratio = (other.notAfter - other.notBefore) / (notAfter - notBefore);

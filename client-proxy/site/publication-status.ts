@@ -1,10 +1,10 @@
-/** How the publication of a site is, for pages and commands of the Reader. */
+/** State of the publication of a site, for pages and commands of the Reader. */
 import { PublicationError } from '../../core/publication/errors.ts';
 import type { SitePublication } from '../../core/publication/site-publication.ts';
 
 export type PublicationStatus =
   | { readonly kind: 'current' | 'stale'; readonly version: number; readonly confirmed: number }
-  /** Nothing is shown, or nothing was read yet. */
+  /** Publication that is not shown, or was not read yet. */
   | { readonly kind: 'refused'; readonly code: string }
   | { readonly kind: 'unread' };
 

@@ -79,7 +79,7 @@ CREATE TABLE declined (
 
 export interface OpenDatabase {
   readonly database: DatabaseSync;
-  /** What was put right: sentences for the reader. */
+  /** Sentences for the reader about what was put right. */
   readonly notices: readonly string[];
 }
 

@@ -1,14 +1,14 @@
-/** What the store refuses, each in one place. */
+/** Refusals of the store, each in one place. */
 import { reasonOf } from '../../core/errors.ts';
 import { databaseReason, saysBusy, saysDamaged } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 
-/** What the database says is not what this program wrote. */
+/** Reports that the database says what this program did not write. */
 export function damaged(what: string, why: string, cause?: unknown): ReaderError {
   return new ReaderError('store-damaged', `the reader's database is damaged: ${what}: ${why}`, { cause });
 }
 
-/** For a database that is open and takes no change. Nothing was changed. @param file - of the database */
+/** Makes the error of a database that is open and takes no change. Nothing was changed. @param file - of the database */
 export function unwritable(error: unknown, file?: string | null): ReaderError {
   const what = `the reader's database cannot be written: ${file ?? 'reader.db'}`;
   if (saysDamaged(error)) return damaged(file ?? 'reader.db', reasonOf(error), error);
@@ -18,7 +18,7 @@ export function unwritable(error: unknown, file?: string | null): ReaderError {
   });
 }
 
-/** For a database that cannot be opened. @param file - of the database */
+/** Makes the error of a database that cannot be opened. @param file - of the database */
 export function unusable(error: unknown, file: string): Error {
   if (error instanceof ReaderError) return error;
   if (saysDamaged(error)) return damaged(file, reasonOf(error), error);
@@ -30,7 +30,6 @@ export function unusable(error: unknown, file: string): Error {
   });
 }
 
-/** Another process owns the database. */
 export function inUse(file: string, cause?: unknown): ReaderError {
   return new ReaderError('store-busy', `another wispr command has the database: ${file}`, { cause, fields: { file } });
 }

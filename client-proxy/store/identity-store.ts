@@ -28,9 +28,9 @@ export interface ConnectedPublisher {
   readonly publisher: string;
   readonly keyServer: string;
   readonly sites: readonly string[];
-  /** By site: how it was shown to be this publisher's. */
+  /** Kind of proof, by site, that it is this publisher's. */
   readonly proofs: Readonly<Record<string, HostProof>>;
-  /** Since when: seconds since 1970. */
+  /** Time of the binding: seconds since 1970. */
   readonly bound: number;
   readonly setKeys: number;
 }
@@ -44,7 +44,7 @@ export class IdentityStore {
     this.#sealed = sealed;
   }
 
-  /** Known while the Reader is locked, too. @throws ReaderError `store-damaged` */
+  /** Lists them, while the Reader is locked, too. @throws ReaderError `store-damaged` */
   publishers(): Promise<ConnectedPublisher[]> {
     const rows = this.#database
       .prepare(
@@ -69,7 +69,7 @@ export class IdentityStore {
     return row && seenIn(row);
   }
 
-  /** Whether this device has written a roaming file, or taken one over. Known while the Reader is locked, too. */
+  /** Tells whether this device has written a roaming file, or taken one over. Known while the Reader is locked, too. */
   get hasRoamed(): boolean {
     return this.#database.prepare('SELECT 1 FROM roaming').get() !== undefined;
   }
@@ -147,7 +147,7 @@ export class IdentityStore {
       this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA wal_checkpoint(TRUNCATE)');
       return true;
     } catch {
-      return false; // no space for it: what was asked for is done all the same
+      return false; // space is missing: what was asked for is done all the same
     }
   }
 }

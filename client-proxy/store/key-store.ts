@@ -27,7 +27,7 @@ export class KeyStore {
     );
   }
 
-  /** When the keys of a binding are good; those that end last, first. */
+  /** Lists when the keys of a binding are good; those that end last, first. */
   times(binding: number): KeyTime[] {
     return this.#database
       .prepare(`SELECT id, not_before, not_after FROM ${this.#table} WHERE binding = ? ORDER BY not_after DESC, id`)

@@ -8,7 +8,7 @@ const SERVICE = 'wispr';
 
 const [action, name = ''] = process.argv.slice(2);
 try {
-  const { AsyncEntry } = await import('@napi-rs/keyring'); // in here: it may lack what this platform needs
+  const { AsyncEntry } = await import('@napi-rs/keyring'); // stands in here: it may lack what this platform needs
   // The library's other store on Linux forgets everything when the machine stops, and it would take that one without a word.
   const entry = new AsyncEntry(SERVICE, name, { linux: { store: 'secret-service' } });
   if (action === 'set') await entry.setPassword(await text(process.stdin));

@@ -37,7 +37,7 @@ export async function deleteFromKeyring(entry: string, timeout: number = DEFAULT
   await ask('delete', entry, '', timeout);
 }
 
-/** Why there can be no keyring, as far as that shows without asking; `undefined` if there may be one. */
+/** Returns why there can be no keyring, as far as that shows without asking; `undefined` if there may be one. */
 export function whyNoKeyring(): string | undefined {
   if (isSea()) return 'this single file carries no library for it';
   if (process.platform === 'win32' || process.platform === 'darwin') return undefined;

@@ -1,4 +1,4 @@
-/** Where the reader's files are: the XDG Base Directory Specification, which says that relative values are ignored. */
+/** Places of the reader's files: the XDG Base Directory Specification, which says that relative values are ignored. */
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
@@ -40,12 +40,12 @@ export function readerFiles({ dataDirectory, keyFile }: { dataDirectory?: string
   };
 }
 
-/** One of the specification's folders; relative values are ignored. */
+/** Finds one of the specification's folders; relative values are ignored. */
 function baseDirectory(value: string | undefined, ...fallback: string[]): string {
   return value !== undefined && isAbsolute(value) ? value : join(homedir(), ...fallback);
 }
 
-/** Where the reader's data are, and what opens them, as the functions of the reader take it. */
+/** Places of the reader's data, and what opens them, as the functions of the reader take it. */
 export interface StorageOptions {
   readonly dataDirectory?: string;
   /** Named, it is where the key of a fresh database will be; left out, that is the system's keyring where there is one. */
@@ -70,7 +70,7 @@ export function storeOptions(options: StorageOptions): StoreOptions {
   };
 }
 
-/** Whether a reader has ever kept anything here. */
+/** Tells whether a reader has ever kept anything here. */
 export function hasDatabase(directory = defaultDataDirectory()): boolean {
   return existsSync(join(directory, DATABASE_FILES[0]));
 }

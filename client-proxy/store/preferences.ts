@@ -1,4 +1,4 @@
-/** What the reader chose on the Reader's own pages: settings, and sites that a publisher asked for and the reader declined. Not secret. */
+/** Choices of the reader on the Reader's own pages: settings, and sites that a publisher asked for and the reader declined. Not secret. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { SealedDatabase } from './sealed-database.ts';
 
@@ -11,7 +11,7 @@ export class Preferences {
     this.#write = (work) => sealed.writeQuietly(work);
   }
 
-  /** All settings that were ever chosen, as texts; settings.ts knows what they mean. */
+  /** Returns all settings that were ever chosen, as texts; settings.ts knows what they mean. */
   settings(): Map<string, string> {
     const rows = this.#database.prepare('SELECT name, value FROM settings').all();
     return new Map(rows.map(({ name, value }) => [String(name), String(value)]));

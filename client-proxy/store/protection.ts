@@ -1,4 +1,4 @@
-/** What the table `storage` says of a database's protection: where its storage key is, and what shows that the right one is at hand. */
+/** Protection of a database, as the table `storage` has it: where its storage key is, and what shows that the right one is at hand. */
 import type { DatabaseSync } from 'node:sqlite';
 import { randomBytes } from '#primitives';
 import { utf8 } from '../../core/encoding/bytes.ts';
@@ -31,7 +31,7 @@ export interface Protection {
   readonly check: Uint8Array;
 }
 
-/** For a database that has had none, or changes its key: the sealing under that key, and what is written of it. */
+/** Makes the sealing under a key, and what is written of it, for a database that has had none, or changes its key. */
 export async function newProtection(
   key: Uint8Array,
   place: KeyLocation,

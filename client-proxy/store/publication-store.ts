@@ -6,7 +6,7 @@ import type { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { unwritable } from './errors.ts';
 
-/** What the device was connected with; never written again. */
+/** Root that the device was connected with; never written again. */
 const FIRST_ROOT = 'first root';
 
 /** Roles that every start needs, and what the client keeps for itself; the others, sections and bins, can be fetched again. */
@@ -45,17 +45,17 @@ export class PublicationStore implements MetadataStore {
     return this.#read(name);
   }
 
-  /** Why something newer than what is here could not be written. */
+  /** Reason why something newer than what is here could not be written. */
   get failure(): ReaderError | undefined {
     return this.#failure;
   }
 
-  /** Once a check has found and written what is newest. */
+  /** Clears it once a check has found and written what is newest. */
   clearFailure(): void {
     this.#failure = undefined;
   }
 
-  /** What can be fetched again is kept as far as there is room. @throws ReaderError `disk-full`, `store-unwritable` for all else */
+  /** Keeps what can be fetched again as far as there is room. @throws ReaderError `disk-full`, `store-unwritable` for all else */
   async write(name: string, bytes: Uint8Array): Promise<void> {
     const stays = STAYS.test(name);
     try {
@@ -72,7 +72,7 @@ export class PublicationStore implements MetadataStore {
     return bytes instanceof Uint8Array ? bytes : undefined;
   }
 
-  /** What can be fetched again need not outlive a loss of power: the disk is not waited for, which holds up all other requests. */
+  /** Waits for the disk, which holds up all other requests, only for what cannot be fetched again after a loss of power. */
   #write(name: string, bytes: Uint8Array, stays: boolean): void {
     if (!stays) this.#database.exec('PRAGMA synchronous = NORMAL');
     try {

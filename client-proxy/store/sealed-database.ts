@@ -15,7 +15,7 @@ const CAN_WAIT: readonly string[] = ['passphrase-needed', 'keyring-unavailable']
 export interface ProtectionChange {
   readonly before: KeyLocation['kind'];
   readonly after: KeyLocation['kind'];
-  /** Whether the previous key is gone: `false` where the keyring did not remove it, or the key file may serve other databases. */
+  /** Tells whether the previous key is gone: `false` where the keyring did not remove it, or the key file may serve other databases. */
   readonly discarded: boolean;
 }
 
@@ -55,18 +55,18 @@ export class SealedDatabase {
     return this.#opened === undefined;
   }
 
-  /** Where the key of the database is; `undefined` where all was forgotten. */
+  /** Place of the key of the database; `undefined` where all was forgotten. */
   get keyLocation(): KeyLocation | undefined {
     return readProtection(this.database)?.place;
   }
 
-  /** Where the key is, or was until everything was forgotten. */
+  /** Place of the key, or its last one before everything was forgotten. */
   get keyWasIn(): KeyLocation['kind'] | undefined {
     return this.#keyWasIn;
   }
 
   /**
-   * What is wrong with the key file of the database: it is missing, others may read it, or it is another one's. `undefined` where nothing is,
+   * Finds what is wrong with the key file of the database: it is missing, others may read it, or it is another one's. `undefined` where nothing is,
    * or where the key is elsewhere: looking into the keyring, or making a key out of a passphrase, is for those who need it.
    */
   async keyFileProblem(keyFile: string): Promise<ReaderError | undefined> {
@@ -111,7 +111,7 @@ export class SealedDatabase {
     this.#changes++;
   }
 
-  /** Whether the passphrase is that of the database. @throws ReaderError `passphrase-wrong` and others of storage-key.ts */
+  /** Checks that the passphrase is that of the database. @throws ReaderError `passphrase-wrong` and others of storage-key.ts */
   async checkPassphrase(passphrase: string): Promise<void> {
     await openSealing(this.database, { ...this.#keyOptions, passphrase: async () => passphrase });
   }
@@ -129,14 +129,14 @@ export class SealedDatabase {
     }
   }
 
-  /** One transaction that changes bindings or settings. @throws ReaderError `disk-full`, `store-unwritable` */
+  /** Runs a transaction that changes bindings or settings. @throws ReaderError `disk-full`, `store-unwritable` */
   write<Result>(work: () => Result): Result {
     const result = this.writeQuietly(work);
     this.#changes++;
     return result;
   }
 
-  /** As {@link write}, where no binding changes. */
+  /** Writes as {@link write}, where no binding changes. */
   writeQuietly<Result>(work: () => Result): Result {
     try {
       const result = inTransaction(this.database, work);

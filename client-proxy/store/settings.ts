@@ -1,5 +1,5 @@
 /**
- * What a reader may set: which settings there are, what each may be, and what it is where nothing was chosen. Every value has one text, which
+ * Settings that a reader may choose: which there are, what each may be, and what it is where nothing was chosen. Every value has one text, which
  * stands in the form and in the database; a stored one that is no good any more counts as not chosen.
  */
 import { formatEndpoint, type HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
@@ -10,18 +10,18 @@ import { parseAllowLocal } from '../network/local-addresses.ts';
 import type { Preferences } from './preferences.ts';
 
 export interface Settings {
-  /** Where the Reader listens; `undefined`: the usual port. */
+  /** Port on which the Reader listens; `undefined`: the usual one. */
   readonly port: number | undefined;
   /** URL of an HTTP proxy through which all plain HTTP goes. */
   readonly parentProxy: string | undefined;
   readonly allowLocal: readonly AllowLocal[];
-  /** Whether key servers that take HTTPCrypt are asked by it alone. */
+  /** Tells whether key servers that take HTTPCrypt are asked by it alone. */
   readonly httpcrypt: boolean;
   /** Hosts that plain HTTP goes to over HTTPCrypt alone. */
   readonly httpcryptTo: readonly HttpcryptEndpoint[];
   /** The most that is kept, as ciphertext, of what was read; 0: nothing. */
   readonly cacheBytes: number;
-  /** Whether a page stands in front of sites that were not confirmed for long. */
+  /** Tells whether a page stands in front of sites that were not confirmed for long. */
   readonly notices: boolean;
   readonly activity: boolean;
 }
@@ -35,7 +35,7 @@ interface Setting<Value> {
   readonly usual: Value;
 }
 
-/** Below are ports of system services, which need rights that the Reader shall not have. */
+/** Ports that may be chosen: those below are of system services, and need rights that the Reader shall not have. */
 export const PORTS = { least: 1024, most: 65_535 } as const;
 export const PARENT_PROXY_LENGTH = 300;
 /** Rules in a list: their number, and their characters together. */
@@ -114,7 +114,7 @@ const SETTINGS: { readonly [Name in SettingName]: Setting<Settings[Name]> } = {
 
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
-/** Whether a text is a value of a setting. */
+/** Tells whether a text is a value of a setting. */
 export function isSettingText(name: SettingName, text: string): boolean {
   return SETTINGS[name].parse(text) !== undefined;
 }
@@ -146,7 +146,7 @@ export class SettingsKeeper {
   }
 }
 
-/** What the reader's commands may be told of their own, and what stands in the settings otherwise. */
+/** Settings that the reader's commands may be told of their own, and that are stored otherwise. */
 export interface ChosenSettings {
   readonly parentProxy?: string | undefined;
   readonly allowLocal?: readonly AllowLocal[] | undefined;

@@ -35,7 +35,7 @@ import type { StorageKeyOptions } from './types.ts';
 export interface UnlockedStorage {
   readonly sealing: Sealing;
   readonly protection: Protection;
-  /** It was made just now, and this decided where its key is. */
+  /** Tells whether it was made just now, which decided where its key is. */
   readonly fresh: boolean;
 }
 

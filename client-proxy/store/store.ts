@@ -1,4 +1,4 @@
-/** What the Reader remembers: the device's seed, bindings, set keys, publications. One SQLite file, which one process has open at a time. */
+/** Memory of the Reader: the device's seed, bindings, set keys, publications. One SQLite file, which one process has open at a time. */
 import { randomBytes } from '#primitives';
 import { KEY_LENGTH } from '../../core/crypto/key-id.ts';
 import type { VerifiedDescriptor } from '../../core/keys/descriptor.ts';
@@ -15,11 +15,11 @@ import { SealedDatabase } from './sealed-database.ts';
 import { devicePlace, SEED_PLACE, unseal } from './sealing.ts';
 import type { NewBinding, Row, StorageKeyOptions, StoredBinding, StoredSite, StoreOptions } from './types.ts';
 
-/** What a transaction takes besides what is written: pages that are begun, and those of the trees above. */
+/** Bytes that a transaction takes besides what is written: pages that are begun, and those of the trees above. */
 const BESIDE = 65_536;
 
 export class ReaderStore extends SealedDatabase {
-  /** What was put right when it was opened, in sentences for the reader. */
+  /** Sentences for the reader about what was put right when it was opened. */
   readonly notices: readonly string[];
   /** Can be read and changed while the Reader is locked, too. */
   readonly preferences = new Preferences(this);
@@ -74,7 +74,7 @@ export class ReaderStore extends SealedDatabase {
     return this.database.prepare('SELECT site, label, proof FROM sites ORDER BY site').all().map(readSite);
   }
 
-  /** All bindings; their descriptors are verified again, so that a changed row is noticed. */
+  /** Reads all bindings; their descriptors are verified again, so that a changed row is noticed. */
   bindings(): Promise<StoredBinding[]> {
     return this.use((sealing) => {
       const rows = this.database.prepare('SELECT * FROM bindings ORDER BY id').all();

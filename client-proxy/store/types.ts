@@ -10,7 +10,7 @@ export type Passphrase = (isNew: boolean) => Promise<string>;
 
 export interface StorageKeyOptions {
   readonly keyFile: string;
-  /** Whether a fresh database may have its key in the system's keyring. */
+  /** Tells whether a fresh database may have its key in the system's keyring. */
   readonly keyring?: boolean | undefined;
   /** Given by the reader: a fresh database is protected by it. */
   readonly passphrase?: Passphrase | undefined;
@@ -25,7 +25,7 @@ export interface StoreOptions extends StorageKeyOptions {
   readonly mayWait?: boolean | undefined;
 }
 
-/** By what a host was shown to be the publisher's: it said so itself, over HTTPS; DNS alone said so; the reader did. */
+/** Kind of proof that a host is the publisher's: it said so itself, over HTTPS; DNS alone said so; the reader did. */
 export type HostProof = 'host' | 'dns' | 'trusted-by-hand';
 
 export interface StoredSite {
@@ -41,7 +41,7 @@ export interface StoredBinding {
   readonly descriptorBytes: Uint8Array;
   /** Seconds since 1970. */
   readonly descriptorFetched: number;
-  /** When its device key was made: seconds since 1970. */
+  /** Time at which its device key was made: seconds since 1970. */
   readonly bound: number;
   readonly deviceKey: NamedKey;
   readonly sites: readonly StoredSite[];
@@ -55,7 +55,7 @@ export interface NewBinding {
   readonly sites: readonly StoredSite[];
   /** The publisher's first root, which its id was compared with. */
   readonly firstRoot: Uint8Array;
-  /** When the device key was made, where that is not now. */
+  /** Time at which the device key was made, where that is not now. */
   readonly bound?: number;
 }
 

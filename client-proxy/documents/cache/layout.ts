@@ -1,5 +1,5 @@
 /**
- * Where things lie in the folder of what was read. The files are the index: several programs use one folder, and one that is killed leaves
+ * Layout of the folder of what was read. The files are the index: several programs use one folder, and one that is killed leaves
  * nothing that counts.
  *
  *   objects/<site>/<head>    a whole object: its head, and the payload behind it; <head> is the SHA-256 that the publication names
@@ -48,15 +48,15 @@ export class Layout {
     return `${this.objects}/${name}`;
   }
 
-  /** What a sync asked to keep, by the name of a site's folder. A list that is missing is empty; lines that are no names are passed over. */
+  /** Reads what a sync asked to keep, by the name of a site's folder. A list that is missing is empty; lines that are no names are passed over. */
   async readSynced(folder: string): Promise<Set<string>> {
     const text = await readFile(join(this.synced, folder), 'utf8').catch(() => '');
     return new Set(text.split('\n').filter(isHexDigest));
   }
 
-  /** Whole or not at all. */
+  /** Writes all or nothing. */
   async writeSynced(site: string, heads: Iterable<string>): Promise<void> {
-    this.make(); // all of it may have been removed, to forget what was read
+    this.make(); // the folder may have been removed, to forget what was read
     const beside = join(this.partial, `${process.pid}.${randomBytes(6).toString('hex')}`);
     try {
       await writeFile(beside, Array.from(heads, (head) => `${head}\n`).join(''), { mode: 0o600, flag: 'wx' });
@@ -82,7 +82,7 @@ export function objectName(site: string, head: string): string {
   return `${siteName(site)}/${head}`;
 }
 
-/** None where there is no such folder, or it cannot be read. */
+/** Lists names; none where there is no such folder, or it cannot be read. */
 export function namesIn(folder: string): Promise<string[]> {
   return readdir(folder).catch(() => []);
 }

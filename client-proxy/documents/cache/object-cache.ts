@@ -1,5 +1,5 @@
 /**
- * What was read stays here, as the ciphertext that it came as: bounded, the least recently used goes first, and verified anew whenever it is
+ * Keeps what was read, as the ciphertext that it came as: bounded, the least recently used goes first, and verified anew whenever it is
  * read. Whole objects only: they are what a sync wants, and a film that is watched in parts leaves no holes to keep account of; no object
  * takes more than its share. The folder may be missing, full or not writable: then reading goes on without it.
  */
@@ -18,7 +18,7 @@ import { CachedObject } from './stored-object.ts';
 import { forgetSite, scan, spaceOf } from './sweep.ts';
 
 export interface CacheStatus {
-  /** What the objects take on the disk; `undefined` before they were counted. */
+  /** Bytes that the objects take on the disk; `undefined` before they were counted. */
   readonly bytes: number | undefined;
   readonly limit: number;
   readonly problem: string | undefined;
@@ -39,12 +39,12 @@ export class ObjectCache {
     ttl: LIMITS.cacheInMemoryFor,
   });
   #number = 0;
-  /** On the disk as far as this program knows, and on the way there. */
+  /** Bytes on the disk as far as this program knows, and on the way there. */
   #used = 0;
   #objects = 0;
   #reserved = 0;
   #counted = false;
-  /** Kept since the folder was looked through: others may have added as much. */
+  /** Bytes kept since the folder was looked through: others may have added as much. */
   #sinceScan = 0;
   #scanning: Promise<void> | undefined;
   #pausedUntil = 0;
@@ -116,7 +116,7 @@ export class ObjectCache {
   }
 
   async makeRoom(bytes: number): Promise<void> {
-    await this.scan().catch(() => undefined); // one may be under way that knows nothing of it
+    await this.scan().catch(() => undefined); // a scan may be under way that knows nothing of it
     await this.scan(bytes);
   }
 
@@ -140,7 +140,7 @@ export class ObjectCache {
     return Array.from(synced).reduce((sum, [folder, bytes]) => (folder === own ? sum : sum + bytes), 0);
   }
 
-  /** What objects take on the disk, as far as they are there. */
+  /** Adds up what objects take on the disk, as far as they are there. */
   async spaceOfAll(site: string, heads: readonly string[]): Promise<number> {
     let total = 0;
     for (const head of heads) {
@@ -152,7 +152,7 @@ export class ObjectCache {
     return total;
   }
 
-  /** What a sync wants to stay, whatever else is read; takes the place of what it wanted before. */
+  /** Keeps what a sync wants to stay, whatever else is read; takes the place of what it wanted before. */
   keepSynced(site: string, heads: Iterable<string>): Promise<void> {
     return this.#layout.writeSynced(site, heads);
   }
@@ -218,7 +218,7 @@ export class ObjectCache {
   async #scan(room: number): Promise<void> {
     const before = { used: this.#used, objects: this.#objects };
     const found = await scan(this.#layout, this.#small, this.#limit, room + this.#reserved);
-    // What was kept in the meantime may be counted twice, never not at all.
+    // Objects that were kept in the meantime may be counted twice, never not at all.
     const meanwhile = { used: this.#used - before.used, objects: this.#objects - before.objects };
     this.#used = found.bytes + meanwhile.used;
     this.#objects = found.objects + meanwhile.objects;

@@ -8,7 +8,7 @@ export interface WriterOptions {
   readonly partialFile: string;
   readonly file: string;
   readonly length: number;
-  /** Whether the reading waits for a disk that is slower than it; otherwise the copy is given up. */
+  /** Tells whether the reading waits for a disk that is slower than it; otherwise the copy is given up. */
   readonly patient: boolean;
   /** Called once: whether it is whole, and what went wrong, if something did. */
   readonly ended: (whole: boolean, error?: unknown) => void;
@@ -53,7 +53,7 @@ export class CacheWriter {
     return this.#over;
   }
 
-  /** What was kept so far is dropped, unless it is the whole. */
+  /** Drops what was kept so far, unless it is the whole. */
   abandon(): void {
     if (this.#over || this.#taken >= this.#options.length) return;
     this.#over = true;
@@ -66,7 +66,7 @@ export class CacheWriter {
     return this.#whole;
   }
 
-  /** One write at a time, of all that has come. Never throws. */
+  /** Writes all that has come, one write at a time. Never throws. */
   async #work(): Promise<void> {
     let failure: unknown;
     try {

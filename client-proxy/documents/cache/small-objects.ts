@@ -179,6 +179,6 @@ function markUsed(database: DatabaseSync, id: number, used: number): void {
   try {
     database.prepare('UPDATE objects SET used = ? WHERE id = ?').run(now, id);
   } catch {
-    // it seems older than it is
+    // the object seems older than it is
   }
 }

@@ -2,7 +2,7 @@
 import { closeSync, constants, fstatSync, futimes, openSync, read, statSync } from 'node:fs';
 import { LIMITS } from '../../limits.ts';
 
-/** Without waiting: a pipe in its place would block until another process writes into it. */
+/** Flags against waiting: a pipe in its place would block until another process writes into it. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const NO_ERROR = { throwIfNoEntry: false } as const;
 
@@ -33,7 +33,7 @@ export class CachedObject {
     try {
       descriptor = openSync(file, FLAGS);
     } catch {
-      return undefined; // none that can be read
+      return undefined; // the file cannot be read
     }
     try {
       const state = fstatSync(descriptor);
@@ -89,7 +89,7 @@ export class CachedObject {
   }
 }
 
-/** What is dropped first is what was not used for long. Written down once in a while only. */
+/** Notes the use: objects unused for long are dropped first. Written down once in a while only. */
 function markUsed(descriptor: number, modified: number): void {
   const now = Date.now();
   if (now - modified < LIMITS.cacheUseGrain) return;

@@ -9,10 +9,10 @@ import { CACHE_FOLDERS, Layout, namesIn, siteName } from './layout.ts';
 import { SmallObjects } from './small-objects.ts';
 
 export interface SweepResult {
-  /** On the disk, after what had to go is gone. */
+  /** Bytes on the disk, after what had to go is gone. */
   readonly bytes: number;
   readonly objects: number;
-  /** By the name of a site's folder: the bytes of what a sync asked to keep and is there. */
+  /** Bytes of what a sync asked to keep and is there, by the name of a site's folder. */
   readonly synced: ReadonlyMap<string, number>;
 }
 
@@ -40,14 +40,14 @@ export function spaceOf(length: number): number {
 export async function scan(layout: Layout, small: SmallObjects, limit: number, room: number): Promise<SweepResult> {
   await dropAbandoned(layout.partial);
   const found = await listObjects(layout);
-  await listSmall(layout, small, found).catch(() => undefined); // without them, reading goes on
+  await listSmall(layout, small, found).catch(() => undefined); // reading goes on without them
   const synced = new Map<string, number>();
   for (const { synced: folder, space } of found)
     if (folder !== undefined) synced.set(folder, (synced.get(folder) ?? 0) + space);
   let bytes = found.reduce((sum, { space }) => sum + space, 0);
   let objects = found.length;
   if (objects < LIMITS.cacheObjects && bytes + room <= limit * LIMITS.cacheSweepAt) return { bytes, objects, synced };
-  // Down to where there is room for a while.
+  // Bounds that leave room for a while.
   const mostBytes = Math.max(0, limit * LIMITS.cacheFilledTo - room);
   const mostObjects = LIMITS.cacheObjects * LIMITS.cacheFilledTo;
   const files: string[] = [];
@@ -91,7 +91,7 @@ async function listObjects(layout: Layout): Promise<CacheEntry[]> {
     const names = (await namesIn(join(layout.objects, folder))).filter(isHexDigest);
     await forEachInFlight(names, AT_ONCE, async (name) => {
       const file = join(layout.objects, folder, name);
-      const state = await stat(file).catch(() => undefined); // another program may have dropped it
+      const state = await stat(file).catch(() => undefined); // a program beside this one may have dropped it
       if (!state?.isFile()) return;
       const { size, mtimeMs: used } = state;
       found.push({ place: file, space: spaceOf(size), used, synced: synced.has(name) ? folder : undefined });
@@ -134,7 +134,7 @@ export async function forgetSite(layout: Layout, small: SmallObjects, site: stri
 export function forgetCachedSites(directory: string, sites: readonly string[]): Promise<boolean> {
   const layout = new Layout(directory);
   return succeeds(async () => {
-    await dropAbandoned(layout.partial); // of whatever sites
+    await dropAbandoned(layout.partial); // leftovers of any site
     await withSmall(directory, async (small) => {
       for (const site of sites) await forgetSite(layout, small, site);
     });
@@ -158,7 +158,7 @@ async function withSmall(directory: string, work: (small: SmallObjects) => Promi
   }
 }
 
-/** What cannot be removed is for the caller to tell: the keys are gone by then, and that shall be said as well. */
+/** Tells whether all was removed, for the caller to report: the keys are gone by then, and that shall be said as well. */
 async function succeeds(work: () => Promise<void>): Promise<boolean> {
   return work().then(
     () => true,

@@ -7,7 +7,7 @@ import { LIMITS } from '../../limits.ts';
 import type { OpeningAnswer, OpeningJob } from './opening-thread.ts';
 import { RunMemory } from './run-memory.ts';
 
-/** One core does HTTP. */
+/** HTTP takes one core. */
 const THREADS = Math.max(1, Math.min(LIMITS.openingThreads, availableParallelism() - 1));
 
 const PROGRAM = programOfThread('opening-thread', import.meta.url);

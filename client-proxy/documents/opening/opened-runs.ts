@@ -34,7 +34,7 @@ interface UnderWay {
   readonly first: number;
   readonly end: number;
   readonly answer: Promise<OpeningAnswer>;
-  /** Why the block at `end` could not be had, where that is known already. */
+  /** Reason why the block at `end` could not be had, where that is known already. */
   readonly broken: unknown;
   isDone: boolean;
 }
@@ -115,7 +115,7 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
   }
 
   async #recover(index: number, error: unknown): Promise<void> {
-    await this.#collecting; // it reads from the source that has failed
+    await this.#collecting; // collecting reads from the source that has failed
     this.#drop();
     this.#next = index;
     await this.#supply.recover(this.#supply.reader.rangeOfBlock(index).start, error);
@@ -136,7 +136,7 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** Where a run ends that begins with the next block, and is as long as it may be. */
+  /** Finds the end of a run that begins with the next block, and is as long as it may be. */
   #wholeRun(): number {
     let end = this.#next + 1;
     while (end < this.#end && this.#lengthOf(this.#next, end + 1) <= LIMITS.run) end++;

@@ -5,7 +5,7 @@ import { type BlockRun, openBlock } from '../../../core/object/block-run.ts';
 import { ObjectError, type ObjectErrorCode } from '../../../core/object/errors.ts';
 import { blockRange } from '../../../core/object/geometry.ts';
 
-/** Where the blocks of a run lie in a file. Who asks keeps it open until the answer is there. */
+/** Place of the blocks of a run in a file. The asker keeps it open until the answer is there. */
 export interface InFile {
   readonly descriptor: number;
   readonly position: number;
@@ -26,7 +26,7 @@ export interface OpeningAnswer {
   /** Bytes of message, from the beginning of `target`. */
   readonly length: number;
   readonly failure?: { readonly code: ObjectErrorCode; readonly message: string };
-  /** What came with the job; `sealed` only where the blocks are still in it. */
+  /** Memory that came with the job; `sealed` only where the blocks are still in it. */
   readonly target: ArrayBuffer;
   readonly sealed: ArrayBuffer | undefined;
 }
@@ -44,7 +44,7 @@ parentPort?.on('message', (job: OpeningJob | undefined) => {
   });
 });
 
-/** Never throws what a check says; anything else is a fault of this program, and ends the thread. One call at a time. */
+/** Opens a run, one call at a time. Never throws what a check says; anything else is a fault of this program, and ends the thread. */
 async function openRun(job: OpeningJob): Promise<OpeningAnswer> {
   const { run } = job;
   const sealed = job.sealed instanceof ArrayBuffer ? job.sealed : undefined;
@@ -80,7 +80,7 @@ function blockOf({ run, sealed }: OpeningJob, index: number, free: Uint8Array): 
   return block;
 }
 
-/** Whether all of it was there, and could be read. */
+/** Tells whether all of it was there, and could be read. */
 function readWhole(descriptor: number, target: Uint8Array, position: number): boolean {
   try {
     for (let filled = 0; filled < target.length; ) {

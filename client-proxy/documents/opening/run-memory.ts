@@ -1,6 +1,6 @@
 import { LIMITS } from '../../limits.ts';
 
-/** What pieces are made of: a run of several blocks fits into the first, one of a long block into the second. */
+/** Lengths of pieces: a run of several blocks fits into the first, one of a long block into the second. */
 const LENGTHS = [LIMITS.run, LIMITS.blockOnThread];
 
 /** Memory for runs of blocks: so much and no more, and used again, because fresh memory costs as much as a copy and waits to be collected. */

@@ -12,7 +12,7 @@ export class ThreadedBlocks implements RunSupply {
   readonly reader: DocumentReader;
   readonly #payload: Payload;
   readonly #opener: BlockOpener;
-  /** Whether blocks were taken out of the file of a stored object that the payload does not know of. */
+  /** Tells whether blocks were taken out of the file of a stored object that the payload does not know of. */
   #isElsewhere = false;
   #runs: OpenedRuns | undefined;
 
