@@ -2,7 +2,7 @@ import type { ErrorCatalogue } from '../core/errors.ts';
 import { type DiskFullCode, fileErrorClass } from '../node-support/disk-full.ts';
 import { describeUnreadable } from '../node-support/system-error.ts';
 
-/** What can go wrong at the publisher's. Unless a code says otherwise, nothing was changed. */
+/** Errors of the publisher. Nothing was changed, unless a code says otherwise. */
 export const PUBLISH_ERRORS = {
   'configuration-missing': {
     means: 'there is no `wispr.json` where the command looked for it',
@@ -139,7 +139,7 @@ export type PublishErrorCode = keyof typeof PUBLISH_ERRORS | DiskFullCode;
 export class PublishError extends fileErrorClass(PUBLISH_ERRORS) {}
 
 /**
- * Makes what is called with the failure to read a file.
+ * Returns a handler for the failure to read a file.
  *
  * @param what - the file, in messages
  * @param typed - whether its name was typed

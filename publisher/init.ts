@@ -15,16 +15,16 @@ import { configurationTemplate } from './workspace/configuration/template.ts';
 import { CONFIGURATION_FILE, type Workspace, workspaceOf } from './workspace/workspace.ts';
 
 interface InitOptions {
-  /** Where the workspace is made; must exist. */
+  /** Directory of the workspace; must exist. */
   readonly directory: string;
   /** The site's URL; `https:` is assumed where it has no scheme. */
   readonly url: string;
   readonly passphrase: string;
-  /** Without a key server: docs/serverless.md. */
+  /** Does without a key server: docs/serverless.md. */
   readonly serverless?: boolean;
   /** Settings that take the place of what `wispr init` guesses from the URL. */
   readonly settings?: Partial<ConfigurationInput>;
-  /** For tests: a cheaper password hash. */
+  /** A cheaper password hash for tests. */
   readonly cost?: Argon2idCost;
 }
 
@@ -40,7 +40,7 @@ export interface InitResult {
 /** The description of the settings, for editors: a copy beside them, because the program can be anywhere. */
 const SCHEMA = 'wispr.schema.json';
 
-/** Where a site commonly lies; the first that is there is taken. */
+/** Directories in which a site commonly lies; the first that is there is taken. */
 const SOURCE_DIRECTORIES = ['site', 'public', '_site', 'dist', 'build', 'www', 'html'];
 
 /**
@@ -59,7 +59,7 @@ export async function initWorkspace(options: InitOptions): Promise<InitResult> {
     ...(existsSync(schema.file) ? [] : [schema]),
     { file: workspace.rootKeys, bytes: keys.rootKeys, mode: 0o600 },
     { file: workspace.keyStore, bytes: keys.keyStore, mode: 0o600 },
-    { file: workspace.configuration, bytes: utf8(text), mode: 0o644 }, // last: without keys it would look finished
+    { file: workspace.configuration, bytes: utf8(text), mode: 0o644 }, // comes last: without keys it would look finished
   ]);
   const sourceExists = existsSync(join(directory, settings.source));
   return { workspace, publisher: keys.rootId, settings, generator: generatorOf(directory)?.name, sourceExists };
@@ -95,7 +95,7 @@ function checkNothingThere(workspace: Workspace): void {
   }
 }
 
-/** Without a key server, no program confirms by the hour that nothing is newer: the publisher does, once a month. */
+/** Freshness without a key server: no program confirms by the hour that nothing is newer, but the publisher does, once a month. */
 export const SERVERLESS_FRESHNESS = { hours: 720, graceDays: 60 };
 
 function guessSettings(
@@ -155,7 +155,7 @@ const GENERATORS: readonly Generator[] = [
   { name: 'Next.js', files: script('next.config'), settings: { source: 'out', cleanUrls: true } },
 ];
 
-/** The generator whose configuration lies in `directory`, with the settings that fit what it writes by default. */
+/** Finds the generator whose configuration lies in `directory`, with the settings that fit what it writes by default. */
 function generatorOf(directory: string): Pick<Generator, 'name' | 'settings'> | undefined {
   return GENERATORS.find(({ files }) => files.some((file) => existsSync(join(directory, file))));
 }

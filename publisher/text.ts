@@ -3,7 +3,7 @@
 const SHOWN = 5;
 
 /**
- * A few items of a list, and how many more there are.
+ * Lists a few items, and how many more there are.
  *
  * @param total - how many there are in all, if `items` are only the first of them
  */
@@ -13,14 +13,14 @@ export function someOf(items: readonly string[], separator = ', ', total = items
   return more > 0 ? `${shown.join(separator)}${separator}and ${more} more` : shown.join(separator);
 }
 
-/** `1 file`, `2 files`. */
+/** Writes `1 file`, `2 files`. */
 export function count(number: number, singular: string, plural = `${singular}s`): string {
   return `${number.toLocaleString('en')} ${number === 1 ? singular : plural}`;
 }
 
 const SHOWN_SETS = 12;
 
-/** The sets of a site, a line for each. */
+/** Lists the sets of a site, a line for each. */
 export function describeSets(sets: readonly { name: string; documents: number; isNew?: boolean }[]): string[] {
   const shown = sets.slice(0, SHOWN_SETS);
   const width = Math.max(0, ...shown.map(({ name }) => name.length));
@@ -30,7 +30,7 @@ export function describeSets(sets: readonly { name: string; documents: number; i
   return sets.length > shown.length ? [...lines, `  and ${count(sets.length - shown.length, 'more set')}`] : lines;
 }
 
-/** The public documents of a site, a line for each reason. @param groups - with paths for people's eyes */
+/** Lists the public documents of a site, a line for each reason. @param groups - with paths for people's eyes */
 export function describePublic(
   groups: readonly { reason: string; documents: number; paths: readonly string[] }[],
 ): string[] {
@@ -45,7 +45,7 @@ export function describePublic(
 
 const KEPT = 100;
 
-/** What is wrong with a site: all of it is counted, and the first 100 are kept. */
+/** Problems of a site: all of them are counted, and the first 100 are kept. */
 export class Problems {
   readonly #first: string[] = [];
   #count = 0;

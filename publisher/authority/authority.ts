@@ -1,4 +1,4 @@
-/** Who says which publication of a site is current: docs/spec/publication.md, section 8, rules R1 to R5. */
+/** The authority that says which publication of a site is current: docs/spec/publication.md, section 8, rules R1 to R5. */
 import { openEnvelope } from '../../core/publication/envelope.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
@@ -54,7 +54,7 @@ export function readTimestamp(bytes: Uint8Array): CurrentTimestamp & { readonly 
 }
 
 /**
- * A timestamp in the form that is kept and put at targets.
+ * Verifies a timestamp in the form that is kept and put at targets.
  *
  * @param roots - of this site, the newest first
  * @returns `undefined` if no key of these roots has signed it
@@ -68,8 +68,8 @@ export async function verifiedTimestamp(
 }
 
 /**
- * The timestamp at a place, if keys of these roots have signed it and the snapshot that it names: a timestamp alone does not count, for its key makes
- * no publication.
+ * Reads the timestamp at a place, if keys of these roots have signed it and the snapshot that it names: a timestamp alone does not count, for its
+ * key makes no publication.
  *
  * @param roots - of this site, the newest first
  */
@@ -83,13 +83,13 @@ export async function shownAt(
   return snapshot && { ...found, snapshot };
 }
 
-/** Whether a timestamp was signed in what is the future for this machine (P8): then it counts for nothing. */
+/** Tells whether a timestamp was signed in the future by this machine's clock (P8): such a timestamp is ignored. */
 export function isOfFuture({ version }: Pick<TimestampMetadata, 'version'>, now: number): boolean {
   return version > now + PUBLICATION_LIMITS.clockTolerance;
 }
 
 /**
- * What is signed after a timestamp has to be later still: none is signed after one of the future.
+ * Refuses a timestamp of the future: a timestamp signed after it would have to be later still.
  *
  * @param name - how the message names the timestamp
  * @throws PublicationError `clock-off`
@@ -104,7 +104,7 @@ export function checkSignedInPast(timestamp: Pick<TimestampMetadata, 'version'>,
 }
 
 /**
- * R1: nothing goes back, and one number is one publication.
+ * Checks R1: no version goes back, and one number is one publication.
  *
  * @param seen - the snapshot that is current
  * @param mine - the one that is to become current
@@ -128,7 +128,7 @@ export function publicationOther(version: number, who: string): PublishError {
   return new PublishError('publication-other', message, { fields: { version } });
 }
 
-/** Whether something higher, or another publication of the same number, is in the way. */
+/** Tells whether an error reports a higher publication, or another one of the same number. */
 export function isOrderError(error: unknown): boolean {
   return error instanceof PublishError && ['publication-older', 'publication-other'].includes(error.code);
 }

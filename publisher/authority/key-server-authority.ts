@@ -35,12 +35,12 @@ export class KeyServerAuthority implements TimestampAuthority {
     this.#options = options;
   }
 
-  /** Why the key server was left out, if it did not answer. */
+  /** Error for which the key server was left out, if it did not answer. */
   get failure(): PublishError | undefined {
     return this.#failure;
   }
 
-  /** The greater of what the key server serves and what was seen here; the latter where the key server does not answer. */
+  /** Returns the greater of the key server's timestamp and the one seen here; the latter where the key server does not answer. */
   async current(): Promise<CurrentTimestamp | undefined> {
     const { local } = this.#options;
     const asked = await this.#ask();
@@ -75,7 +75,7 @@ export class KeyServerAuthority implements TimestampAuthority {
     throw failure;
   }
 
-  /** A claim alone does not count: the key server signs timestamps, but no snapshots. */
+  /** Asks the key server. A claim alone does not count: it signs timestamps, but no snapshots. */
   async #ask(): Promise<CurrentTimestamp | undefined> {
     const { keyServer, roots } = this.#options;
     try {
@@ -93,7 +93,7 @@ export class KeyServerAuthority implements TimestampAuthority {
     }
   }
 
-  /** A timestamp under keys that are not known here: of another site, or of a root that another copy of the workspace has made. */
+  /** Refuses a timestamp under keys that are not known here: of another site, or of a root that another copy of the workspace has made. */
   async #unknown(): Promise<never> {
     const { keyServer, roots } = this.#options;
     const [root] = roots;
@@ -107,7 +107,7 @@ export class KeyServerAuthority implements TimestampAuthority {
     );
   }
 
-  /** The answer has to be a timestamp for this very snapshot, under the newest root. */
+  /** Checks that the answer is a timestamp for this very snapshot, under the newest root. */
   async #confirmed(bytes: Uint8Array, { file }: SignedSnapshot): Promise<Uint8Array> {
     const { local, roots } = this.#options;
     const confirmed = await this.#verified(bytes, roots.slice(0, 1));

@@ -1,4 +1,4 @@
-/** The key server as the publisher talks to it: keys, publications, metadata (docs/spec/keys.md, "Handing over"). The token goes into one header and nowhere else. */
+/** Talks to the key server: keys, publications, metadata (docs/spec/keys.md, "Handing over"). The token goes into one header and nowhere else. */
 import type { Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { request } from 'undici';
@@ -37,13 +37,13 @@ export interface KeyServerLimits {
 }
 
 const LIMITS: KeyServerLimits = { request: 60_000, sending: 4 };
-/** A proxy in front of the key server says that it is not there. */
+/** Statuses by which a proxy says that the key server is not there. */
 const ABSENT = [502, 503, 504];
-/** The key server is there, with the same status, and was never given a bundle. */
+/** Code of a key server that answers with such a status, but was never given a bundle. */
 const NO_KEYS = 'no-provider';
 const MAXIMUM_TOKEN = 1024;
 const MAXIMUM_ANSWER = 65_536;
-/** What may stand behind `Bearer`. */
+/** Syntax of a token after `Bearer`. */
 const TOKEN = /^[A-Za-z0-9._~+/-]{16,512}=*$/;
 
 const OTHER_BUNDLE = 'another copy of this workspace has handed over keys that this one does not have';
@@ -82,7 +82,7 @@ export async function readToken(file: string): Promise<string> {
   throw unreadable(file, `${file} holds no token`);
 }
 
-/** Of pipes and the like, the mode says nothing. */
+/** Checks files only: the mode of a pipe says nothing. */
 function isOpenToOthers(stats: Stats): boolean {
   return stats.isFile() && (stats.mode & 0o077) !== 0;
 }
@@ -118,7 +118,7 @@ export async function putPublication(
 }
 
 /**
- * The timestamp that the key server serves; `undefined` if it has none.
+ * Fetches the timestamp that the key server serves; `undefined` if it has none.
  *
  * @throws PublishError `key-server-unreachable`
  */
@@ -153,7 +153,7 @@ export async function fetchPublishing(access: KeyServerAccess): Promise<Publishi
 }
 
 /**
- * The keys of sets that somebody could read when their key came to the key server, and cannot any more.
+ * Fetches the keys of sets that somebody could read when their key came to the key server, and cannot any more.
  *
  * @throws PublishError `key-server-refused`, `key-server-unreachable`
  */
@@ -198,7 +198,7 @@ function names({ by, from }: JsonObject): { by: string; from: string } {
   return { by: shown(by), from: shown(from) };
 }
 
-/** The metadata that the key server serves: timestamp, roots, the current snapshot. */
+/** Reads the metadata that the key server serves: timestamp, roots, the current snapshot. */
 export function placeAtKeyServer(access: KeyServerAccess): PublicationSource {
   return {
     read: async (path, maximum) => {
@@ -208,7 +208,7 @@ export function placeAtKeyServer(access: KeyServerAccess): PublicationSource {
   };
 }
 
-/** Whether an error says that the key server does not answer, which may pass. */
+/** Tells whether an error says that the key server does not answer, which may pass. */
 export function isUnreachable(error: unknown): error is PublishError {
   return error instanceof PublishError && error.code === 'key-server-unreachable';
 }
@@ -223,13 +223,13 @@ function refusal({ origin }: KeyServerAccess, what: string, status: number, byte
   return new PublishError('key-server-refused', message, { fields: { origin, said } });
 }
 
-/** It answers, and goes on refusing until the time of its last timestamp: nothing is gained by waiting. */
+/** Makes the error of a key server that answers, but refuses until the time of its last timestamp: retrying gains nothing. */
 function clockWasAhead(origin: string): PublishError {
   const message = `the key server ${origin} signs nothing: its clock is behind its last timestamp, and is wrong, or was ahead then`;
   return new PublishError('clock-off', message, { fields: { origin } });
 }
 
-/** What the key server says chooses among our words, and nothing else. */
+/** Returns our own words for a code: no text of the key server is shown. */
 function reasonOf(said: string): string | undefined {
   return Object.hasOwn(REASONS, said) ? REASONS[said] : undefined;
 }
@@ -258,7 +258,7 @@ async function exchange(
   try {
     return await withinTime(limits.request + (body?.length ?? 0) / limits.sending, ask, given);
   } catch (error) {
-    // No failure of the key server: nothing is signed in its place.
+    // A stop is no failure of the key server: nothing is signed in its place.
     if (given?.aborted) throw stopped(body ? 'the key server may have taken what was sent' : undefined);
     throw unreachable(origin, error);
   }

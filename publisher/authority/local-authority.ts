@@ -15,7 +15,7 @@ import {
   type TimestampAuthority,
 } from './authority.ts';
 
-/** Where an authority keeps its last timestamp: durable before anyone can see the timestamp. */
+/** Storage of an authority's last timestamp, which is durable before anyone can see it. */
 export interface TimestampState {
   /** The bytes of the last timestamp; `undefined` if none is kept. */
   read(): Promise<Uint8Array | undefined>;
@@ -61,7 +61,7 @@ export class LocalAuthority implements TimestampAuthority {
     const { state, signer, freshFor, now } = this.#options;
     const last = await this.current();
     if (last) checkOrder(last.timestamp.snapshot, file, 'this workspace');
-    // With a new key versions begin anew (TUF, 5.3.11): that is how a publisher whose clock was ahead gets back.
+    // Versions begin anew with a new key (TUF, 5.3.11): so a publisher whose clock was ahead can go on.
     const before = last?.signers.includes(signer.keyid) ? last.timestamp : undefined;
     if (before) checkSignedInPast(before, now(), 'the last timestamp');
     const about = { version: timestampVersion(now(), before?.version), expires: now() + freshFor };
@@ -70,7 +70,7 @@ export class LocalAuthority implements TimestampAuthority {
     return bytes;
   }
 
-  /** Another publication of the number that is current here is a fork, and never taken over. */
+  /** Ignores forks: other publications of the number that is current here. */
   async learn({ bytes, timestamp }: CurrentTimestamp): Promise<void> {
     if (isOfFuture(timestamp, this.#options.now())) return;
     const last = (await this.current())?.timestamp;

@@ -13,8 +13,8 @@ const RENEWAL = 40_000;
 const FAREWELL = { request: 5000, sending: 4 };
 
 /**
- * Does `work`, which takes the lock of the workspace, while no other copy of the workspace publishes the site. Where the key server does not answer, nobody is kept out: what was published
- * meanwhile is refused when the publication is handed over.
+ * Does `work`, which takes the lock of the workspace, while no other copy of the workspace publishes the site. If the key server does not
+ * answer, nobody is kept out: the key server refuses the publication at the hand-over if another was made meanwhile.
  *
  * @param name - of the run: {@link runIn}
  * @throws PublishError `publishing-elsewhere`, `key-server-refused`; whatever `work` throws
@@ -40,7 +40,7 @@ export async function whileHolding<Result>(
   } finally {
     clearInterval(timer);
     const release = () => releaseRun({ ...access, limits: FAREWELL, signal: undefined }, run.run);
-    if (!isHeldByAnother) await release().catch(() => {}); // it ends by itself
+    if (!isHeldByAnother) await release().catch(() => {}); // a run ends by itself
   }
 }
 

@@ -28,20 +28,20 @@ import { LinkCheck, type LinkedSite } from './links.ts';
 import type { CheckedFile } from './read-text.ts';
 import { type CheckReport, Findings } from './report.ts';
 
-/** What is checked: the site of a `wispr.json`, or a site that has none yet, with the defaults. */
+/** The site to check: that of a `wispr.json`, or a site that has none yet, with the defaults. */
 export type CheckedSite = { readonly configurationFile: string } | { readonly directory: string };
 
 export type CheckOptions = CheckedSite & {
   readonly onProgress?: (progress: { readonly done: number; readonly total: number }) => void;
 };
 
-/** Some content delivery networks take larger files only where that is switched on. */
+/** Bytes above which some content delivery networks take a file only if that is switched on. */
 const LARGE = 20 * 1024 * 1024;
 
-/** What is said of a document before it is known that pages make it public. */
+/** Findings about a document that are dropped if pages make it public. */
 const OF_ENCRYPTED: readonly CheckKind[] = ['preview-picture', 'public-loads-protected'];
 
-/** A page with everything that asks for no address. */
+/** A teaser with everything but addresses. */
 const { teaser: WORDS } = readPage(
   Buffer.from(
     '<title>words</title><meta name="description" content="words"><meta name="author" content="words"><p data-wispr-excerpt>words',
@@ -95,9 +95,9 @@ class SiteCheck {
   readonly #decisions = new Map<string, Decision>();
   readonly #sets = new SetsCount();
   readonly #sections: SectionsCount;
-  /** Paths, by what is one name to file systems that do not tell letters' cases and compositions apart. */
+  /** Paths by the name that file systems see which ignore letters' cases and compositions. */
   readonly #folded = new Map<string, string>();
-  /** The publisher's own, if it is good. */
+  /** The publisher's own template, if valid. */
   #template: { readonly file: string; readonly read: FallbackTemplate } | undefined;
   readonly #named: NamedDocuments;
   /** Files that are decided about after all pages have been read. */
@@ -202,7 +202,7 @@ class SiteCheck {
     else this.#findings.add('name-case', path, undefined, `as ${clash}`);
   }
 
-  /** What can be said only after everything has been seen. */
+  /** Adds the findings that need all files to be read. */
   finish(): void {
     for (const { file, word } of this.#later) this.#count(file, word);
     const { redirects, ...configuration } = this.#configuration;
@@ -225,7 +225,7 @@ class SiteCheck {
     this.#checkFallbackPage();
   }
 
-  /** A publisher's own template may load files, and visitors without access load them. One page stands for all. */
+  /** Checks files that a publisher's own template loads, since visitors without access load them. One page stands for all. */
   #checkFallbackPage(): void {
     if (this.#template === undefined) return;
     const isFit = (path: string) => this.#lookUp(path) === 'protected' && isPage(mediaTypeOf(path));
@@ -255,7 +255,7 @@ class SiteCheck {
   }
 }
 
-/** Hosts that are the site, or serve what is published of it: none of them has a Reader in front of it. */
+/** Lists hosts that are the site, or serve what is published of it: none of them has a Reader in front of it. */
 function hostsOf(configuration: Configuration): Set<string> {
   return new Set([configuration.site, ...originsOf(configuration).map((origin) => new URL(origin).hostname)]);
 }

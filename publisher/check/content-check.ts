@@ -25,9 +25,9 @@ export interface OwnWord {
 }
 
 const STYLE = 'text/css';
-/** What scripts read, and may make links of; source maps are for tools. */
+/** Data that scripts may make links of; source maps are for tools. */
 const DATA = /^application\/(?:json|manifest\+json)$/;
-/** Site generators write it into their programs, for canonical addresses. */
+/** An origin alone: site generators write it into their programs, for canonical addresses. */
 const ORIGIN = /^https?:\/\/[^/]+$/;
 const SCRIPT = /^(?:text|application)\/javascript$/;
 
@@ -78,7 +78,7 @@ export class ContentCheck {
     if (!xml && encodingOf(bytes) === undefined) this.#findings.add('charset', path);
     const scanned = scanPage(text, xml);
     if ([...scanned.robots.values()].some(saysNoindex)) this.#findings.add('noindex', path);
-    const unsure = scanned.namesSet || cut || text.includes('\0'); // others say nothing: no need to read them twice
+    const unsure = scanned.namesSet || cut || text.includes('\0'); // pages that name no set need no second reading
     const { set, problem } = unsure ? readPage(bytes, { xml, cut }) : { set: undefined, problem: undefined };
     const refused = problem ?? problemOfPageSet(set);
     const lines = new Lines(text);
@@ -141,7 +141,7 @@ class Lines {
     this.#text = text;
   }
 
-  /** The line at `offset`; the first is 1. */
+  /** Returns the line at `offset`; the first is 1. */
   at(offset: number): number {
     if (offset < this.#start) [this.#line, this.#end] = [0, -1];
     while (this.#end < offset) {

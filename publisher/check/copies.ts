@@ -14,7 +14,7 @@ type PageText = Pick<PageScanner, 'prose' | 'rest' | 'shown'>;
 
 const RUN = 32;
 const WINDOW = 64;
-/** Some 130 million letters. */
+/** Prints of 130 million letters. */
 const KEPT = 4_000_000;
 /** Fingerprints of a page that make a copy: those of about 400 letters, or half of a shorter page, and never less than a sentence or two. */
 const COPY = 12;
@@ -81,7 +81,7 @@ export class CopyCheck {
     for (const document of this.#documents) {
       const itself = document === pages[next] ? next++ : undefined;
       const set = setOf(document.path);
-      if (encrypted.size === 0 || (encrypted.size === 1 && set !== undefined && encrypted.has(set))) continue; // whoever reads it may read all pages
+      if (encrypted.size === 0 || (encrypted.size === 1 && set !== undefined && encrypted.has(set))) continue; // its readers may read all pages
       const message = set === undefined ? 'public' : `in the set ${set}`;
       const shared = owners.sharedWith([...document.own, ...document.rest], itself);
       for (const [page, { all, alone }] of [...shared].sort(([, a], [, b]) => b.all - a.all)) {
@@ -144,7 +144,7 @@ class Owners {
     return shared;
   }
 
-  /** The page of a pair; less than 0 where the pair is of another fingerprint. */
+  /** Returns the page of a pair; less than 0 where the pair is of another fingerprint. */
   #pageAt(at: number, print: number): number {
     const page = (this.#pairs[at] ?? Infinity) - print * PAGES;
     return page < PAGES ? page : -1;
@@ -173,13 +173,13 @@ const ASCII = Uint8Array.from(
   (_, code) => /[a-z\d]/.exec(String.fromCharCode(code).toLowerCase())?.[0].charCodeAt(0) ?? 0,
 );
 
-/** Signs of Latin-1, accents that could not be composed, and the blocks of general and of CJK punctuation. */
+/** Tells whether a character is a sign of Latin-1, an accent that could not be composed, or general or CJK punctuation. */
 function isSign(code: number): boolean {
   if (code < 0x2000) return code < 0xc0 || (code >= 0x300 && code < 0x370);
   return code < 0x2070 || (code >= 0x3000 && code < 0x3040);
 }
 
-/** A text without markup and escapes, in lower case where letters are not of ASCII. */
+/** Returns a text without markup and escapes, in lower case where letters are not of ASCII. */
 function plainText(text: string): string {
   const plain = text.includes('\\')
     ? text.replace(ESCAPE, (_, a, b, c) => String.fromCodePoint(Number.parseInt(a ?? b ?? c ?? '20', 16)))
@@ -203,7 +203,7 @@ export class PrintMaker {
   #hashes = new Int32Array(0);
 
   /**
-   * Fingerprints of a document; `undefined` if it is too short for one.
+   * Makes the fingerprints of a document; `undefined` if it is too short for one.
    *
    * @param text - of a page, as {@link PageScanner} has it; of another document, all is `rest`
    */
@@ -215,7 +215,7 @@ export class PrintMaker {
     return { ...(own.length > 0 && { own }), ...(others.length > 0 && { rest: others }) };
   }
 
-  /** The hash of each run of letters: the same however a generator writes, spaces and punctuates a text. Valid until the next call. */
+  /** Hashes each run of letters: the same however a generator writes, spaces and punctuates a text. Valid until the next call. */
   #hashesOf(text: string): Int32Array {
     const plain = plainText(text);
     if (plain.length > this.#letters.length) {

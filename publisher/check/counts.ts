@@ -28,7 +28,7 @@ export class SetsCount {
     else this.#sets.set(set, { documents: 1, first: path, byPage });
   }
 
-  /** A name that one page alone uses, and that is nearly another's. */
+  /** Finds names that one page alone uses, and that are nearly another's. */
   findLoneSets(findings: Findings): void {
     if (this.#sets.size > COMPARED) return;
     for (const [name, { documents, first, byPage }] of this.#sets) {
@@ -86,7 +86,7 @@ export class SectionsCount {
 /** Windows takes none of these; uploads by some programs fail or rename. */
 const REFUSED_BY_WINDOWS = /[:*"<>|]/;
 
-/** Why a name may not come through every host as it is; `undefined` if it will. */
+/** Says why a name may not come through every host as it is; `undefined` if it will. */
 export function oddityOf(path: string): string | undefined {
   const segments = path.slice(1).split('/');
   if (/[%?#]/.test(path)) return 'hosts and links often misread %, ? and # in names';

@@ -21,7 +21,7 @@ export interface Referrer {
   readonly path: string;
   readonly base?: string | undefined;
   readonly isPublic: boolean;
-  /** What messages name, where the document is made of something else; without lines. */
+  /** File that messages name, without lines, if the document is made of it. */
   readonly madeOf?: string;
   readonly lineAt: (offset: number) => number;
 }
@@ -45,7 +45,7 @@ export class LinkCheck {
     const known = new Map<string, Use>();
     for (const reference of references) {
       const { url, use } = reference;
-      if (known.get(url) === use && use !== 'data') continue; // in every line of a table of contents
+      if (known.get(url) === use && use !== 'data') continue; // a table of contents repeats it in every line
       known.set(url, use);
       this.#reference(reference, base, referrer);
     }
@@ -123,7 +123,7 @@ function placeIn({ path, madeOf, lineAt }: Referrer, offset: number): SourcePosi
   return madeOf === undefined ? { path, line: lineAt(offset) } : { path: madeOf };
 }
 
-/** Whether an address is one of `http:` wherever its page is shown; what leaves the scheme out has that of the reading site, `https:`. */
+/** Tells whether an address is one of `http:` wherever its page is shown. An address without a scheme gets that of the reading site, `https:`. */
 function saysHttp(written: string, base = ''): boolean {
   return HTTP.test(written) || (!HTTPS.test(written) && HTTP.test(base));
 }
@@ -132,7 +132,7 @@ export function hasHost(written: string): boolean {
   return WITH_HOST.test(written);
 }
 
-/** An address that browsers fetch; `undefined` for others, such as `mailto:`. */
+/** Parses an address that browsers fetch; returns `undefined` for others, such as `mailto:`. */
 function parse(written: string, base: URL): URL | undefined {
   try {
     const url = new URL(written, base);
@@ -142,7 +142,7 @@ function parse(written: string, base: URL): URL | undefined {
   }
 }
 
-/** For people; as it is where it cannot be decoded, or would then be no path of a URL any more, as `"redirects"` take it. */
+/** Decodes a path for people; returns it as it is if decoding fails, or makes no path of a URL as `"redirects"` take it. */
 function decoded(urlPath: string): string {
   try {
     const text = decodeURIComponent(urlPath);

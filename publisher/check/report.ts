@@ -1,4 +1,4 @@
-/** What `wispr check` found: grouped by what it means for readers, the worst first. */
+/** The report of `wispr check`: findings grouped by what they mean for readers, the worst first. */
 import { printable } from '../../node-support/printable.ts';
 import { size } from '../../node-support/size.ts';
 import { count, describePublic, describeSets } from '../text.ts';
@@ -10,7 +10,7 @@ export interface SourcePosition {
 }
 
 export interface CheckFinding {
-  /** What it is about: a path, an address, a pattern. */
+  /** A path, an address or a pattern. */
   readonly subject: string;
   readonly message?: string;
   count: number;
@@ -20,23 +20,21 @@ export interface CheckFinding {
 export interface CheckGroup {
   readonly kind: CheckKind;
   readonly breaks: boolean;
-  /** How many different things. */
+  /** Number of subjects. */
   readonly total: number;
-  /** The first of them: at most 100,000. */
+  /** The first findings: at most 100,000. */
   readonly findings: readonly CheckFinding[];
 }
 
 export interface CheckReport {
-  /** Not known without `wispr.json`. */
+  /** Host; known from `wispr.json` only. */
   readonly site?: string;
   readonly source: string;
   readonly documents: number;
-  /** Of them, pages. */
   readonly pages: number;
   readonly bytes: number;
   readonly ignored: number;
   readonly sets: readonly { readonly name: string; readonly documents: number }[];
-  /** In their order. */
   readonly sections: readonly { readonly name: string; readonly documents: number }[];
   readonly public: readonly {
     readonly reason: string;
@@ -84,7 +82,7 @@ export class Findings {
     this.#byKind.get(kind)?.findings.delete(subject);
   }
 
-  /** The worst first; what is found most often first in each group. */
+  /** Returns the worst group first; in each, the most frequent findings first. */
   groups(): CheckGroup[] {
     return (Object.keys(KINDS) as CheckKind[]).flatMap((kind) => {
       const group = this.#byKind.get(kind);

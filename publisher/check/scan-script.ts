@@ -53,5 +53,5 @@ function isInComment(text: string, offset: number): boolean {
   if (/^\s*(?:\*|\/\/)|\s\/\/\s/.test(near.slice(near.lastIndexOf('\n') + 1))) return true;
   const opened = near.lastIndexOf('/*');
   if (opened < 0 || near.indexOf('*/', opened + 2) >= 0) return false;
-  return opened === 0 || /[\s;{}(),]/.test(near[opened - 1] ?? ''); // and not in a glob, such as "**/*.js"
+  return opened === 0 || /[\s;{}(),]/.test(near[opened - 1] ?? ''); // a glob such as "**/*.js" opens no comment
 }

@@ -74,7 +74,7 @@ function tokenCheck(origin: string, file: string): Check {
   };
 }
 
-/** Lists the places that are to show the publication of this workspace, and no other publisher's. @returns `undefined` where `out` has no root to know it by */
+/** Lists the places that are to show this workspace's publication, and no other publisher's. @returns `undefined` where `out` has no root */
 async function placesThatShow(
   configuration: Configuration,
   { directory }: Pick<Workspace, 'directory'>,

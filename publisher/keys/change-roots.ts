@@ -56,7 +56,7 @@ import { type OpenSigningKeys, openSigningKeys, readSigningKeys } from './signin
 export interface KeysOptions {
   readonly configurationFile: string;
   readonly passphrase: string;
-  /** Where the root key is, if not beside the configuration. */
+  /** File of the root key, if not beside the configuration. */
   readonly rootKeys?: string;
   /** Seconds since 1970; the clock if left out. */
   readonly now?: number;
@@ -149,7 +149,7 @@ function draftFile({ directory }: Workspace, version: number): string {
 async function appendToChain(context: ChainContext, draft: RootDraft, seeds: readonly Uint8Array[]): Promise<void> {
   const { workspace, keyStore, root } = context;
   const bytes = finishedRoot(draft);
-  await verifyNextRoot(bytes, root, READER_OPTIONS); // as every reader will
+  await verifyNextRoot(bytes, root, READER_OPTIONS); // readers do the same
   const roots = [...keyStore.roots, bytes];
   const adopted = await adopt(keyStore.contents, draft.after, seeds);
   const contents: KeyStoreContents = { ...keyStore.contents, pending: [], roots, seeds: adopted };
@@ -158,7 +158,7 @@ async function appendToChain(context: ChainContext, draft: RootDraft, seeds: rea
   if (context.rootKeys) await dropRetiredRootKeys(context.rootKeysFile, context.rootKeys, roots);
 }
 
-/** The seeds whose keys the new root names; where it names none of them, the one that is there stays. */
+/** Returns the seeds whose keys the new root names; where it names none of them, the one that is there stays. */
 async function adopt(
   { seeds, pending }: KeyStoreContents,
   after: RootMetadata,
@@ -174,7 +174,7 @@ async function adopt(
   return adopted;
 }
 
-/** The seeds first: a root that others sign must not name keys that are lost. */
+/** Writes the seeds first: a root that others sign must not name keys that are lost. */
 async function leaveDraft(context: ChainContext, draft: RootDraft, seeds: readonly Uint8Array[]): Promise<void> {
   const { workspace, keyStore } = context;
   if (seeds.length > 0) {
@@ -268,7 +268,7 @@ export function finishDraft(options: KeysOptions, files: readonly string[]): Pro
       first,
       drafts.flatMap(({ signatures }) => signatures),
     );
-    const outcome = await settle(context, merged); // it was not shown to anyone here, so nothing is signed
+    const outcome = await settle(context, merged); // the root was not shown here, so nothing is signed
     if (outcome.outcome === 'changed') return outcome;
     const { version, missing } = outcome;
     throw new PublishError('signatures-missing', `root ${version} still needs ${describeMissing(missing)}`);

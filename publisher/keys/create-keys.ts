@@ -87,14 +87,14 @@ export function changePassphrase(
     const { contents } = await openKeyStore(await readKeyStore(workspace), passphrase);
     const keyStore = await createSealedFile(KEY_STORE_KIND, newPassphrase, encodeContents(contents));
     const rootKeys = await resealRootKeys(rootKeysFile, passphrase, newPassphrase);
-    // Killed between the two: each opens under one of the two passphrases, and the command can be run again.
+    // A kill between the two: each opens under one of the two passphrases, and the command can be run again.
     if (rootKeys) await replaceFile(rootKeysFile, rootKeys);
     await replaceFile(workspace.keyStore, keyStore);
     return [workspace.keyStore, ...(rootKeys ? [rootKeysFile] : [])];
   });
 }
 
-/** Root keys that have a passphrase of their own keep it. */
+/** Reseals root keys, unless they have a passphrase of their own. */
 async function resealRootKeys(
   file: string,
   passphrase: string,

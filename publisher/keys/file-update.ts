@@ -34,7 +34,7 @@ export function createFiles(files: readonly { file: string; bytes: Uint8Array; m
   undoing.move();
 }
 
-/** The bytes of a file; `undefined` if there is none. */
+/** Reads the bytes of a file; `undefined` if there is none. */
 export async function readIfThere(file: string): Promise<Buffer | undefined> {
   try {
     return await readFile(file);
@@ -44,7 +44,7 @@ export async function readIfThere(file: string): Promise<Buffer | undefined> {
   }
 }
 
-/** The public key in a text file: one line of base64url; lines that begin with `#` are comments. */
+/** Reads the public key in a text file: one line of base64url; lines that begin with `#` are comments. */
 export function publicKeyIn(text: string, length: number): Uint8Array | undefined {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('#'));
   return lines.length === 1 ? fromBase64url(lines[0]?.trim(), length) : undefined;

@@ -1,4 +1,4 @@
-/** What leaves the workspace besides the site: the descriptor for everybody, and the key bundle for the key server. */
+/** Files that leave the workspace besides the site: the descriptor for everybody, and the key bundle for the key server. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { XWING_PUBLIC_KEY_LENGTH } from '#primitives';
@@ -15,16 +15,16 @@ import { publicKeyIn } from './file-update.ts';
 import type { KeyStoreContents, NamedSet, OpenKeyStore } from './key-store.ts';
 import { bundledPeriod, type NamedPeriod } from './periods.ts';
 
-/** How long a descriptor is good for, in seconds: more than a year, since each `wispr protect` makes a new one. */
+/** Seconds for which a descriptor is good: more than a year, since each `wispr protect` makes a new one. */
 const DESCRIPTOR_VALIDITY = 400 * 24 * 60 * 60;
 
-/** Where the key server's public key is looked for. */
+/** Returns the path of the key server's public key. */
 export function recipientFileOf(workspace: Workspace, { recipient }: Configuration): string {
   return resolve(workspace.directory, recipient);
 }
 
 /**
- * The key server's X-Wing public key, a line of base64url in a text file; lines that begin with `#` are comments.
+ * Reads the key server's X-Wing public key, a line of base64url in a text file; lines that begin with `#` are comments.
  *
  * @returns `undefined` if there is no such file
  * @throws PublishError `key-file-refused`
@@ -73,7 +73,7 @@ export interface HandedOver {
 }
 
 /**
- * The key bundle with the serial that `contents` says, sealed to `recipient`. It has the timestamp key in it where the key server is to sign
+ * Makes the key bundle with the serial that `contents` says, sealed to `recipient`. It has the timestamp key in it where the key server is to sign
  * timestamps, and set keys only where it is to give them out.
  */
 export async function makeBundle(

@@ -42,7 +42,7 @@ export type OnlineRole = (typeof ONLINE_ROLES)[number];
 export interface SectionKeyRing {
   readonly publicKeys: readonly Uint8Array[];
   readonly threshold: number;
-  /** Of this workspace's own key, if it has one. */
+  /** Seed of this workspace's own key, if it has one. */
   readonly seed?: Uint8Array;
 }
 
@@ -51,26 +51,26 @@ export interface KeptKey {
   readonly key: Uint8Array;
 }
 
-/** Who may read a site without a key server: publisher/serverless/. */
+/** A reader of a site without a key server: publisher/serverless/. */
 export interface Invitation {
   readonly name: string;
-  /** What its link has in it, or what was made out of its password. */
+  /** Secret in its link, or derived from its password. */
   readonly secret: Uint8Array;
   readonly sets: readonly string[];
   /** The last second on which it is good, since 1970. */
   readonly until?: number;
-  /** With a password: what stands in the link in place of the secret. */
+  /** Salt of a password; stands in the link in place of the secret. */
   readonly salt?: Uint8Array;
 }
 
 export interface KeyStoreContents {
-  /** In the order in which they were made. */
+  /** Invitations in the order of their making. */
   readonly invitations: readonly Invitation[];
   /** Set keys that were replaced, and that documents of sections which are held back are still encrypted under. */
   readonly kept: readonly KeptKey[];
   /** Seeds of role keys that were made for a root which is still to be signed by others. */
   readonly pending: readonly Uint8Array[];
-  /** Of plans: of the current period and the next. */
+  /** Period keys of plans: of the current period and the next. */
   readonly periods: readonly PeriodKey[];
   /** Version of the last publication whose metadata may have been written; 0 before the first. */
   readonly publication: number;
@@ -81,7 +81,7 @@ export interface KeyStoreContents {
   readonly seeds: Readonly<Record<OnlineRole, Uint8Array>>;
   readonly sections: ReadonlyMap<string, SectionKeyRing>;
   readonly serial: number;
-  /** When each set got its key, in seconds since 1970, by the name of the set; {@link OpenKeyStore.seal} keeps it. */
+  /** Seconds since 1970 at which each set got its key, by the name of the set; {@link OpenKeyStore.seal} keeps it. */
   readonly setsSince: ReadonlyMap<string, number>;
   readonly sets: ReadonlyMap<string, Uint8Array>;
   /** 16 random bytes that name this workspace to its key server. */
@@ -204,7 +204,7 @@ function parseContents(value: Json | undefined): KeyStoreContents {
   };
 }
 
-/** One key, in the key store: a section works at once, and can be given to others later. */
+/** Makes one key, for the key store: a section works at once, and can be given to others later. */
 export function freshRing(): SectionKeyRing {
   const seed = randomBytes(KEY_LENGTH);
   return { publicKeys: [ed25519KeyPair(seed).publicKey], threshold: 1, seed };

@@ -1,4 +1,4 @@
-/** The key store as the last publication left it: one that is other was changed since, or is older. */
+/** The key store as the last publication left it: one that differs was changed since, or is older. */
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
@@ -9,7 +9,7 @@ export async function recordKeyStore(index: PublisherIndex, { keyStore }: Worksp
   index.setFact('keyStore', hash('sha256', await readFile(keyStore)));
 }
 
-/** Whether the key store is another than the last publication was made with; needs no passphrase, so what is other cannot be told. */
+/** Tells whether the key store differs from that of the last publication; needs no passphrase, so it cannot tell in what. */
 export async function isOtherKeyStore(index: PublisherIndex, { keyStore }: Workspace): Promise<boolean> {
   const bytes = await readIfThere(keyStore);
   return bytes === undefined || index.fact('keyStore') !== hash('sha256', bytes);

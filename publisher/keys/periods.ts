@@ -14,8 +14,8 @@ export interface NamedPeriod extends PeriodKey {
 }
 
 /**
- * The period keys of all plans: of the current period and of the next one. Known ones stay, but for those of plans with a set whose key is replaced:
- * who held the old one would find the new one in the envelope.
+ * Returns the period keys of all plans, for the current period and the next. Known ones stay, except for plans with a set whose key is replaced:
+ * a holder of the old period key would find the new set key in the envelope.
  *
  * @param replaced - names of sets that get another key
  * @param now - seconds since 1970
@@ -47,7 +47,7 @@ export function namePeriods(periods: readonly PeriodKey[]): Promise<NamedPeriod[
   return Promise.all(periods.map(async (period) => ({ ...period, id: await keyIdOf('period', period.key) })));
 }
 
-/** As the key server gets it. */
+/** Formats a key for the key server. */
 export function bundledPeriod({ key, ...period }: NamedPeriod, site: string): BundledPeriod {
   return { ...period, key: toBase64url(key), site };
 }
@@ -56,7 +56,7 @@ export function bundledPeriod({ key, ...period }: NamedPeriod, site: string): Bu
 export type KnownEnvelopes = Readonly<Record<KeyId, string>>;
 
 /**
- * The envelopes to publish, by their target paths; those without a key are left out.
+ * Makes the envelopes to publish, by their target paths; those without a key are left out.
  *
  * @param sets - newest first: older ones than fit are asked for at the key server
  */

@@ -26,16 +26,16 @@ export interface RootDraft {
   readonly chain: readonly Uint8Array[];
   readonly rootId: string;
   readonly message: Uint8Array;
-  /** Good ones only, one of each key. */
+  /** The valid signatures, one of each key. */
   readonly signatures: readonly TufSignature[];
   readonly before: RootMetadata;
   readonly after: RootMetadata;
 }
 
 export interface Missing {
-  /** Of the keys that could sign before. */
+  /** Signatures of keys that could sign before. */
   readonly before: number;
-  /** Of those that can from then on. */
+  /** Signatures of keys that may sign then. */
   readonly after: number;
 }
 
@@ -54,8 +54,8 @@ export async function makeDraft(
 }
 
 /**
- * Whether a root is, byte for byte, the one that its roles, keys, version and expiry make. Signers are shown key ids: so each has to be that of
- * the key that stands under it, or the key of a role could be exchanged unseen; and nothing may stand beside.
+ * Tells whether a root is, byte for byte, the one that its roles, keys, version and expiry make. Signers are shown key ids: so each has to be
+ * that of the key under it, or the key of a role could be exchanged unseen; and a root may say nothing else.
  */
 async function saysOnlyWhatIsShown(after: RootMetadata, message: Uint8Array): Promise<boolean> {
   const { version, expires } = after;
@@ -82,7 +82,7 @@ async function parseDraft(bytes: Uint8Array): Promise<RootDraft> {
   }
 }
 
-/** A draft with those of `signatures` in it that are good and not yet there. */
+/** Adds to a draft those of `signatures` that are good and not yet there. */
 export async function withSignatures(draft: RootDraft, signatures: readonly TufSignature[]): Promise<RootDraft> {
   const kept = [...draft.signatures];
   for (const signature of signatures) {
@@ -92,7 +92,7 @@ export async function withSignatures(draft: RootDraft, signatures: readonly TufS
   return { ...draft, signatures: kept };
 }
 
-/** A draft with the signatures of those of `signers` that may sign it. */
+/** Signs a draft with the keys of those of `signers` that may sign it. */
 export function signDraft(draft: RootDraft, signers: readonly RoleSigner[]): Promise<RootDraft> {
   const may = signers.filter(({ keyid }) => maySign(draft, keyid));
   return withSignatures(
@@ -105,7 +105,7 @@ function maySign({ before, after }: RootDraft, keyid: string): boolean {
   return before.roles.root.keyids.includes(keyid) || after.roles.root.keyids.includes(keyid);
 }
 
-/** 5.3.4: enough keys of the root before, and enough of the new one. */
+/** Counts the signatures that the root before and the new one still need (TUF, 5.3.4). */
 export async function missingSignatures({ before, after, message, signatures }: RootDraft): Promise<Missing> {
   const missing = async ({ roles: { root }, keys }: RootMetadata) =>
     root.threshold - (await countSigners(signatures, message, root, keys, verifyEd25519));

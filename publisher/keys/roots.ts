@@ -15,16 +15,16 @@ import { count } from '../text.ts';
 import { replaceFile } from './file-update.ts';
 import type { OpenSigningKeys } from './signing-keys.ts';
 
-/** As readers of bound sites verify. */
+/** Checks that readers of bound sites make. */
 export const READER_OPTIONS: RoleChecks = { verify: verifyEd25519, strict: true };
 
-/** All roles of a root, in the order in which people are shown them. */
+/** Roles of a root, in the order in which people are shown them. */
 export const TOP_LEVEL_ROLES = ['root', 'targets', 'snapshot', 'timestamp'] as const;
 
 export type Roles = Readonly<Record<TopLevelRole, RolePublicKeys>>;
 
 /**
- * What the last root of a chain says, if every root is one that a reader of the one before accepts.
+ * Returns the last root of a chain, if each root is one that a reader of the root before accepts.
  *
  * @throws PublicationError
  */
@@ -33,7 +33,7 @@ export async function verifyChain(chain: readonly Uint8Array[]): Promise<RootMet
   return root;
 }
 
-/** Every root of such a chain, the newest first. @throws PublicationError */
+/** Returns the roots of such a chain, the newest first. @throws PublicationError */
 export async function verifiedRoots([first, ...rest]: readonly Uint8Array[]): Promise<
   [RootMetadata, ...RootMetadata[]]
 > {
@@ -52,7 +52,7 @@ export function rolesOf(root: RootMetadata): Roles {
 }
 
 /**
- * The `signed` part of the root that follows `before`.
+ * Makes the `signed` part of the root that follows `before`.
  *
  * @param now - seconds since 1970
  * @throws PublishError `argument-invalid`
@@ -79,12 +79,12 @@ export function withThreshold<Role extends RolePublicKeys>(role: Role, threshold
   return { ...role, threshold };
 }
 
-/** The first characters of a key id: enough to tell a publisher's keys apart. */
+/** Returns the first characters of a key id: enough to tell a publisher's keys apart. */
 export function shortId(keyid: string): string {
   return keyid.slice(0, 12);
 }
 
-/** The key id that begins with a text. @throws PublishError `argument-invalid` */
+/** Finds the key id that begins with a text. @throws PublishError `argument-invalid` */
 export function findKeyId(keyids: readonly string[], role: string, text: string): string {
   const [keyid, ...others] = keyids.filter((each) => text.length >= 8 && each.startsWith(text.toLowerCase()));
   if (keyid !== undefined && others.length === 0) return keyid;
@@ -98,12 +98,12 @@ export function checkEnough(role: string, { publicKeys, threshold }: RolePublicK
   throw refused(`${role} would have ${keys} and need ${threshold} to sign: add keys first`);
 }
 
-/** Enough of a key id that no other key can be found for it: for people who sign on seeing it. */
+/** Shortens a key id so little that no other key can be found for it: for people who sign on seeing it. */
 export function signingId(keyid: string): string {
   return keyid.slice(0, 32);
 }
 
-/** Snapshot and timestamp are signed by programs alone, so one signature has to be enough. */
+/** Checks a role. Snapshot and timestamp are signed by programs alone, so one signature has to be enough. */
 function checkRole(name: TopLevelRole, role: RolePublicKeys): void {
   const { threshold } = role;
   if (!Number.isSafeInteger(threshold) || threshold < 1) throw refused('a threshold is a number from 1 up');
@@ -118,7 +118,7 @@ export function refused(message: string): PublishError {
   return new PublishError('argument-invalid', message, { typed: true });
 }
 
-/** One line for each change; the expiry is always one. */
+/** Returns one line for each change, and one for the expiry. */
 export function describeChanges(before: RootMetadata, after: RootMetadata): string[] {
   const [old, now] = [dayOf(before), dayOf(after)];
   return [
@@ -144,7 +144,7 @@ function changesOf(role: TopLevelRole, before: RootMetadata, after: RootMetadata
   ];
 }
 
-/** A fresh key, on the disk, or the one that an interrupted run made and no root names yet. */
+/** Makes a fresh key, on the disk, or takes the one that an interrupted run made and no root names yet. */
 export async function freshRootSeed(
   file: string,
   rootKeys: OpenSigningKeys,

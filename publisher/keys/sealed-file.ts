@@ -81,7 +81,7 @@ export async function openSealedFile(kind: SealedKind, bytes: Uint8Array, passph
 
 let lastKey: { readonly of: string; readonly key: ReturnType<typeof keyFromPassphrase> } | undefined;
 
-/** The key of a passphrase. The last one is kept: a publish opens one file several times, and each derivation takes a fifth of a second. */
+/** Derives the key of a passphrase. The last one is kept: a publish opens one file several times, and each derivation takes a fifth of a second. */
 function deriveKey(passphrase: string, parameters: Argon2idParameters): ReturnType<typeof keyFromPassphrase> {
   const of = JSON.stringify([passphrase, parameters]);
   if (lastKey?.of === of) return lastKey.key;
@@ -109,7 +109,7 @@ async function seal(
   return canonicalJson({ ...file, digest: await digestOf(file) });
 }
 
-/** Everything that is done before the password hash. */
+/** Parses and checks a file before the password hash. */
 async function parseSealedFile(
   kind: SealedKind,
   bytes: Uint8Array,
@@ -118,7 +118,7 @@ async function parseSealedFile(
   if (!isJsonObject(file) || !hasMembers(file, ['argon2id', 'digest', 'sealed', 'version'])) throw damagedFile(kind);
   const { digest, ...rest } = file;
   const parameters = rest.argon2id;
-  if (!areArgon2idParameters(parameters)) throw damagedFile(kind); // never computed
+  if (!areArgon2idParameters(parameters)) throw damagedFile(kind); // computes no hash
   const sealed = fromBase64url(rest.sealed);
   if (sealed === undefined || digest !== (await digestOf(rest))) throw damagedFile(kind);
   if (rest.version !== kind.version) throw anotherKind(kind, String(rest.version));

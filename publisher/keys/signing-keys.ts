@@ -43,7 +43,7 @@ export async function openSigningKeys(bytes: Uint8Array, passphrase: string, nam
   return opened(file, seeds, rootId);
 }
 
-/** The keys in a file; `undefined` where there is none, or it has another passphrase. */
+/** Opens the keys in a file; `undefined` where there is none, or it has another passphrase. */
 export async function openSigningKeysIfOurs(file: string, passphrase: string): Promise<OpenSigningKeys | undefined> {
   if (!existsSync(file)) return undefined;
   return openSigningKeys(await readSigningKeys(file), passphrase, file).catch((error: unknown) => {

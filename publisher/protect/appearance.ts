@@ -1,4 +1,4 @@
-/** How documents are to come out, by the configuration: what shapes objects, and what shapes the pages beside them. */
+/** The appearance of documents, by the configuration: facts that shape objects, and facts that shape the pages beside them. */
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -25,7 +25,7 @@ export interface Appearance {
   /** Digest of whatever shapes an object besides its source, its set and its path. */
   readonly optionsOf: (path: string, mediaType: string, form: Form) => string;
   /**
-   * The fallback page of a document.
+   * Makes the fallback page of a document.
    *
    * @param teaser - as `encodeTeaser` makes it
    * @throws PublishError `configuration-invalid`
@@ -33,7 +33,7 @@ export interface Appearance {
   readonly fallbackPage: (path: string, teaser: string | undefined) => string;
 }
 
-/** Raised whenever this program would make other objects out of the same sources, other teasers out of the same pages, or other pages out of the same words. */
+/** Versions that rise whenever this program makes other objects, teasers or pages out of the same sources. */
 const OBJECT_VERSION = 2;
 const TEASER_VERSION = 4;
 const PAGE_VERSION = 6;
@@ -55,7 +55,7 @@ export async function appearanceOf(
   const settings = fallbackSettingsOf(configuration);
   const headers = new HeaderRules(configuration);
   const uncompressed = new PathPatterns(configuration.uncompressed);
-  const digests = new Map<string, string>(); // there are few of them, asked for by each document
+  const digests = new Map<string, string>(); // documents ask for few different digests
   const robotsTags = configuration.headers.map(({ path, set }) => [path, set['X-Robots-Tag']]);
   const objectFacts = JSON.stringify([OBJECT_VERSION, site, publisher, padding]);
   const pageFacts = shortDigest([PAGE_VERSION, settings, text, robotsTags.filter(([, tag]) => tag)]);

@@ -11,9 +11,9 @@ import { readPieces, readStart, readWhole } from './source-reader.ts';
 
 export interface ContentOptions {
   readonly source: SourceFile;
-  /** Without parameters. */
+  /** Has no parameters. */
   readonly mediaType: string;
-  /** True where there may be a content coding; not for public documents, whose content lies as it is at its own URL. */
+  /** Tells whether there may be a content coding; not for public documents, whose content lies as it is at its own URL. */
   readonly compress: boolean;
   /** Memory for the source, if it is large enough; the content may lie in it. */
   readonly memory?: Uint8Array | undefined;
@@ -22,9 +22,9 @@ export interface ContentOptions {
 
 export interface Content {
   readonly metadata: Metadata;
-  /** All of it, if it is in memory. */
+  /** The content, if it is in memory. */
   readonly whole: Uint8Array | undefined;
-  /** Exactly `metadata.contentLength` bytes, each time. @throws PublishError `source-refused`, out of the stream */
+  /** Yields exactly `metadata.contentLength` bytes, each time. @throws PublishError `source-refused`, out of the stream */
   readonly bytes: () => AsyncIterable<Uint8Array>;
 }
 
@@ -36,9 +36,9 @@ const LEAST_COMPRESSED = 512;
 const GZIP_START = Buffer.of(0x1f, 0x8b);
 
 /**
- * How gzip works on bytes. Level 4 takes half the time of 6 for plain prose and four fifths for pages, and 1 to 5 % more bytes: for a small document that is less than
- * the size of its head varies by, and most of what its writing takes. A larger one has few signatures and files to pay for, and is worth the
- * better level. And it needs no larger window than it is long, whose memory is fresh for each: with these the result is the same, a tenth sooner.
+ * Options of gzip. Level 4 takes half the time of level 6 for plain prose and four fifths for pages, and makes 1 to 5 % more bytes: for a small
+ * document that is less than its head varies by, and gzip takes most of the time of its writing. A larger one has few signatures and files to pay
+ * for, and is worth the better level. A window no larger than the document needs less fresh memory: the result is the same, a tenth sooner.
  */
 const gzipOptions = ({ length }: Uint8Array): ZlibOptions =>
   length <= 16_384 ? { level: 4, windowBits: 14, memLevel: 7, chunkSize: 4096 } : { level: 6 };
@@ -64,12 +64,12 @@ function inMemory(metadata: Metadata, whole: Uint8Array): Content {
   return { metadata, whole, bytes: () => streamOf(whole) };
 }
 
-/** Whether nothing has to be read to know a document's metadata, and its content is its source as it is. */
+/** Tells whether a document's metadata are known without reading it, and its content is its source as it is. */
 export function isPlain(options: ContentOptions): boolean {
   return isCoded(options) || (!isText(options.mediaType) && !triesGzip(options));
 }
 
-/** The metadata of a document that {@link isPlain}. */
+/** Returns the metadata of a document that {@link isPlain}. */
 export function plainMetadata(options: ContentOptions): Metadata {
   return metadataOf(options, false, options.source.size, isCoded(options) ? 'gzip' : undefined);
 }
@@ -111,7 +111,7 @@ function metadataOf(
   };
 }
 
-/** Whether a large file is UTF-8, and how long it is in gzip. */
+/** Finds whether a large file is UTF-8, and its length in gzip. */
 async function measure(source: SourceFile, tryGzip: boolean): Promise<{ utf8: boolean; coded: number }> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let utf8 = true;
@@ -138,7 +138,7 @@ function decodes(decoder: TextDecoder, piece?: Uint8Array): boolean {
 async function* gzipStream(pieces: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const coder = createGzip();
   const feeding = feed(coder, pieces);
-  feeding.catch(() => undefined); // its failure comes out of the coder
+  feeding.catch(() => undefined); // the coder reports its failure
   yield* coder as AsyncIterable<Uint8Array>;
   await feeding;
 }

@@ -23,8 +23,8 @@ export class Directories {
   #last = { directory: '/', passed: false };
 
   /**
-   * @param known - states of directories as {@link changed} gave them, by their paths in the output: '' and such as `/a/b`; `all`: none is listed, but
-   * for that of the metadata
+   * @param known - states of directories as {@link changed} gave them, by their paths in the output: '' and such as `/a/b`; `all`: none is
+   * listed, but for that of the metadata
    */
   constructor(known: ReadonlyMap<string, string> | 'all') {
     this.#none = known === 'all';

@@ -46,7 +46,7 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
   };
 }
 
-/** Whether the publication before has other settings. Before the first one nothing has. */
+/** Tells whether the publication before has other settings. Before the first one, none has. */
 async function areOthers(settings: SiteSettings, index: PublisherIndex): Promise<boolean> {
   const published = index.fact('targets')?.split(' ');
   return published !== undefined && !published.includes(await hexDigest(encodeSettings(settings)));

@@ -1,4 +1,4 @@
-/** Which files of the output belong to a document, and whose a file is by its name: docs/spec/publication.md, sections 1 and 3. */
+/** Names the files of the output that belong to a document, and finds the document of a name: docs/spec/publication.md, sections 1 and 3. */
 import { createHash, hash as hashOf } from 'node:crypto';
 import {
   closeSync,
@@ -25,7 +25,7 @@ import { HASH_PREFIX } from '../site/names.ts';
 import type { FilesOf, PublisherIndex } from '../workspace/index/publisher-index.ts';
 import { replaceOutputFile, toOutput } from './writers/files.ts';
 
-/** The files with immutable names that a document has in the output, as paths there with a leading slash. */
+/** Lists the files with immutable names that a document has in the output, as paths there with a leading slash. */
 export function immutableFilesOf({ path, head, content, form }: FilesOf): string[] {
   const object = form === 'carrier' ? [] : [targetFile(headTargetOf(path), head)];
   return content === undefined ? object : [...object, targetFile(contentTargetOf(path), content)];
@@ -35,7 +35,7 @@ export interface ImmutableName {
   readonly hash: string;
   /** Path of the document that it belongs to, or would. */
   readonly path: string;
-  /** Whether it is an object or a head; else it is content. */
+  /** Tells an object or a head from content. */
   readonly isObject: boolean;
 }
 
@@ -52,20 +52,20 @@ export function parseImmutableName(file: string): ImmutableName | undefined {
 const EMPTY_HASH = hashOf('sha256', '');
 
 export interface FoundFile {
-  /** Its path in the output, with a leading slash. */
+  /** Path in the output, with a leading slash. */
   readonly path: string;
   readonly name: string;
   readonly isFile: boolean;
 }
 
-/** Nothing, where there is no such directory. */
+/** Yields nothing if there is no such directory. */
 export function* entriesOf(directory: string): Generator<Dirent> {
   if (!existsSync(directory)) return;
   using opened = reading(directory, () => opendirSync(directory, { bufferSize: 512 }));
   for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) yield entry;
 }
 
-/** The first bytes of a file. @throws PublishError `output-failed` */
+/** Reads the first bytes of a file. @throws PublishError `output-failed` */
 export function startOf(file: string, length = 32): Buffer {
   return withOpened(file, (descriptor) => {
     const start = Buffer.alloc(length);
@@ -73,7 +73,7 @@ export function startOf(file: string, length = 32): Buffer {
   });
 }
 
-/** SHA-256 of a file, hexadecimal. @throws PublishError `output-failed` */
+/** Returns the SHA-256 of a file, hexadecimal. @throws PublishError `output-failed` */
 export function digestOf(file: string): string {
   return withOpened(file, (descriptor) => {
     const digest = createHash('sha256');
@@ -106,17 +106,17 @@ function reading<Result>(file: string, work: () => Result): Result {
   }
 }
 
-/** A run that is killed leaves nothing of a file, or all of it. */
+/** Tells whether a file was cut short: a killed run leaves nothing of it, or all. */
 export function isCutShort(file: string, hash: string): boolean {
   return startOf(file, 1).length === 0 && hash !== EMPTY_HASH;
 }
 
-/** What has not changed keeps its time stamp. @throws PublishError `output-failed` */
+/** Keeps the time stamp of a file that has not changed. @throws PublishError `output-failed` */
 export async function putIfDifferent(file: string, bytes: Uint8Array): Promise<void> {
   if (!(await readIfThere(file))?.equals(bytes)) replaceOutputFile(file, bytes);
 }
 
-/** What the host proof says; nothing where there is none. */
+/** Returns the text of the host proof; `''` if there is none. */
 export function readProof(out: string): string {
   try {
     return readFileSync(join(out, HOST_PROOF_PATH), 'utf8');
@@ -140,8 +140,8 @@ export interface Replacing {
 }
 
 /**
- * Since when a publication is replaced, and before which time it has to have been for its files to go. A clock that is wrong, ours or the
- * authority's, only keeps files longer.
+ * Returns the time since which a publication is replaced, and the time before which it must have been for its files to go. A wrong clock,
+ * ours or the authority's, only keeps files longer.
  */
 export function replacedTimes({ now, signedAt, freshFor, grace }: Replacing): { since: number; before: number } {
   const heldFor = Math.max(ROLE_VALIDITY.timestamp, freshFor) + grace + MARGIN;
@@ -180,7 +180,7 @@ function removeEmptyDirectories(out: string, files: readonly string[]): void {
   for (const first of new Set(files.map((file) => dirname(file)))) {
     try {
       for (let directory = first; directory !== '/'; directory = dirname(directory)) rmdirSync(join(out, directory));
-    } catch {} // it is not empty
+    } catch {} // has other files
   }
 }
 

@@ -1,4 +1,4 @@
-/** First phase of `wispr protect`: looks at configuration, keys and earlier output, and refuses what cannot be published. */
+/** The first phase of `wispr protect`: looks at configuration, keys and earlier output, and refuses what cannot be published. */
 import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { KeyId } from '../../core/crypto/key-id.ts';
@@ -86,10 +86,10 @@ export async function inspect(
 /** Documents that are looked at while the key store is opened: as many as there is time for, and few enough to be kept in memory. */
 const LOOK_AHEAD = 10_000;
 
-/** To derive the key store's key from the passphrase takes a fifth of a second on another thread: meanwhile the site is looked at. */
+/** Opens the key store, which takes a fifth of a second on another thread to derive its key; meanwhile the site is looked at. */
 async function openWhileLooking({ workspace, walk }: SiteLocation, passphrase: string): Promise<OpenKeyStore> {
   const opening = openKeyStore(await readKeyStore(workspace), passphrase);
-  const looking = setImmediate().then(() => walk.lookAhead(LOOK_AHEAD)); // once the derivation is under way
+  const looking = setImmediate().then(() => walk.lookAhead(LOOK_AHEAD)); // starts once the derivation runs
   looking.catch(() => undefined); // a wrong passphrase comes first
   const store = await opening;
   await looking;

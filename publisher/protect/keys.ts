@@ -42,7 +42,7 @@ export async function secureKeys(
 ): Promise<SecuredKeys> {
   const { workspace, configuration, now } = location;
   const known = keys.contents.sets;
-  // All those whose keys may have been replaced: they may get documents again.
+  // Sets whose keys may have been replaced may get documents again.
   const wanted = [...needed, ...(isBehind ? known.keys() : [])];
   const made = new Set(wanted.filter((name) => rekey.has(name) || !known.has(name)));
   const fresh = Array.from(made, (name): [string, Uint8Array] => [name, randomBytes(KEY_LENGTH)]);
@@ -80,7 +80,7 @@ export async function secureKeys(
   return { descriptor, made, bundleIsNew };
 }
 
-/** The envelopes to publish. Those that hold the same keys as before keep their bytes. */
+/** Makes the envelopes to publish. Those that hold the same keys as before keep their bytes. */
 export async function currentEnvelopes(
   index: PublisherIndex,
   keys: RunKeys,
@@ -95,7 +95,7 @@ export async function currentEnvelopes(
   return targets;
 }
 
-/** Previous keys that readers still need: of documents that cannot be signed again here, and stay encrypted under them. */
+/** Returns previous keys that readers still need: of documents that cannot be signed again here, and stay encrypted under them. */
 async function keysToKeep(
   { contents: { kept, sets } }: RunKeys,
   made: ReadonlySet<string>,
@@ -111,7 +111,7 @@ async function keysToKeep(
 /** A descriptor that is good for less than this is made anew. */
 const DESCRIPTOR_RENEWAL = 90 * 86_400;
 
-/** The descriptor of earlier runs, as long as it says the same, so that nothing has to be signed for it. */
+/** Returns the descriptor of earlier runs, as long as it says the same, so that nothing has to be signed for it. */
 function currentDescriptor(
   configuration: Configuration,
   index: PublisherIndex,
@@ -132,7 +132,7 @@ function parse(descriptor: Uint8Array): Record<string, unknown> | undefined {
   return JSON.parse(fromUtf8(descriptor) ?? 'null') ?? undefined;
 }
 
-/** What a bundle was made of: names and ids of keys, and what is public. */
+/** Digests the facts that make a bundle: names and ids of keys, and all that is public. */
 function digestOfHandOver(about: HandedOver, recipient: Uint8Array, timestamp: string): string {
   const ids = about.sets.map(({ name, id }) => [name, id]);
   const periods = about.periods.map(({ id }) => id);
@@ -141,7 +141,7 @@ function digestOfHandOver(about: HandedOver, recipient: Uint8Array, timestamp: s
 }
 
 /**
- * Sets that get a new key: those that were named, and those whose keys are older than the configuration lets them become.
+ * Finds the sets that get a new key: those that were named, and those whose keys are older than the configuration lets them become.
  *
  * @param since - when each set got its key, by name
  */

@@ -1,4 +1,4 @@
-/** Where `wispr protect` works, and what it can do before it knows the keys. */
+/** Finds the place where `wispr protect` works, before it knows the keys. */
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { nowInSeconds } from '../../node-support/clock.ts';
@@ -22,7 +22,7 @@ export interface LocationOptions {
 export interface SiteLocation {
   readonly workspace: Workspace;
   readonly configuration: Configuration;
-  /** Through the directory of the site; once. */
+  /** Walks through the directory of the site once. */
   readonly walk: SourceWalk;
   readonly only: readonly string[] | undefined;
   readonly out: string;
@@ -45,7 +45,7 @@ export async function locate({
 }
 
 /**
- * Where the output goes, with links resolved, once it is sure that nothing of the publisher's own lies in its way.
+ * Resolves the path of the output, with its links, and makes sure that nothing of the publisher's own lies in its way.
  *
  * @throws PublishError `configuration-invalid`
  */
@@ -64,7 +64,7 @@ function resolveOutput(out: string, source: string, workspace: Workspace): strin
   return target;
 }
 
-/** The real path of something that need not exist yet. */
+/** Returns the real path of something that need not exist yet. */
 export function resolveMissing(path: string): string {
   try {
     return realpathSync(path);

@@ -29,15 +29,15 @@ import { isLeftoverName } from './writers/files.ts';
 
 export type InspectedOutput = Omit<Inspection, 'look' | 'foreign'>;
 
-/** What desktops put into directories by themselves. */
+/** Files that desktops put into directories by themselves. */
 const LITTER = new Set(['.DS_Store', 'Thumbs.db', 'desktop.ini']);
 
-/** Whether the role `targets` itself names what lies there. */
+/** Tells whether the role `targets` itself names the file at a path. */
 function isOwnTarget(path: string): boolean {
   return path === DESCRIPTOR_PATH || path === SETTINGS_PATH || path.startsWith(`/${ENVELOPE_TARGETS}`);
 }
 
-/** What no publication names. */
+/** Files that no publication names. */
 const OWN_FILES: readonly string[] = [HOST_PROOF_PATH, DESCRIPTOR_PATH, ...READING_SITE_FILES];
 
 const CARRIER_SUFFIX = '.carrier';
@@ -47,14 +47,14 @@ const STEP = 2000;
 type FileRole = 'head' | 'content' | 'placed';
 
 export interface InspectOptions {
-  /** What the host proof names; `undefined` if it is not known without the passphrase. */
+  /** Root id that the host proof names; `undefined` if it is not known without the passphrase. */
   readonly rootId: string | undefined;
   readonly nextRoot: number;
   /** Lists of a later publication than the index describes. */
   readonly unknown?: readonly RoleRow[];
-  /** True where that one was made here, and what it has changed at documents' own names is noted; otherwise all files there may be of that one. */
+  /** Tells whether that one was made here, and its changes at documents' own names are noted; otherwise all files there may be of that one. */
   readonly isOurs?: boolean;
-  /** Directories that are listed: also those that are as they were left; or none. Default: those that are not */
+  /** Directories that are listed: all, none, or by default those that are not as they were left. */
   readonly list?: 'all' | 'none' | undefined;
   readonly readOnly: boolean;
   readonly checkNotStopped: () => void;
@@ -79,12 +79,12 @@ export async function inspectOutput(
       await setImmediate();
       checkNotStopped();
     }
-    checkOwn(out, inspection, rootId); // inside: what is refused is not noted either
+    checkOwn(out, inspection, rootId); // throws in here, so that nothing is noted either
   });
   return inspection;
 }
 
-/** Names of the metadata files that are as they were signed. Names have a version and no hash, so another publication's file may lie there. */
+/** Finds the metadata files that are as they were signed. Names have a version and no hash, so another publication's file may lie there. */
 function signedFilesIn(out: string, index: PublisherIndex): Set<string> {
   const rows = [...index.roles().values()].filter(({ expires }) => expires > 0);
   const good = rows.filter(({ name, version, length, sha256 }) => {
@@ -107,17 +107,17 @@ function checkOwn(out: string, { isEmpty, foreign }: Inspection, rootId: string 
   throw new PublishError('output-foreign', message);
 }
 
-/** What the output holds of what the index knows: ids of documents. */
+/** Ids of documents that the index knows, by their files in the output. */
 class Inspection {
   readonly heads: IdSet;
   readonly contents: IdSet;
-  /** Something lies at their own names. */
+  /** Documents with a file at their own names. */
   readonly placed: IdSet;
-  /** Pages that carry their objects wait to be placed. */
+  /** Documents whose pages carry their objects, and wait to be placed. */
   readonly staged: IdSet;
   /** Names of the files in the directory of the metadata, but for those that are unfinished. */
   readonly metadata = new Set<string>();
-  /** Names of those that are, byte for byte, what the index says was signed. */
+  /** Names of metadata files that are, byte for byte, what the index says was signed. */
   readonly signed: ReadonlySet<string>;
   /** Hashes of what the role `targets` named last, as far as they are there, byte for byte. */
   readonly ownTargets = new Set<string>();
@@ -133,9 +133,9 @@ class Inspection {
   /** Names of metadata files under which other files lie than were signed, and of the next root, at which readers would stop. */
   readonly #litter: ReadonlySet<string>;
   readonly #published: readonly string[];
-  /** Whether what lies at documents' own names, which say nothing of their content, is of the publication that the index describes. */
+  /** Tells whether files at documents' own names, which say nothing of their content, are of the publication that the index describes. */
   readonly #isCurrent: boolean;
-  /** Whether files may be cut short: the index is synced to the disk, and objects are not, so after a power cut it may be ahead of them. */
+  /** Tells whether files may be cut short: the index is synced to the disk, and objects are not, so after a power cut it may be ahead of them. */
   readonly #isDoubted: boolean;
 
   constructor(
@@ -180,7 +180,7 @@ class Inspection {
     else this.#refuse(path);
   }
 
-  /** A page that carries its object is whole, and may wait for its document; anything else goes. */
+  /** Keeps a page that carries its object, which is whole and may wait for its document; anything else goes. */
   #lookAtLeftover(path: string): void {
     const name = path.endsWith(CARRIER_SUFFIX) ? parseImmutableName(path.slice(0, -CARRIER_SUFFIX.length)) : undefined;
     const row = name && this.#index.findFiles(name.path);
@@ -215,14 +215,14 @@ class Inspection {
     if (!this.#isDoubted || this.#isWhole(path, row.path, role)) ids.add(row.id);
   }
 
-  /** A file of unknown length has to have some. ext4, XFS, Btrfs and APFS give a file its length only with its bytes. */
+  /** Tells whether a file has its length, or any if that is unknown. ext4, XFS, Btrfs and APFS give a file its length only with its bytes. */
   #isWhole(file: string, documentPath: string, role: FileRole): boolean {
     const length = lengthOf(this.#index.find(documentPath), role);
     const { size } = statSync(join(this.#out, file), { throwIfNoEntry: false }) ?? { size: -1 };
     return length === undefined ? size > 0 : size === length;
   }
 
-  /** A file that the index does not know: ours by what it is, or foreign. */
+  /** Retires a file that is ours but unknown to the index; refuses a foreign one. */
   #adopt(path: string): void {
     const kind = this.#kindOf(path);
     if (kind === 'foreign') this.#refuse(path);
@@ -247,7 +247,7 @@ class Inspection {
     return this.#isFallbackPage(file) ? 'plain' : 'foreign';
   }
 
-  /** The page of a document whose object was lost together with the index. */
+  /** Tells whether a file is the page of a document whose object was lost with the index. */
   #isFallbackPage(file: string): boolean {
     const start = startOf(file, MAXIMUM_FALLBACK_PAGE + 1);
     return start.length <= MAXIMUM_FALLBACK_PAGE && recogniseFallbackPage(start) !== undefined;
@@ -259,7 +259,7 @@ class Inspection {
 
   #objects: { directory: string; names: Set<string> } | undefined;
 
-  /** The documents that have objects in a directory; the last directory is remembered, since files come directory by directory. */
+  /** Finds the documents that have objects in a directory; the last directory is remembered, since files come directory by directory. */
   #objectsIn(directory: string): Set<string> {
     if (this.#objects?.directory === directory) return this.#objects.names;
     const names = new Set<string>();

@@ -1,4 +1,4 @@
-/** The phases of `wispr protect`, and what each hands to the next: inspect, plan, write. The first two refuse, and change nothing that is published. */
+/** The phases of `wispr protect`, and what each hands to the next: inspect, plan, write. The first two refuse, and change nothing published. */
 import type { SiteSettings } from '../../core/publication/settings.ts';
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { Change } from '../workspace/index/schema.ts';
@@ -20,7 +20,7 @@ export interface Inspected {
   readonly appearance: Appearance;
   readonly settings: string;
   readonly rekey: ReadonlySet<string>;
-  /** Whether the key store is older than what was published: every set gets a new key then. */
+  /** Tells whether the key store is older than what was published: every set gets a new key then. */
   readonly isBehind: boolean;
   readonly recipient: Uint8Array | undefined;
 }

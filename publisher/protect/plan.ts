@@ -1,6 +1,6 @@
 /**
- * What `wispr protect` is going to do: every document with its set, and whether it has to be written. Everything that can be refused is
- * refused here. A page is read only if it is not what it was, and nothing but what is to be done is kept.
+ * The plan of `wispr protect`: every document with its set, and whether it has to be written. Everything that can be refused is refused here.
+ * A page is read only if it has changed, and the plan keeps only work that is to be done.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { KeyId } from '../../core/crypto/key-id.ts';
@@ -130,7 +130,7 @@ class Planner {
     const isKnown = row?.identity === source.identity;
     const page = isKnown ? { pageSet: row.pageSet, teaser: undefined } : this.#read(source);
     let { task, decision } = this.#decide(source, page);
-    // Whatever is written goes by what the page itself says: the index's word is no reason to show it to other people than before.
+    // A document that is written goes by what the page itself says: the index's word is no reason to show it to other people than before.
     if (isKnown && this.#changeOf(row, task)) ({ task, decision } = this.#decide(source, this.#read(source)));
     const naming = !row || this.#changeOf(row, task) ? this.#named.takeClaim(source.path) : undefined;
     if (naming !== undefined) {
@@ -147,7 +147,7 @@ class Planner {
     }
   }
 
-  /** A document whose section cannot be signed here: it stays as it is published, if it is. */
+  /** Holds a document whose section cannot be signed here: it stays as it is published, if it is. */
   #hold(source: SourceFile, row: IndexedDecision | undefined, holder: string): void {
     const isKnown = row?.identity === source.identity;
     const { task, decision } = this.#decide(source, { pageSet: row?.pageSet, teaser: undefined });
@@ -156,7 +156,7 @@ class Planner {
     if (section && (!isKnown || this.#changeOf(row, task))) section.waiting++;
   }
 
-  /** Whatever the index has and the source has not. */
+  /** Notes the documents that the index has and the source has not. */
   noteGone(): void {
     const { index, sections } = this.#context;
     for (const { id, path } of this.#unseenDocuments()) {
@@ -252,7 +252,7 @@ class Planner {
   }
 
   /**
-   * Pages that name a document are not looked at where only a few are: one that is public by them stays so until all are.
+   * Tells whether pages made a document public before: a run over a few documents does not look at all pages, so it stays public until one does.
    *
    * @throws PublishError `not-alone` where it has changed, and is public by nothing else: no page may name it any more
    */

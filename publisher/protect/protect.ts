@@ -52,7 +52,7 @@ export async function protectSite(options: ProtectOptions): Promise<ProtectSumma
   });
 }
 
-/** Second phase: decides about every document, and puts what is to be done into the index. @throws PublishError */
+/** The second phase: decides about every document, and puts what is to be done into the index. @throws PublishError */
 async function plan(
   { location, index, keys, output, sections, rekey, appearance, roles }: Inspected,
   wanted: readonly string[],

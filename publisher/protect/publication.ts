@@ -36,21 +36,21 @@ import {
 import { replaceOutputFile } from './writers/files.ts';
 
 export interface PublicationSummary {
-  /** Of the publication that is visible now. */
+  /** Number of the publication that is visible now. */
   readonly version: number;
   readonly isNew: boolean;
-  /** Why it is new, besides documents that changed. */
+  /** Reasons for a new one, besides documents that changed. */
   readonly reasons: readonly SigningReason[];
-  /** Its snapshot, as a timestamp names it. */
+  /** Snapshot, as a timestamp names it. */
   readonly snapshot: FileFacts;
-  /** How many metadata files were signed, the timestamp among them. */
+  /** Number of metadata files that were signed, the timestamp among them. */
   readonly signed: number;
   /** Bytes of all metadata files that readers of it may ask for. */
   readonly bytes: number;
   readonly expires: readonly RoleExpiry[];
 }
 
-/** Whether the timestamp is signed in this run, and for how many seconds it is good; `undefined`: `wispr publish` has it signed. */
+/** Seconds for which a timestamp that this run signs is good; `undefined`: `wispr publish` has it signed. */
 export type TimestampWish = { readonly freshFor: number } | undefined;
 
 /** Makes the state that the index describes the current publication. @throws PublishError `output-failed` */
@@ -86,7 +86,7 @@ async function signPublication(signing: Signing, plan: SigningPlan): Promise<{ v
   const { index, keys, roles, sections, now, out, ownTargets } = signing;
   const before = index.roles().get('snapshot')?.version ?? 0;
   const version = Math.max(keys.contents.publication, before) + 1;
-  await keys.change({ ...keys.contents, publication: version }); // on the disk before anything with it is signed
+  await keys.change({ ...keys.contents, publication: version }); // reaches the disk before anything with it is signed
   const about = { version, expires: now + ROLE_VALIDITY.targets };
   let signed = 0;
   const put = async (name: string, bytes: Uint8Array, expires = about.expires) => {
@@ -101,7 +101,7 @@ async function signPublication(signing: Signing, plan: SigningPlan): Promise<{ v
     checkSectionFits(section, content);
     await put(section.name, signMetadata(content, section.signers));
   }
-  // No list leads there any more, so it is all the same who signs.
+  // Lists do not lead there any more, so it is all the same which key signs.
   for (const name of plan.orphans) await put(name, signMetadata(binMetadata(about, []), [roles.snapshot]));
   const files = [...plan.roles.values()]
     .filter(({ name }) => name !== 'snapshot')
@@ -109,7 +109,7 @@ async function signPublication(signing: Signing, plan: SigningPlan): Promise<{ v
   const expires = now + ROLE_VALIDITY.snapshot;
   await put('snapshot', signMetadata(snapshotMetadata({ version, expires }, files), [roles.snapshot]), expires);
   const held = heldIn(index);
-  const until = signing.heldUntil ?? held.get(before); // it may have the same text as the one before
+  const until = signing.heldUntil ?? held.get(before); // the snapshot may have the text of the one before
   index.storePublication(plan.roles.values(), {
     ...(until !== undefined && { held: heldFact(new Map([...held, [version, until]])) }),
     bins: String(plan.bits),

@@ -1,4 +1,4 @@
-/** What is published already, as far as it matters for the next publication: numbers never go back, and no list leaves a snapshot. */
+/** The published state, as far as it matters for the next publication: numbers never go back, and no list leaves a snapshot. */
 import { join } from 'node:path';
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';
@@ -24,13 +24,13 @@ export interface Published {
   readonly file: FileFacts;
 }
 
-/** The timestamp in `out`, if the keys of this root signed it. */
+/** Reads the timestamp in `out`, if the keys of this root signed it. */
 export async function timestampIn(out: string, root: RootMetadata): Promise<CurrentTimestamp | undefined> {
   const bytes = await sourceInDirectory(out).read(METADATA_PATH + TIMESTAMP_FILE, PUBLICATION_LIMITS.timestampLength);
   return bytes && verifiedTimestamp(bytes, [root]);
 }
 
-/** The publication that `out` shows, if the keys of this root signed it. */
+/** Reads the publication that `out` shows, if the keys of this root signed it. */
 export async function publishedIn(out: string, root: RootMetadata): Promise<Published | undefined> {
   const named = (await timestampIn(out, root))?.timestamp.snapshot;
   if (named === undefined) return undefined;
@@ -41,7 +41,7 @@ export async function publishedIn(out: string, root: RootMetadata): Promise<Publ
   return { snapshot, file: { version: named.version, length: bytes.length, sha256: named.sha256 } };
 }
 
-/** Lists of a publication that the index does not have, or has in an earlier version: readers refuse anything lower. */
+/** Returns lists of a publication that the index does not have, or has in an earlier version: readers refuse anything lower. */
 export function unknownLists(index: PublisherIndex, above: Published | undefined): RoleRow[] {
   const rows = index.roles();
   const published = [...(above?.snapshot.roles ?? []), ...(above ? [['snapshot', above.file] as const] : [])];
@@ -71,7 +71,7 @@ export function areKeysBehind(index: PublisherIndex, known: number, above: Publi
   if (above === undefined) return false;
   const { file, snapshot } = above;
   if (snapshot.closed) return known < file.version - 1; // a copy that is behind may withdraw
-  // Two copies may have made the same number.
+  // Copies may have made the same number.
   const own = version === file.version ? index.roles().get('snapshot') : undefined;
   return known < file.version || (own?.version === file.version && own.sha256 !== file.sha256);
 }

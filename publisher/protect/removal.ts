@@ -7,9 +7,9 @@ import type { Plan } from './phases.ts';
 export interface Removal {
   readonly documents: number;
   readonly removed: number;
-  /** Paths of the first of these, in their order. */
+  /** Paths of the first removed ones, in their order. */
   readonly paths: readonly string[];
-  /** True where a person has to say that it is meant. */
+  /** Tells whether a person has to say that it is meant. */
   readonly isLarge: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Who signs the metadata of a publication. */
+/** Signers of the metadata of a publication. */
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import type { RootMetadata } from '../../core/publication/metadata.ts';
 import type { RolePublicKeys } from '../../core/publication/writer.ts';
@@ -7,9 +7,9 @@ import { rolesOf as rolesOfRoot, verifyChain } from '../keys/roots.ts';
 
 export interface PublicationRoles extends Pick<OpenKeyStore, 'roots' | 'rootId'> {
   readonly root: RootMetadata;
-  /** Sign `targets`, `documents` and the bins; as many as have to. */
+  /** Signers of `targets`, `documents` and the bins; as many as have to sign. */
   readonly targets: readonly RoleSigner[];
-  /** Every key that may do so: `documents` and the bins are delegated to the same keys. */
+  /** Keys that may do so: `documents` and the bins are delegated to the same keys. */
   readonly targetsKeys: RolePublicKeys;
   readonly snapshot: RoleSigner;
   readonly timestamp: RoleSigner;

@@ -20,18 +20,18 @@ import type { PublicationRoles } from './roles.ts';
 
 export interface RunSection {
   readonly name: string;
-  /** By which the index finds its targets: above those of all bins. */
+  /** Number by which the index finds its targets: above those of all bins. */
   readonly number: number;
   readonly paths: readonly string[];
   readonly keys: SectionKeys;
   readonly keyids: readonly string[];
-  /** Those of its keys that are here. */
+  /** Signers for its keys that are here. */
   readonly signers: readonly RoleSigner[];
-  /** Whether too few of its keys are here to sign it. */
+  /** Tells whether too few of its keys are here to sign it. */
   readonly held: boolean;
 }
 
-/** What the index knows of a section: its number is its own for ever. */
+/** Facts that the index has of a section, whose number is its own for ever. */
 interface Remembered {
   readonly name: string;
   readonly number: number;
@@ -86,7 +86,7 @@ export class RunSections {
     return new RunSections(list, made, remembered);
   }
 
-  /** The number by which the index finds a target: that of its section, or the first 16 bits of the hash of its path. */
+  /** Returns the number by which the index finds a target: that of its section, or the first 16 bits of the hash of its path. */
   numberOf(targetPath: string): number {
     const section = this.#sectionOf(targetPath);
     return section?.number ?? hash('sha256', targetPath, 'buffer').readUInt16BE(0);
@@ -96,19 +96,19 @@ export class RunSections {
     return this.#sectionOf(headTargetOf(path))?.name;
   }
 
-  /** The section for which a document has to wait, because its keys are not here. */
+  /** Returns the section for which a document has to wait, because its keys are not here. */
   holderOf(path: string): string | undefined {
     if (this.list.length === 0) return undefined;
     const section = [headTargetOf(path), contentTargetOf(path)].map((target) => this.#sectionOf(target));
     return section.find((each) => each?.held)?.name;
   }
 
-  /** Key ids of the sets that documents of held sections are in, as they are published. */
+  /** Returns key ids of the sets that documents of held sections are in, as they are published. */
   setsHeldBack(index: PublisherIndex): Set<string> {
     return new Set(this.list.flatMap(({ held, number }) => (held ? index.setIdsIn(number) : [])));
   }
 
-  /** Whether a document lies deeper below a section than any pattern reaches. */
+  /** Tells whether a document lies deeper below a section than any pattern reaches. */
   isTooDeep(path: string): boolean {
     return this.#rules.reachesNot(path);
   }
@@ -141,7 +141,7 @@ export class RunSections {
     });
   }
 
-  /** Whether what is published of a section cannot stay; its age aside, which is for readers to see. */
+  /** Tells whether a section has to be signed anew, apart from its age, which readers check. */
   mustSign(section: RunSection, index: PublisherIndex, metadata: ReadonlySet<string>): boolean {
     const { name, number, keyids, keys } = section;
     const row = index.roles().get(name);
@@ -150,14 +150,14 @@ export class RunSections {
     return !isThere || signed < keys.threshold || index.changedBins().includes(number);
   }
 
-  /** What `targets` says of the sections, in one line. */
+  /** Returns the facts of the sections in `targets`, in one line. */
   facts(): string {
     return this.list.length === 0
       ? ''
       : JSON.stringify(this.list.map(({ name, paths, keyids, keys }) => [name, paths, keyids, keys.threshold]));
   }
 
-  /** What the index is to remember once a publication has these signatures. */
+  /** Returns the facts for the index to remember once a publication has these signatures. */
   factAfter(signed: ReadonlySet<string>, publisher: string): string {
     return this.#encode((name) => {
       if (!signed.has(name)) return this.#knownOf(name);
@@ -175,7 +175,7 @@ export class RunSections {
     return { signedBy, publisher };
   }
 
-  /** Whether names, patterns or their order are others than before. */
+  /** Tells whether names, patterns or their order differ from before. */
   #isNew(): boolean {
     const bare = (list: readonly { name: string; paths: readonly string[] }[]) =>
       JSON.stringify(list.map(({ name, paths }) => [name, paths]));
@@ -221,7 +221,7 @@ export function checkUseful(
 /** Readers give up a list that is longer (P1). @throws PublishError `configuration-invalid` */
 export function checkSectionFits({ name }: RunSection, content: TufObject): void {
   const { length } = tufCanonical(content);
-  const most = PUBLICATION_LIMITS.targetsLength - 64 * 1024; // for the signatures
+  const most = PUBLICATION_LIMITS.targetsLength - 64 * 1024; // signatures take the rest
   if (length <= most) return;
   const message = `the list of the section ${name} would have ${length.toLocaleString('en')} bytes, and readers take ${most.toLocaleString('en')}`;
   throw new PublishError('configuration-invalid', message);

@@ -1,6 +1,6 @@
 /**
- * What has to be signed, by whose keys, and what it says: docs/spec/publication.md, sections 2 to 4. Whatever did not change and does not expire
- * soon keeps its signatures.
+ * Plans the metadata to sign, their keys and their contents: docs/spec/publication.md, sections 2 to 4. Metadata that did not change and do not
+ * expire soon keep their signatures.
  */
 import { join } from 'node:path';
 import { hexDigest } from '../../core/encoding/digest.ts';
@@ -45,7 +45,7 @@ export interface SigningPlan {
   readonly targets: boolean;
   readonly documents: boolean;
   readonly snapshot: boolean;
-  /** Why something is signed besides documents that changed. */
+  /** Reasons to sign besides documents that changed. */
   readonly reasons: readonly SigningReason[];
   readonly roles: Map<string, RoleRow>;
 }
@@ -124,7 +124,7 @@ function reasonsOf(
 }
 
 /**
- * Whether enough of the keys of `targets` are here for what has to be signed.
+ * Checks that enough of the keys of `targets` are here for the metadata to sign.
  *
  * @throws PublishError `signatures-missing`
  */
@@ -137,7 +137,7 @@ export function checkSigners(
   throw new PublishError('signatures-missing', message);
 }
 
-/** What keys of `targets` sign, by role, in the order in which it is written. */
+/** Yields the contents that keys of `targets` sign, by role, in the order in which they are written. */
 export async function* contentsToSign(
   { index, roles, sections, ownTargets }: Signing,
   plan: SigningPlan,
@@ -169,14 +169,14 @@ function entryOf({ head, headLength, setId, content, form }: PublishedDocument):
   return { head, headLength, set: setId, content, inPage: form === 'carrier' };
 }
 
-/** Whose signatures count: as long as these are the same, what was signed stays good. */
+/** Names the keys whose signatures count: as long as these are the same, signed metadata stay good. */
 export function signersOf({ targets, snapshot, targetsKeys }: PublicationRoles): string {
   const { publicKeys, threshold } = targetsKeys;
   const most = threshold > 1 ? [String(threshold)] : [];
   return [targets[0]?.keyid ?? '', snapshot.keyid, ...publicKeys.map(toHex), ...most].join(' ');
 }
 
-/** The most bits that the number of bins ever had, by their names. */
+/** Returns the most bits that the number of bins ever had, by their names. */
 function bitsOf(names: Iterable<string>): number {
   const numbers = [...names].map((name) => {
     return isBinName(name) ? Number.parseInt(name.slice(DOCUMENTS_ROLE.length + 1), 16) : 0;
@@ -200,7 +200,7 @@ function namedTargets(ownTargets: OwnTargets): Promise<[string, TufObject][]> {
   );
 }
 
-/** What the role `targets` says, in one line. */
+/** Returns the facts of the role `targets`, in one line. */
 export async function targetFacts(sections: RunSections, ownTargets: OwnTargets): Promise<string> {
   const hashes = await Promise.all(ownTargets.map(([, bytes]) => hexDigest(bytes)));
   return [...hashes, sections.facts()].filter(Boolean).join(' ');

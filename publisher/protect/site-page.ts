@@ -11,7 +11,7 @@ import { readStart } from './source-reader.ts';
 const PAGE_LENGTH = 8 * 1024 * 1024;
 
 export interface PageFacts extends Pick<Task, 'pageSet' | 'teaser'> {
-  /** Why it cannot be assigned to a set. */
+  /** Reason why it cannot be assigned to a set. */
   readonly problem?: string | undefined;
   /** Paths of the documents that it names for previews, or as feeds. */
   readonly named: readonly string[];

@@ -7,7 +7,7 @@ import { identityOf, reading, type SourceFile } from '../site/walk.ts';
 const READ_LENGTH = 1024 * 1024;
 
 /**
- * One source file, open. It is read in place: handing small reads to another thread costs five times what they take, and large
+ * An open source file. It is read in place: handing small reads to another thread costs five times what they take, and large
  * files are read on threads anyway.
  */
 export class SourceReader implements Disposable {
@@ -21,7 +21,7 @@ export class SourceReader implements Disposable {
   }
 
   /**
-   * To be called once everything was read, and before it is used. Also catches a file that another one took the place of.
+   * Checks the file, once everything was read and before it is used. Also catches a file that another one took the place of.
    *
    * @throws PublishError `source-refused`
    */
@@ -47,7 +47,7 @@ export class SourceReader implements Disposable {
   }
 }
 
-/** A whole file that is known to be small. @param memory - for the bytes, if it is large enough */
+/** Reads a whole file that is known to be small. @param memory - for the bytes, if it is large enough */
 export function readWhole(source: SourceFile, memory: Uint8Array): Uint8Array {
   using reader = new SourceReader(source);
   const target = source.size <= memory.length ? memory.subarray(0, source.size) : Buffer.allocUnsafeSlow(source.size);
@@ -64,10 +64,10 @@ export function readStart(source: SourceFile, length: number): Uint8Array {
   return start;
 }
 
-/** A file of any size, in pieces. The last one comes only after the file was found unchanged. */
+/** Reads a file of any size in pieces. The last one comes only after the file was found unchanged. */
 export function* readPieces(source: SourceFile): Generator<Uint8Array> {
   using reader = new SourceReader(source);
-  reader.checkUnchanged(); // not only at the end: there may be much to do until then
+  reader.checkUnchanged(); // checks here too: there may be much to do until the end
   for (let position = 0; position < source.size; position += READ_LENGTH) {
     const length = Math.min(READ_LENGTH, source.size - position);
     const piece = reader.readAt(position, Buffer.allocUnsafeSlow(length));

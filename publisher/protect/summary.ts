@@ -1,4 +1,4 @@
-/** What a run of `wispr protect` did, or would do. */
+/** The summary of what a run of `wispr protect` did, or would do. */
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { LostIndex, PublisherIndex } from '../workspace/index/publisher-index.ts';
 import type { Change } from '../workspace/index/schema.ts';
@@ -28,19 +28,19 @@ export interface ProtectSummary extends PlanSummary {
   /** Files that no publication needs any more, and that were removed; and those that wait for it. */
   readonly pruned: number;
   readonly waiting: number;
-  /** How many invitations have a key file; `undefined` where there is a key server. */
+  /** Number of invitations with a key file; `undefined` where there is a key server. */
   readonly keyFiles: number | undefined;
   /** The key bundle for the key server; `undefined` if the key server's public key is not there. */
   readonly bundle: string | undefined;
   readonly bundleIsNew: boolean;
   readonly recipient: string;
-  /** What was found to be missing or older than what is published, and what was done about it. */
+  /** Things that were missing or older than what is published, and what was done about them. */
   readonly recovered: readonly string[];
 }
 
 export interface ChangeCounts {
   readonly added: number;
-  /** Another content, or published in another way. */
+  /** Documents with another content, or published in another way. */
   readonly changed: number;
   readonly moved: number;
   /** Encrypted anew under a new key. */
@@ -61,19 +61,16 @@ export interface SetSummary {
   readonly id: KeyId;
   readonly documents: number;
   readonly isNew: boolean;
-  /**
-   * Whether documents that were under another key are under this one now, which is new to readers; an earlier run may have made it, and was
-   * stopped.
-   */
+  /** Tells whether documents moved from another key to this one, which is new to readers; an earlier run that was stopped may have made it. */
   readonly isRekeyed: boolean;
 }
 
 export interface DryRunSummary extends PlanSummary {
-  /** Whether the site settings are others than those that are published: that makes a new publication too. */
+  /** Tells whether the site settings differ from those that are published: that makes a new publication too. */
   readonly settingsChanged: boolean;
-  /** Why the index knows nothing of the output, where there is one: everything would be written anew. */
+  /** Reason why the index knows nothing of an output that is there: everything would be written anew. */
   readonly indexLost: LostIndex | undefined;
-  /** Whether the key store is another than the last publication left: what a run would do besides depends on it. */
+  /** Tells whether the key store differs from what the last publication left: what a run would do besides depends on it. */
   readonly keysChanged: boolean;
   readonly paths: Readonly<Record<Exclude<keyof ChangeCounts, 'unchanged'>, readonly string[]>>;
   readonly sets: readonly Pick<SetSummary, 'name' | 'documents'>[];
@@ -96,7 +93,7 @@ export function summarisePlan(
   };
 }
 
-/** The paths behind the counts. @param limit - how many of each */
+/** Lists the paths behind the counts. @param limit - how many of each */
 export function changedPaths(index: PublisherIndex, limit: number): DryRunSummary['paths'] {
   const of = (...changes: Change[]) => changes.flatMap((change) => index.pathsOf(change, limit)).sort();
   return {

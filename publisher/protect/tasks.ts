@@ -15,7 +15,7 @@ type Writing = Pick<Inspected, 'appearance' | 'index' | 'keys' | 'output' | 'sec
 
 export interface TasksDone {
   readonly unchanged: number;
-  /** Documents that are other, and why, where it is not their source. */
+  /** Numbers of documents that differ, by reasons other than their source. */
   readonly reasons: ChangeReasons;
 }
 
@@ -62,7 +62,7 @@ function writeTaskFor({ appearance, index, keys, output }: Writing, task: Task):
   const { path, file, size, lastModified, identity, mediaType, setName, form } = task;
   const headers = appearance.headers.headersOf(path);
   const row = task.change === 'added' ? undefined : index.find(path);
-  const previous = row && isThere(row, output) ? row.head : undefined; // only an object that is there can be kept
+  const previous = row && isThere(row, output) ? row.head : undefined; // an object that is gone cannot be kept
   return {
     path,
     source: { path, file, size, lastModified, identity },
@@ -94,7 +94,7 @@ function storeDocument(writing: Writing, task: Task, document: WrittenDocument):
   index.store(task, written, immutableFilesOf);
 }
 
-/** What lies at the document's own name, if it can stay there. */
+/** Returns the mark of the file at the document's own name, if it can stay there. */
 function placedBefore(
   { index, output, appearance: { pageFacts } }: Writing,
   task: Task,
@@ -107,7 +107,7 @@ function placedBefore(
   return same ? row.placed : undefined;
 }
 
-/** What is noted of a file at a document's own name, so that it is replaced only if something about it changed. */
+/** Returns the mark of a file at a document's own name, so that it is replaced only if something about it changed. */
 function placedMark(form: Form, pageFacts: string): string {
   return form === 'page' ? pageFacts : form;
 }

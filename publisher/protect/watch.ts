@@ -19,23 +19,23 @@ const PAUSE = 10_000;
 /** Milliseconds between looks at what the names lead to; more than {@link QUIET} at the least, so that looking alone never puts work off. */
 const LOOKING_TIME = 500;
 
-/** What `work` complains of, and what shows as a change of the directory above or of what a name leads to, once it is otherwise. */
+/** Errors that `work` reports; once they pass, that shows as a change of the directory above or of what a name leads to. */
 const PASSING = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES'];
 
 /** Thrown by work that is to be done once nothing has changed for longer. */
 export class Unsettled extends Error {}
 
-/** What is watched. None of it has to be there. */
+/** Places to watch. None of them has to be there. */
 export interface Watched {
-  /** With everything below it. */
+  /** Watched with everything below it. */
   readonly directory: string;
   readonly files: readonly string[];
 }
 
 /**
- * Does `work`, and again after any number of changes, never twice at a time, until `signal` is aborted. Changes while it is done have it done once more.
+ * Does `work`, and again after any number of changes, never twice at a time, until `signal` is aborted. Changes during `work` have it done again.
  *
- * Everything is watched anew before each time: a system's watch follows the directory that it was given, while a name may lead to another one by now.
+ * Everything is watched anew before each time: a system's watch follows the directory that it was given, while a name may lead elsewhere by now.
  *
  * @param find - what to watch from now on; asked before each time
  * @param work - is told how many times it was done before, and whether nothing has changed for so long that documents which are gone may be
@@ -82,7 +82,7 @@ export async function watchSite(
   }
 }
 
-/** What the configuration names now, or named last while it cannot be read. */
+/** Finds the places that the configuration names now, or named last while it cannot be read. */
 export function placesToWatch(configurationFile: string): () => Promise<Watched> {
   const inWorkspace = (path: string) => resolve(dirname(configurationFile), path);
   let known: Watched | undefined;
@@ -98,7 +98,7 @@ export function placesToWatch(configurationFile: string): () => Promise<Watched>
   };
 }
 
-/** From its making until it is disposed of, nothing happens to what is watched without a note of it. */
+/** Notes all changes of what is watched, from its making until it is disposed of. */
 class Watching implements Disposable {
   readonly #watchers: FSWatcher[] = [];
   readonly #looking: NodeJS.Timeout;
@@ -114,12 +114,12 @@ class Watching implements Disposable {
     }, LOOKING_TIME);
   }
 
-  /** One directory at a time: `recursive` of Node.js 26 ends the program where a new directory or link in it cannot be watched. */
+  /** Watches one directory at a time: `recursive` of Node.js 26 ends the program where a new directory or link in it cannot be watched. */
   #watchAll(root: string, note: () => void): void {
     const waiting = [root];
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       try {
-        this.#watchers.push(watch(next, note).on('error', note)); // before it is listed: what is added after that is noted
+        this.#watchers.push(watch(next, note).on('error', note)); // precedes the listing: what is added after that is noted
         const entries = readdirSync(next, { withFileTypes: true });
         for (const entry of entries) if (entry.isDirectory()) waiting.push(join(next, entry.name));
       } catch (error) {
@@ -140,7 +140,7 @@ class Watching implements Disposable {
   }
 }
 
-/** What a name leads to: is another where that was changed, replaced or removed, or has come back. */
+/** Returns the state of what a name leads to: differs if that was changed, replaced or removed, or has come back. */
 function stateOf(path: string): string {
   try {
     const stats = statSync(path, { bigint: true, throwIfNoEntry: false });

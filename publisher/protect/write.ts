@@ -1,4 +1,4 @@
-/** Third phase of `wispr protect`: carries the plan out, in the order of docs/spec/publication.md, section 8. */
+/** The third phase of `wispr protect`: carries the plan out, in the order of docs/spec/publication.md, section 8. */
 import { join } from 'node:path';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { hostProofLine } from '../../core/keys/descriptor.ts';
@@ -17,9 +17,9 @@ import { placeDocuments, type TasksDone, writeDocuments } from './tasks.ts';
 import { DocumentWriters } from './writers/writers.ts';
 
 export interface WriteOptions {
-  /** Whether new keys were asked for by name. */
+  /** Tells whether new keys were asked for by name. */
   readonly isRekeyAsked: boolean;
-  /** Whether the timestamp is signed here; otherwise `wispr publish` has it signed, once the files are where readers look for them. */
+  /** Tells whether the timestamp is signed here; otherwise `wispr publish` has it signed, once the files are where readers look for them. */
   readonly signsTimestamp: boolean;
   /** Seconds since 1970; `undefined`: it is not held back. */
   readonly heldUntil: number | undefined;
@@ -43,7 +43,7 @@ export async function write(inspected: Inspected, planned: Planned, options: Wri
   const { plan, settings } = planned;
   // The host proof first: it tells the next run whose the directory is, should this one be interrupted.
   await putIfDifferent(join(out, HOST_PROOF_PATH), utf8(`${hostProofLine(roles.rootId)}\n`));
-  removeFiles(out, output.unfinished); // what an interrupted run had begun
+  removeFiles(out, output.unfinished); // files that an interrupted run had begun
   index.transaction(() => {
     index.setFact('publisher', keys.store.publisher.id);
     index.setFact('root', roles.rootId);
@@ -72,7 +72,7 @@ export async function write(inspected: Inspected, planned: Planned, options: Wri
   const replacing = { now, signedAt: now, freshFor, grace: settings.grace };
   const { timestampBy, keyServerTokenFile } = configuration;
   const isConfirmed = options.signsTimestamp && (timestampBy === 'publisher' || keyServerTokenFile === undefined);
-  const pruned = isConfirmed ? await pruneOutput(out, index, replacing) : 0; // otherwise the key server confirms, once `wispr publish` asks it
+  const pruned = isConfirmed ? await pruneOutput(out, index, replacing) : 0; // the key server confirms otherwise, once `wispr publish` asks it
   return { secured, tasks, publication, keyFiles, pruned };
 }
 
@@ -94,7 +94,7 @@ async function writeAndPlace(
     const tasks = await writeDocuments(inspected, writers, onDone);
     checkNotStopped();
     const signingPlan = await planSigning(signing);
-    checkSigners(roles, signingPlan); // before browsers are shown pages of a publication that cannot be signed
+    checkSigners(roles, signingPlan); // browsers are shown no pages of a publication that cannot be signed
     if (documents > 0) await placeDocuments(index, appearance, writers);
     return { tasks, signingPlan };
   } finally {

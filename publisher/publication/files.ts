@@ -15,9 +15,9 @@ import type { PublishedDocument } from './roles.ts';
 export type FileKind =
   /** A head, with the payload of an encrypted document. */
   | 'object'
-  /** What a public document says, or a file that the role `targets` names. */
+  /** Content of a public document, or a file that the role `targets` names. */
   | 'content'
-  /** For browsers without a reader, at the document's own name: fallback page, plain copy, or page with the object in it. */
+  /** A file for browsers without a reader, at the document's own name: fallback page, plain copy, or page with the object in it. */
   | 'plain'
   | 'metadata'
   | 'timestamp';
@@ -25,16 +25,16 @@ export type FileKind =
 export interface PublicationFile {
   readonly path: string;
   readonly kind: FileKind;
-  /** Whether its name stands for its content. */
+  /** Tells whether its name stands for its content. */
   readonly immutable: boolean;
-  /** Whether a publication can do without it. */
+  /** Tells whether a publication can do without it. */
   readonly optional: boolean;
 }
 
-/** Where readers find the timestamp, at every place. */
+/** Path of the timestamp at every place. */
 export const TIMESTAMP_PATH = METADATA_PATH + TIMESTAMP_FILE;
 
-/** What stands at names that stay, outside of the publication. */
+/** Files at names that stay, outside of the publication. */
 export const SITE_FILES = [HOST_PROOF_PATH, DESCRIPTOR_PATH] as const;
 
 const IMMUTABLE_NAME = /\/[0-9a-f]{64}\.[^/]+$/;
@@ -46,7 +46,7 @@ const PLAIN_AGE = 300;
 const TIMESTAMP_AGE = 60;
 const FOREVER = 'public, no-transform, max-age=31536000, immutable';
 
-/** The files of a document. The object comes first. */
+/** Lists the files of a document. The object comes first. */
 export function filesOf({ path, entry }: PublishedDocument): PublicationFile[] {
   const { head, content, inPage } = entry;
   const files: PublicationFile[] = [];
@@ -63,7 +63,7 @@ export function* ownTargetFiles({ targets }: Pick<TrustedState, 'targets'>): Gen
   }
 }
 
-/** Whether a path has the form of a name that never gets another content. */
+/** Tells whether a path has the form of a name that never gets another content. */
 export function isImmutablePath(path: string): boolean {
   if (path.startsWith(METADATA_PATH)) return METADATA_NAME.test(path.slice(METADATA_PATH.length));
   return IMMUTABLE_NAME.test(path);

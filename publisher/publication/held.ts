@@ -1,7 +1,7 @@
 /** Publications that `wispr publish --at` signed, and that were never confirmed since: no reader has had them. */
 import type { PublisherIndex } from '../workspace/index/publisher-index.ts';
 
-/** Earlier ones are forgotten: their files are removed by then. */
+/** Publications to remember: files of earlier ones are removed by then. */
 const MOST_HELD = 100;
 
 type Held = ReadonlyMap<number, number>;

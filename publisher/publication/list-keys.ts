@@ -1,4 +1,4 @@
-/** What `wispr keys list` shows: every role and set, where its key is, and when it ends. */
+/** The listing of `wispr keys list`: every role and set, where its key is, and when it ends. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type KeyId, keyIdOf } from '../../core/crypto/key-id.ts';
@@ -16,16 +16,16 @@ import { expiriesOf, type RoleState } from './roles.ts';
 import { openShown, openSnapshot, type ShownPublication } from './signed.ts';
 import { metadataIn } from './sources.ts';
 
-/** What stands before the name of a section where roles are named. */
+/** Prefix of the name of a section where roles are named. */
 export const SECTION_PREFIX = 'section:';
 
-/** Where the private part of a key is, as far as can be known from here. */
+/** Place of the private part of a key, as far as can be known from here. */
 export type KeyFileName = 'publisher.keys' | 'root.keys' | 'elsewhere' | 'unknown';
 
 export interface ListedKey {
   readonly keyid: string;
   readonly place: KeyFileName;
-  /** Whether the next key bundle hands it to the key server. */
+  /** Tells whether the next key bundle hands it to the key server. */
   readonly atKeyServer: boolean;
 }
 
@@ -41,15 +41,15 @@ export interface KeyListing {
   readonly rootVersion: number;
   readonly publishedRoot: number | undefined;
   readonly roles: readonly ListedRole[];
-  /** Of the last root, and of what is published. */
+  /** Expiries of the last root, and of what is published. */
   readonly expiries: readonly RoleState[];
   readonly publication: number | undefined;
   readonly closed: boolean;
   /** Files of roots beside `wispr.json` that need signatures of others. */
   readonly waiting: readonly string[];
-  /** Why nothing can be said about what is published. */
+  /** Reason why nothing can be said about what is published. */
   readonly problem: string | undefined;
-  /** What only the key store knows; `undefined` without the passphrase. */
+  /** Facts that only the key store knows; `undefined` without the passphrase. */
   readonly secret: SecretListing | undefined;
 }
 
@@ -118,7 +118,7 @@ export async function listKeys(
   };
 }
 
-/** The root keys may be elsewhere, or under another passphrase: then they are not here. */
+/** Opens the keys. The root keys may be elsewhere, or under another passphrase: then they are not here. */
 async function openKnown(
   workspace: Workspace,
   passphrase: string,
@@ -146,7 +146,7 @@ async function readPublished(directory: string, rootId?: KeyId): Promise<Publish
   };
 }
 
-/** What is published may be missing or damaged: the keys are listed all the same. */
+/** Reads the published state, which may be missing or damaged: the keys are listed all the same. */
 async function readIfGood(
   directory: string,
   rootId: KeyId,
@@ -177,7 +177,7 @@ function listKey(role: TopLevelRole, keyid: string, known: LocalKeys | undefined
   };
 }
 
-/** As the next publication will have them. */
+/** Lists those that the next publication will have. */
 function listSections({ keyStore, sections }: LocalKeys): Promise<ListedRole[]> {
   return Promise.all(
     sections.map(async (name) => {

@@ -35,7 +35,7 @@ export interface PublishedDocument {
 
 export interface RoleContents {
   readonly documents: readonly PublishedDocument[];
-  /** What is wrong with targets that readers are never sent to, or would refuse. */
+  /** Errors of targets that readers are never sent to, or would refuse. */
   readonly wrong: readonly PublicationError[];
 }
 
@@ -47,7 +47,7 @@ export interface Selection {
 }
 
 /**
- * The delegated roles of a publication, in the order in which readers ask them.
+ * Yields the delegated roles of a publication, in the order in which readers ask them.
  *
  * @param selection - left out: all; otherwise no other list is read than can have some of it, but for that of the bins
  */
@@ -119,7 +119,7 @@ export function fileOfRole(role: string, version: number): string {
   return METADATA_PATH + decodeURIComponent(metadataFile(role, version));
 }
 
-/** Every metadata file that belongs to a state, but for the timestamp: roots, then what they are about, the snapshot last. */
+/** Yields the metadata files that belong to a state, but for the timestamp: roots, then what they are about, the snapshot last. */
 export function* metadataFilesOf({ root, snapshot }: Pick<TrustedState, 'root' | 'snapshot'>): Generator<string> {
   for (let version = 1; version <= root.version; version++) yield fileOfRole('root', version);
   for (const [role, { version }] of snapshot.roles) yield fileOfRole(role, version);
@@ -164,7 +164,7 @@ export interface RoleState extends RoleExpiry {
   readonly version: number;
 }
 
-/** When each role of a publication has to be signed again; of the bins, the first. */
+/** Finds when each role of a publication has to be signed again; of the bins, the first. */
 export async function expiriesOf({ state, source }: OpenPublication): Promise<RoleState[]> {
   const roles: RoleState[] = [];
   for await (const { name, role } of delegatedRoles({ state, source }))

@@ -24,7 +24,7 @@ export interface SignedSnapshot {
   readonly bytes: Uint8Array;
   readonly snapshot: SnapshotMetadata;
   readonly file: FileFacts;
-  /** When each role expires; a key server shows them to its operator. */
+  /** Expiries of the roles; a key server shows them to its operator. */
   readonly expiries?: readonly RoleExpiry[];
 }
 
@@ -42,7 +42,7 @@ export interface ShownPublication {
   readonly snapshot: SignedSnapshot;
 }
 
-/** The roots at a source, as far as each is signed by the one before, the newest first. */
+/** Reads the roots at a source, as far as each is signed by the one before, the newest first. */
 async function rootsAt(source: PublicationSource): Promise<RootMetadata[]> {
   const roots: RootMetadata[] = [];
   while (roots.length < PUBLICATION_LIMITS.rootRotations) {
@@ -59,7 +59,7 @@ async function rootsAt(source: PublicationSource): Promise<RootMetadata[]> {
 }
 
 /**
- * Every root up to the one in force, the newest first.
+ * Returns the roots up to the one in force, the newest first.
  *
  * @throws PublicationError `metadata-missing` where one does not follow from the one before
  */

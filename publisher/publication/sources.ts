@@ -1,4 +1,4 @@
-/** Where the files of a publication lie: a directory, a target, a web host. */
+/** Places of the files of a publication: a directory, a target, a web host. */
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { METADATA_PATH } from '../../core/publication/names.ts';
@@ -8,7 +8,7 @@ import { PublishError } from '../errors.ts';
 
 export interface PublicationSource {
   /**
-   * A small file. What is longer than asked for is cut, or is none.
+   * Reads a small file. A file that is longer than asked for is cut, or is none.
    *
    * @param path - with a leading slash, not percent-encoded
    * @returns `undefined` if there is none
@@ -23,7 +23,7 @@ export function metadataIn(directory: string): PublicationSource {
 }
 
 /**
- * One byte more than was asked for shows that a file is longer. Of memory it takes what the file has, however much was asked for.
+ * Reads from a directory. A byte more than was asked for shows that a file is longer. Memory is taken for the file's length, not for what was asked.
  *
  * @throws PublishError `publication-missing` for a file that cannot be read
  */
@@ -46,7 +46,7 @@ export function sourceInDirectory(directory: string): PublicationSource {
   };
 }
 
-/** A file that is longer than any metadata counts as missing, so a host cannot stop a run with one. */
+/** Reads from a target. A file that is longer than any metadata counts as missing, so a host cannot stop a run with one. */
 export function sourceAtTarget(target: Target): PublicationSource {
   return {
     read: async (path, maximum) => {
@@ -60,7 +60,7 @@ export function sourceAtTarget(target: Target): PublicationSource {
   };
 }
 
-/** The first bytes of a stream, which is then let go. */
+/** Reads the first bytes of a stream, which is then let go. */
 export async function startOf(stream: AsyncIterable<Uint8Array>, length: number): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let total = 0;

@@ -1,4 +1,4 @@
-/** Whether a target may be published to: not where another publisher's site lies, nor where another copy of the workspace has gone on. */
+/** Checks that a target may be published to: not where another publisher's site lies, nor where another copy of the workspace has gone on. */
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { ifGood } from '../../core/publication/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';

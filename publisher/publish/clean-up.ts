@@ -1,4 +1,4 @@
-/** Clean-up after a publication, at all targets and in `out`: those of which a part was looked at lose what `out` loses, the others are listed. */
+/** Clean-up after a publication, at all targets and in `out`: targets that were looked at in part lose what `out` loses, others are listed. */
 import type { Target } from '../../node-support/storage/target.ts';
 import { pruneOutput, type Replacing, replacedTimes } from '../protect/files.ts';
 import type { SnapshotPublication } from '../publication/signed.ts';

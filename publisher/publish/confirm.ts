@@ -23,10 +23,10 @@ import { keepTimestamp, type Site } from './site.ts';
 import { hasBytes, plainFile } from './upload.ts';
 
 export interface Confirmation extends Delivery {
-  /** Whether it is a closing publication: readers are shown nothing. */
+  /** Tells whether it is a closing publication: readers are shown nothing. */
   readonly closed: boolean;
   readonly targets: readonly string[];
-  /** Of the publication, but for the timestamp. */
+  /** Expiries of the publication, but for the timestamp. */
   readonly expires: readonly RoleState[];
 }
 
@@ -72,7 +72,7 @@ export async function bringTo(
   return { ...delivery, closed: snapshot.snapshot.closed, targets: shown.map(({ name }) => name), expires };
 }
 
-/** Where a machine confirms that has nothing but an exported timestamp key. */
+/** Options of a machine that confirms with nothing but an exported timestamp key. */
 export interface KeyFileOptions {
   readonly keyFile: string;
   readonly passphrase: string;
@@ -117,14 +117,14 @@ export async function confirmWithKeyFile(options: KeyFileOptions): Promise<Confi
 
 const HOUR = 3600;
 
-/** As long as the publisher wants timestamps to be good, in whole hours: a version may lie a little after the time of signing. */
+/** Seconds for which the publisher wants timestamps to be good, in whole hours: a version may lie a little after the time of signing. */
 function freshnessOf({ expires, version }: { readonly expires: number; readonly version: number }): number {
   return Math.max(1, Math.round((expires - version) / HOUR)) * HOUR;
 }
 
 /**
- * When what stands below the timestamp has to be signed again. Nothing below a closing snapshot is read; where `out` is lost, only root and snapshot
- * are known.
+ * Finds when the metadata below the timestamp have to be signed again. Nothing below a closing snapshot is read; where `out` is lost, only root
+ * and snapshot are known.
  *
  * @throws PublicationError `metadata-expired`
  */

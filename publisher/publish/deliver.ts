@@ -27,9 +27,9 @@ export interface Delivery {
   readonly behind: readonly Behind[];
   /** Targets of earlier runs that this one does not have. They show what they had. */
   readonly absent: readonly string[];
-  /** When the timestamp ends, seconds since 1970. */
+  /** End of the timestamp, seconds since 1970. */
   readonly freshUntil: number;
-  /** Whether the key server has the keys and confirms the publication; `undefined` without a token. */
+  /** State of the key server, which may have the keys and confirm the publication; `undefined` without a token. */
   readonly keyServer: 'confirms' | 'has the keys' | 'does not answer' | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface Behind {
   readonly message: string;
 }
 
-/** How often another process may change the timestamp between a look and a put. */
+/** Number of times that another process may change the timestamp between a look and a put. */
 const ATTEMPTS = 5;
 
 /**
@@ -61,7 +61,7 @@ export async function deliver(
       if (snapshot.snapshot.closed) await putSnapshot(target, site, snapshot);
       await showTimestamp(target, site, timestamp, snapshot);
     } catch (error) {
-      if (isOrderError(error)) await highestAt(target, site); // so that the next run goes above it
+      if (isOrderError(error)) await highestAt(target, site); // lets the next run go above it
       throw error;
     }
   };
@@ -96,7 +96,7 @@ function stateOfKeyServer({ keyServer, configuration, keyServerFailure }: Site):
   return configuration.timestampBy === 'keyserver' ? 'confirms' : 'has the keys';
 }
 
-/** The snapshot first: with the roots, readers may give up the metadata of the previous ones. */
+/** Puts the snapshot first: with the roots, readers may give up the metadata of the previous ones. */
 async function putSnapshot(target: Target, site: Site, snapshot: SignedSnapshot): Promise<void> {
   await checkTarget(target, site, snapshot);
   await putIfMissing(target, fileOfRole('snapshot', snapshot.file.version), snapshot.bytes);

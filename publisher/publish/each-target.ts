@@ -19,7 +19,7 @@ export interface EachTargetOptions {
   /** Milliseconds for each target. Default: no limit */
   readonly limit?: number;
   readonly signal?: AbortSignal | undefined;
-  /** What readers find if the work is stopped. Default: the previous publication */
+  /** State that readers find if the work is stopped. Default: the previous publication */
   readonly state?: string;
 }
 

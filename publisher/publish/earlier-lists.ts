@@ -66,7 +66,7 @@ export function comparison({ documents: then }: Lists, { documents: now }: Lists
   };
 }
 
-/** The bins that differ, divided as they are now. @throws PublishError `publication-missing` if a section has changed */
+/** Returns the bins that differ, divided as they are now. @throws PublishError `publication-missing` if a section has changed */
 export async function rebinned(
   then: Lists,
   now: Lists,

@@ -1,4 +1,4 @@
-/** Several people, each with a copy of the workspace: nobody undoes in silence what another has published. */
+/** People who each have a copy of the workspace: nobody undoes in silence what another has published. */
 import { utcMinute } from '../../node-support/clock.ts';
 import { fetchPublishing } from '../authority/key-server.ts';
 import { PublishError } from '../errors.ts';
@@ -18,7 +18,7 @@ const MOST_CLAIMED = 64;
 export interface Said {
   /** The site here has what another copy published. */
   readonly merged?: boolean | undefined;
-  /** Later keys are lost. */
+  /** The later keys are lost. */
   readonly restored?: boolean | undefined;
 }
 
@@ -47,7 +47,7 @@ export async function checkMadeHere(
   throw new PublishError('not-merged', message, { fields: { version: file.version } });
 }
 
-/** Notes a publication before anybody can see it; until it is confirmed, one of those before may be the last that a target has. */
+/** Notes a publication before anybody can see it; until it is confirmed, a target may still have an earlier one. */
 export function claim({ index }: Site, { file }: SignedSnapshot): void {
   const before = index.fact('ours')?.split(' ') ?? [];
   index.setFact('ours', [...before, file.sha256].slice(-MOST_CLAIMED).join(' '));

@@ -7,7 +7,7 @@ import { type PublicationSource, sourceAtTarget } from '../publication/sources.t
 import { eachTarget, type Failed } from './each-target.ts';
 import type { Site } from './site.ts';
 
-/** What is at most looked for above the number that a target shows: uploads that were never finished. */
+/** Numbers that are looked for, at most, above the one that a target shows: uploads that were never finished. */
 const MOST_UNFINISHED = 64;
 
 export interface Reached {
@@ -18,7 +18,7 @@ export interface Reached {
 /** The snapshots are `undefined` before the first publication. */
 export interface Highest extends Reached {
   readonly snapshot: SignedSnapshot | undefined;
-  /** That the authority's timestamp names. */
+  /** Snapshot that the authority's timestamp names. */
   readonly current: SignedSnapshot | undefined;
 }
 
@@ -41,7 +41,7 @@ export async function findHighest(site: Site): Promise<Highest> {
 }
 
 /**
- * The snapshot that the authority's timestamp names.
+ * Finds the snapshot that the authority's timestamp names.
  *
  * @param others - where it is looked for if neither `out` nor the key server has it
  * @returns `undefined` before the first publication, or if it is nowhere
@@ -55,7 +55,7 @@ export async function findCurrent(
   return current && findSnapshot(current.timestamp.snapshot, places, roots);
 }
 
-/** What a target shows, or has above that. The authority takes note of it. */
+/** Finds the snapshot that a target shows, or has above that. The authority takes note of it. */
 export async function highestAt(target: Target, { roots, authority }: Site): Promise<SignedSnapshot | undefined> {
   const place = sourceAtTarget(target);
   const shown = await shownAt(place, roots);

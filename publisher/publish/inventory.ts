@@ -1,4 +1,4 @@
-/** What lies at a target, in little memory: a path is kept as 48 bits of its hash. Two paths that share them cost a second look, or a file that stays. */
+/** Files at a target, in little memory: a path is kept as 48 bits of its hash. Two paths that share them cost a second look, or a file that stays. */
 import { hash } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
 import { METADATA_PATH } from '../../core/publication/names.ts';
@@ -12,10 +12,10 @@ const BYTES = 6;
 const OF_FILE = 300;
 const OF_METADATA = 600;
 const CHARACTER = 2;
-/** Of the memory that this process can have: the rest is for its own publication, and for all else. */
+/** Share of the memory that this process can have: the rest is for its own publication, and for all else. */
 const SHARE = 0.5;
 
-/** Bytes that what a target lists may take, in a process with the memory of this one. */
+/** Returns the bytes that a target's listing may take, in a process with the memory of this one. */
 function roomForListing(): number {
   return Math.floor(getHeapStatistics().heap_size_limit * SHARE);
 }
@@ -24,7 +24,7 @@ function shortOf(path: string): number {
   return hash('sha256', path, 'buffer').readUIntBE(0, BYTES);
 }
 
-/** A text by itself: a part of a listing would keep all of that in memory. */
+/** Copies a text: a part of a listing would keep all of that in memory. */
 export function copyOf(text: string): string {
   return Buffer.from(text).toString();
 }
@@ -56,12 +56,12 @@ export class KeptListing {
     this.#maximum = maximum;
   }
 
-  /** A file of which only the length is kept, and perhaps a digest. @throws StorageError `target-failed` where it is too much */
+  /** Counts a file of which only the length is kept, and perhaps a digest. @throws StorageError `target-failed` where it is too much */
   addFile(digest?: string): void {
     this.#add(OF_FILE + CHARACTER * (digest?.length ?? 0));
   }
 
-  /** A file of metadata, which is kept whole. @throws StorageError `target-failed` where it is too much */
+  /** Counts a file of metadata, which is kept whole. @throws StorageError `target-failed` where it is too much */
   addMetadata(...texts: readonly (string | undefined)[]): void {
     this.#add(texts.reduce((bytes, text) => bytes + CHARACTER * (text?.length ?? 0), OF_METADATA));
   }
@@ -106,9 +106,9 @@ export class Inquiry implements Found {
 /** Asks once for all files. */
 export class Inventory implements Found {
   readonly #lengths = new Map<number, number>();
-  /** Of files that may be replaced, whose content is compared. */
+  /** Digests of files that may be replaced, whose content is compared. */
   readonly #digests = new Map<number, string | undefined>();
-  /** By their paths: there are few, and they are replaced only if they are what was seen here. */
+  /** Metadata by their paths: there are few, and they are replaced only if they are what was seen here. */
   readonly #metadata = new Map<string, StoredFile>();
 
   /**

@@ -10,7 +10,7 @@
  * 7. Files that no publication names are kept for as long after they came: another run may be bringing them.
  * 8. Pages and copies, which no publication names, go at once with their documents.
  * 9. Times are those of this machine and of the authority; where they differ, the one that keeps files longer applies.
- * 10. A target of which a part was looked at is not listed: it loses what `out` loses, and before it is lost there.
+ * 10. A target that was looked at in part is not listed: it loses what `out` loses, before `out` does.
  */
 import { ifGood } from '../../core/publication/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
@@ -32,13 +32,13 @@ export interface PruneOptions {
   readonly target: Target;
   readonly publication: SnapshotPublication;
   readonly named: PathSet;
-  /** Since when a confirmed publication has been in the place of one, seconds since 1970. */
+  /** Tells since when a confirmed publication has been in the place of one, seconds since 1970. */
   readonly replacedAt: (version: number) => number;
   /** Time since when a replaced publication is still in use. */
   readonly before: number;
   /** Bytes for names that are kept; what this process has if left out. */
   readonly room?: number;
-  /** Ends it; the next run goes on. */
+  /** Ends the clean-up; the next run goes on. */
   readonly signal?: AbortSignal;
 }
 
@@ -88,7 +88,7 @@ async function removeUnnamed(options: PruneOptions, found: KnownFiles, done: Cou
     done.removed += batch.length;
   };
   const batch: string[] = [];
-  // Old metadata say which pages are gone, so they go last: a run that is interrupted can be repeated.
+  // Metadata that are old say which pages are gone, so they go last: a run that is interrupted can be repeated.
   const metadata: string[] = [];
   for await (const { path, modified } of target.list('/')) {
     if (signal?.aborted) return;
@@ -107,9 +107,9 @@ async function removeUnnamed(options: PruneOptions, found: KnownFiles, done: Cou
   while (metadata.length > 0) await flush(metadata.splice(0, BATCH));
 }
 
-/** The publications before this one of which the target still has the snapshot. */
+/** Finds the publications before this one of which the target still has the snapshot. */
 async function oldSnapshots({ target, publication, signal }: PruneOptions): Promise<number[]> {
-  const versions = new Set<number>(); // once, however often one is listed
+  const versions = new Set<number>(); // a listing may repeat a file
   for await (const { path } of target.list(METADATA_PATH)) {
     if (signal?.aborted) return [];
     const version = Number(SNAPSHOT.exec(path.slice(METADATA_PATH.length))?.[1]);
@@ -123,7 +123,7 @@ interface KnownFiles {
   readonly kept: PathSet;
   /** Pages and copies of documents: they go if they are not named now, however new the publication is that had them. */
   readonly pages: PathSet;
-  /** Whether every live publication could be read. If not, no immutable file is removed until that publication is too old to matter. */
+  /** Tells whether every live publication could be read. If not, no immutable file is removed until that publication is too old to matter. */
   complete: boolean;
 }
 
@@ -152,7 +152,7 @@ async function addPublication(
 }
 
 /**
- * An old publication at the target; `undefined` if it cannot be read any more. An attacker with replaced keys who can write to the target
+ * Opens an old publication at the target; `undefined` if it cannot be read any more. An attacker with replaced keys who can write to the target
  * could make us keep files, or remove pages that are not named now: no more than they can do there without us.
  */
 async function openOld(
@@ -165,14 +165,14 @@ async function openOld(
   return signed && ifGood(() => openSnapshot(signed, place, roots));
 }
 
-/** Seconds for which readers show a publication whose timestamp has ended. */
+/** Returns seconds for which readers show a publication whose timestamp has ended. */
 export async function graceOf({ state, source }: SnapshotPublication): Promise<number> {
   const target = state.targets.target(SETTINGS_TARGET);
   const bytes = target && (await source.read(targetFile(SETTINGS_TARGET, target.sha256), target.length));
   return bytes ? parseSettings(bytes).grace : PUBLICATION_LIMITS.grace;
 }
 
-/** Files of {@link isAlone} at a target that are not named any more. */
+/** Finds files of {@link isAlone} at a target that are not named any more. */
 export async function endedAt(target: Target, named: PathSet): Promise<string[]> {
   const paths = [...READING_SITE_FILES];
   for await (const { path } of target.list(KEY_FILES_PATH)) if (isKeyFilePath(path)) paths.push(path);
@@ -181,12 +181,12 @@ export async function endedAt(target: Target, named: PathSet): Promise<string[]>
   return ended;
 }
 
-/** Of a site without a key server: an invitation that ended, or all of it. */
+/** Tells whether a file is of a site without a key server: an invitation or the reading site. */
 function isAlone(path: string): boolean {
   return isKeyFilePath(path) || READING_SITE_FILES.includes(path);
 }
 
-/** Roots stay for good: a reader with an old one follows the chain. */
+/** Tells a root, which stays for good: a reader with an old one follows the chain. */
 function isRoot(path: string): boolean {
   return path.startsWith(METADATA_PATH) && ROOT.test(path.slice(METADATA_PATH.length));
 }

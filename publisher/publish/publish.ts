@@ -36,7 +36,7 @@ import { type UploadProgress, upload } from './upload.ts';
 
 export interface PublishRun extends OpenSiteOptions {
   readonly places: PublishTargets;
-  /** How the site is protected first. Left out: what is in `out` is published as it is. */
+  /** Options by which the site is protected first. Left out: what is in `out` is published as it is. */
   readonly protect?:
     | Pick<ProtectOptions, 'checkAll' | 'only' | 'rekey' | 'restored' | 'signers' | 'onProgress' | 'onRemoval'>
     | undefined;
@@ -54,7 +54,7 @@ export interface PublishRun extends OpenSiteOptions {
 }
 
 export interface PublishOptions {
-  /** In place of what the last `wispr protect` made. */
+  /** Replaces the one that the last `wispr protect` made. */
   readonly snapshot?: SignedSnapshot;
   /** Documents that are other than at targets which show the one before. */
   readonly rolledBack?: RolledBack;
@@ -66,7 +66,7 @@ export interface PublishedTarget extends Pruned {
   readonly files: number;
   readonly bytes: number;
   readonly unchanged: number;
-  /** Files among those that were sent which were missing, or others than they were left. */
+  /** Files that were sent because they were missing or altered at the target. */
   readonly repaired: number;
 }
 
@@ -124,7 +124,7 @@ async function publishHeld(run: PublishRun): Promise<PublishedWorkspace> {
   return { summary, protection };
 }
 
-/** Waits, with the workspace locked: what is held back is in `out`, and any other run would publish it. @throws PublishError `stopped`, `publication-older` */
+/** Waits with the workspace locked: `out` has what is held back, and any run would publish it. @throws PublishError `stopped`, `publication-older` */
 async function untilTime(site: Site, highest: Highest, { at, onWaiting, onHeld }: PublishRun): Promise<Highest> {
   const version = site.index.roles().get('snapshot')?.version ?? 0;
   if (at === undefined) {
@@ -172,7 +172,7 @@ export async function publishSite(
   const started = performance.now();
   const { signal } = site;
   const publication = await openOwn(site, options.snapshot);
-  const isOfIndex = site.index.roles().get('snapshot')?.sha256 === publication.signed.file.sha256; // no rollback
+  const isOfIndex = site.index.roles().get('snapshot')?.sha256 === publication.signed.file.sha256; // is no rollback
   const expires = await (isOfIndex ? expiriesIn(site.index.roles(), publication) : expiriesOf(publication));
   const snapshot = { ...publication.signed, expiries: expires };
   if (!site.keyServer) await checkClock(site.now(), reachable);
@@ -210,7 +210,7 @@ function throwIfNone({ reachable, failures: [failed] }: Reached): void {
   if (reachable.length === 0 && failed) throw failed.failure;
 }
 
-/** What the last `wispr protect` made. It has to be good in every way. */
+/** Opens the publication that the last `wispr protect` made. It has to be good in every way. */
 async function openOwn({ output, roots, now, out, index }: Site, given?: SignedSnapshot): Promise<SnapshotPublication> {
   const row = given?.file ?? index.roles().get('snapshot');
   const signed = row && (await findSnapshot(row, [output], roots.slice(0, 1)));

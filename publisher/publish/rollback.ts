@@ -97,7 +97,7 @@ async function rollBackHeld(
   await checkKeys(site, old, before, then);
   await confirm(plan);
   const bins = await rebinned(then, today, to, differing !== undefined);
-  const isDone = bins.size === 0 && !current.snapshot.closed; // it may be missing at a target
+  const isDone = bins.size === 0 && !current.snapshot.closed; // a target may lack it
   const snapshot = isDone ? current : await sign(site, before, bins);
   const touched = await pagesToPlace(site, plan, then);
   keepUntilNext(site, plan, then, touched);
@@ -106,7 +106,7 @@ async function rollBackHeld(
   try {
     return { plan, summary: await publishSite(site, highest, { snapshot, rolledBack }) };
   } finally {
-    // They are not those of the source: no later upload takes them.
+    // Pages here are not those of the source: no later upload takes them.
     if (site.targets.length > 0) for (const path of touched) await rm(join(site.out, path), { force: true });
   }
 }
@@ -155,7 +155,7 @@ function hasSameLists(a: SignedSnapshot, b: SignedSnapshot): boolean {
   return [...b.snapshot.roles].every(([name, { sha256 }]) => a.snapshot.roles.get(name)?.sha256 === sha256);
 }
 
-/** Checks that `out` has what comes back; the rest of the documents are those of the current publication. @throws PublishError `publication-missing` */
+/** Checks that `out` has what comes back; other documents are those of the current publication. @throws PublishError `publication-missing` */
 async function checkKept({ out }: Site, { added, changed, to }: RollbackPlan, { documents }: Lists): Promise<void> {
   for (const each of [...added, ...changed]) {
     const document = documents.get(each);
@@ -215,7 +215,7 @@ async function sign(
   return signSnapshot(site, snapshotMetadata({ version, expires: now() + ROLE_VALIDITY.snapshot }, files));
 }
 
-/** Finds documents at whose own names another file is to lie than that of the source, or none; also those of a rollback before that left a target behind. */
+/** Finds documents whose own names are to have another file than that of the source, or none; also those of a rollback that left a target behind. */
 async function pagesToPlace(
   { out, index }: Site,
   { added, changed, removed }: RollbackPlan,
@@ -269,7 +269,7 @@ async function placePages(
     const document = documents.get(path);
     const content = document?.entry.content;
     const copied = content && join(out, targetFile(contentTargetOf(path), content));
-    // Beside and renamed: a copy may be a hard link to the content, which would be written through it.
+    // Files are written beside and renamed: a copy may be a hard link to the content, which would be written through it.
     await makeDirectory(dirname(join(out, path)));
     if (copied) await replaceCopy(join(out, path), (temporary) => copyFile(copied, temporary), { durable: false });
     else if (document && path.endsWith('.html'))

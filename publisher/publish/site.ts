@@ -21,7 +21,7 @@ import { readKeyStore, withLock } from '../workspace/workspace.ts';
 import type { PublishTargets } from './targets.ts';
 
 export interface Site extends PublishTargets {
-  /** What the last `wispr protect` made, and what was published. */
+  /** Index of what the last `wispr protect` made, and what was published. */
   readonly index: PublisherIndex;
   readonly store: Pick<OpenKeyStore, 'signers' | 'contents' | 'rootId' | 'seal'>;
   /** `1.root.json` and its successors, byte for byte, in their order. */
@@ -32,7 +32,7 @@ export interface Site extends PublishTargets {
   readonly authority: TimestampAuthority;
   /** Left out where the publisher has no token. */
   readonly keyServer: KeyServerAccess | undefined;
-  /** Why the key server was left out, if it did not answer. */
+  /** Error for which the key server was left out, if it did not answer. */
   readonly keyServerFailure: () => Error | undefined;
   /** Seconds since 1970. */
   readonly now: () => number;
@@ -46,7 +46,7 @@ export interface Site extends PublishTargets {
 export interface OpenSiteOptions {
   readonly passphrase: string;
   readonly signal?: AbortSignal | undefined;
-  /** For what is urgent: shorter ones than usual. */
+  /** Limits for what is urgent: shorter ones than usual. */
   readonly keyServerLimits?: KeyServerLimits;
   /** Milliseconds for small files at one target. */
   readonly targetLimit?: number;
@@ -111,7 +111,7 @@ async function openSite(
 }
 
 /**
- * A version that no publication of this workspace has had, above `seen`. It is in `publisher.keys` before anything is signed, so a run that is
+ * Claims a version that no publication of this workspace has had, above `seen`. It is in `publisher.keys` before anything is signed, so a run that is
  * killed and repeated signs no second publication of the same version.
  *
  * @throws PublishError `output-failed`

@@ -1,4 +1,4 @@
-/** Where a site is published: the targets that `wispr.json` or the command line names. */
+/** Places where a site is published: the targets that `wispr.json` or the command line names. */
 import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DirectoryTarget } from '../../node-support/storage/directory.ts';
@@ -17,7 +17,7 @@ export interface NamedTargets {
   readonly configurationFile: string;
   /** A target in place of those in `wispr.json`. */
   readonly target?: string | undefined;
-  /** In place of `keyServerTokenFile`. */
+  /** Replaces `keyServerTokenFile`. */
   readonly tokenFile?: string | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface PublishTargets {
   readonly workspace: Workspace;
   /** The protected site; absolute. */
   readonly out: string;
-  /** Where it is published. Empty: `out` itself is what is served. */
+  /** Targets of the site. Empty: `out` itself is what is served. */
   readonly targets: readonly Target[];
   /** A target that was named on the command line and is not in `wispr.json`: nothing else goes there. */
   readonly isUnlisted: boolean;
@@ -67,7 +67,7 @@ interface SitePlace extends Pick<PublishTargets, 'workspace' | 'out'> {
   readonly source: string;
 }
 
-/** One target named twice is one target; `out` is none. */
+/** Opens targets. A target named twice is one target; `out` is none. */
 async function openTargets(texts: readonly string[], base: string, place: SitePlace): Promise<Target[]> {
   const targets = new Map<string, Target>();
   for (const text of texts) {

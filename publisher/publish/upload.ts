@@ -41,7 +41,7 @@ export interface Uploaded {
   readonly unchanged: number;
   /** Files among those that were sent which were to be there already. */
   readonly repaired: number;
-  /** Every file of the publication that was looked at, but for the timestamp. */
+  /** Files of the publication that were looked at, but for the timestamp. */
   readonly named: PathSet;
   /** Part that was looked at; `undefined`: everything. */
   readonly part: Part | undefined;
@@ -59,16 +59,16 @@ interface Context {
 
 type Plan = Uploaded & { readonly missing: PathSet };
 
-/** Enough to hide a bucket's answering times; files that are open, and parts in memory, stay few. */
+/** Files in flight: enough to hide a bucket's answering times; files that are open, and parts in memory, stay few. */
 const IN_FLIGHT = 16;
-/** Longer texts are sent without a word about their characters. */
+/** Bytes of the longest text that is looked at to name its characters. */
 const LOOKED_AT = 1024 * 1024;
 
 /**
  * Sends what the target lacks of a publication in `out`, but for the timestamp.
  *
- * @throws PublishError `publication-missing`, `publication-other`, `output-foreign`, `stopped`; StorageError, `target-changed` where another program has
- * put metadata there meanwhile; what readers find then is the publication before
+ * @throws PublishError `publication-missing`, `publication-other`, `output-foreign`, `stopped`; StorageError, `target-changed` where another
+ * program has put metadata there meanwhile; readers then find the publication before
  */
 export async function upload(
   site: Site,
@@ -119,7 +119,7 @@ async function planUpload(context: Context): Promise<Plan> {
   return { files, bytes, unchanged, repaired, named, part, missing };
 }
 
-/** First what is named, then what stands at names that stay, then what names it. */
+/** Sends files that others name, then those at names that stay, then those that name others. */
 async function send(context: Context, { missing, files: total }: Plan): Promise<void> {
   const { publication, site, target, onProgress } = context;
   let done = 0;
@@ -134,7 +134,7 @@ async function send(context: Context, { missing, files: total }: Plan): Promise<
   await forEachInFlight(ownTargetFiles(publication.state), IN_FLIGHT, sendOne);
   await forEachInFlight(documentFiles(context, false), IN_FLIGHT, sendOne);
   for (const file of siteFiles(site)) await sendOne(file); // the page that opens invitations comes after what it loads
-  // What names other files comes after them; a new root last of all, because readers who see it may give up the previous metadata.
+  // Files that name others come after them; a new root last of all, because readers who see it may give up the previous metadata.
   const files = metadataToSend(context);
   const snapshots = files.filter(({ path }) => path.endsWith('.snapshot.json'));
   const roots = files.filter(({ path }) => path.endsWith('.root.json'));
@@ -164,7 +164,7 @@ function siteFiles({ configuration, out }: Site): PublicationFile[] {
   return [...SITE_FILES, ...alone].map(plainFile);
 }
 
-/** A file that is not signed, and need not be there. */
+/** Describes a file that is not signed, and need not be there. */
 export function plainFile(path: string): PublicationFile {
   return { path, kind: 'plain', immutable: false, optional: true };
 }
@@ -182,7 +182,7 @@ function metadataToSend({ publication: { state }, part }: Context): PublicationF
   return paths.map((path) => ({ path, kind: 'metadata', immutable: true, optional: false }));
 }
 
-/** Lists of which no document is looked at are checked as they are sent. @throws PublishError `publication-missing` */
+/** Checks the lists to send, also those without a document to look at. @throws PublishError `publication-missing` */
 async function checkLists({ publication: { state }, part, site }: Context): Promise<void> {
   for (const [name, file] of state.snapshot.roles) {
     const before = part?.shown.roles.get(name);
@@ -193,7 +193,7 @@ async function checkLists({ publication: { state }, part, site }: Context): Prom
   }
 }
 
-/** The length of a file in `out`; `undefined` if there is none and need not be. @throws PublishError `publication-missing` */
+/** Returns the length of a file in `out`; `undefined` if there is none and need not be. @throws PublishError `publication-missing` */
 async function lengthOf({ path, optional }: PublicationFile, out: string): Promise<number | undefined> {
   const local = join(out, path);
   const found = await stat(local).catch((error: unknown) => {
@@ -226,23 +226,23 @@ async function put(file: PublicationFile, length: number, context: Context): Pro
     await context.target.upload(file.path, { file: local }, { ...headers, ...conditionOf(file, context) });
   } catch (error) {
     const wasChanged = error instanceof StorageError && error.code === 'target-changed';
-    // By a request whose answer was lost, or the same by another program.
+    // A request whose answer was lost, or another program, may have put the same.
     if (!wasChanged || !(await hasBytes(file.path, context))) throw error;
   }
 }
 
-/** Names of metadata have no hash: what another program has put there since is not replaced. */
+/** Keeps metadata that another program has put there since: their names have no hash. */
 function conditionOf({ path, kind }: PublicationFile, { inventory }: Context): Pick<UploadOptions, 'replacing'> {
   return kind === 'metadata' ? { replacing: inventory.tagOf(path) } : {};
 }
 
-/** Whether the target has a file as `out` does, without a look at what it had before. */
+/** Tells whether the target has a file as `out` does, without a look at what it had before. */
 export async function hasBytes(path: string, { site, target }: Pick<Context, 'site' | 'target'>): Promise<boolean> {
   const there = await target.head(path);
   return there !== undefined && target.matches(there, { file: join(site.out, path) });
 }
 
-/** A text's characters are named only where it is UTF-8: the field overrides what the text says itself. */
+/** Names the characters of a text only where it is UTF-8: the field overrides what the text says itself. */
 async function typeOf(local: string, length: number, type: string): Promise<string> {
   if (!isText(type) || length > LOOKED_AT) return type;
   return withCharset(type, isUtf8Text(await readFile(local)));

@@ -41,7 +41,7 @@ export async function withdrawSite(site: Site, version?: number): Promise<Withdr
   return { outcome: closed ? 'already withdrawn' : 'withdrawn', ...confirmation };
 }
 
-/** From the authority, `out` and the key server; from the targets only where those know nothing. */
+/** Finds it by the authority, in `out` and at the key server; at the targets only where those know nothing. */
 async function currentOf(site: Site): Promise<SignedSnapshot> {
   const current = await findCurrent(site);
   if (current) return current;
@@ -51,7 +51,7 @@ async function currentOf(site: Site): Promise<SignedSnapshot> {
   return found;
 }
 
-/** The snapshot lies in `out` before the authority names it: a run that is killed in between can be repeated. */
+/** Puts the snapshot into `out` before the authority names it: a run that is killed in between can be repeated. */
 async function close(site: Site, current: SignedSnapshot): Promise<SignedSnapshot> {
   // The key store of a copy that is behind stays so.
   const isBehind = areKeysBehind(site.index, site.store.contents.publication, current);

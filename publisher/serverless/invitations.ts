@@ -92,7 +92,7 @@ export function removeInvitation(
   });
 }
 
-/** The secret stands behind `#`, which browsers do not send. */
+/** Makes a link with the secret behind `#`, which browsers do not send. */
 function linkOf(origin: string, { secret, salt }: Invitation): string {
   return `${origin}${OPEN_PAGE}#${salt ? `p=${toBase64url(salt)}` : `i=${toBase64url(secret)}`}`;
 }

@@ -27,8 +27,8 @@ export function isKeyFilePath(path: string): boolean {
 }
 
 /**
- * For how long keys hold that are given out now: from a day before this month to the end of the month after next, in UTC. So files stay as they are for a
- * month, and a publisher has two.
+ * Returns the period of keys that are given out now: from a day before this month to the end of the month after next, in UTC. So files stay as
+ * they are for a month, and a publisher has two.
  *
  * @param now - seconds since 1970
  * @returns seconds since 1970, inclusive
@@ -40,7 +40,7 @@ export function keyPeriodOf(now: number): Pick<DocumentKey, 'notBefore' | 'notAf
 }
 
 /**
- * Every key file that there has to be.
+ * Makes the key files that there have to be.
  *
  * @param there - where the previous key files are: a file with the same keys is kept
  * @param now - seconds since 1970
@@ -83,7 +83,7 @@ function keysFor(
   throw new PublishError('argument-invalid', message);
 }
 
-/** The time of writing aside. */
+/** Ignores the time of writing. */
 async function isSameText(
   file: Uint8Array,
   keys: DocumentKeys,

@@ -21,7 +21,7 @@ const STYLE = '/-/style.css';
 const SCRIPT = '/-/open.js';
 const PASSWORD_SCRIPT = '/-/password.js';
 
-/** Their paths. The page comes last: it names the others. */
+/** Paths of the files. The page comes last: it names the others. */
 const PATHS = [
   STYLE,
   SCRIPT,
@@ -53,7 +53,7 @@ export function readingSiteFiles(about: ReadingSite): ReadonlyMap<string, Uint8A
   return new Map(PATHS.map((path) => [path, files[path]]));
 }
 
-/** No header says it, so the page does. That it may be in no frame cannot be said so, and nothing in it is worth a click. */
+/** Policy in the page, since no header has it. A page cannot forbid frames that way, and nothing in this one is worth a click. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'";
 

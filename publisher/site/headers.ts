@@ -1,4 +1,4 @@
-/** Which response headers are signed with each document, by the rules of `wispr.json`. */
+/** Response headers that are signed with each document, by the rules of `wispr.json`. */
 import type { SignedHeaderName } from '../../core/object/metadata.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
 import { compilePattern, type PathPattern } from './patterns.ts';
@@ -15,7 +15,7 @@ export class HeaderRules {
   }
 
   /**
-   * The headers of a document; `undefined` if it has none. Later rules win, for each header by itself.
+   * Returns the headers of a document; `undefined` if it has none. Later rules win, for each header by itself.
    *
    * @param path - the document's path: `/a/b.html`
    */

@@ -26,7 +26,7 @@ const XHTML = 'application/xhtml+xml';
 const TYPES = new Map<string, string>();
 const MOST_TYPES = 1000;
 
-/** The media type of a document, without parameters. */
+/** Returns the media type of a document, without parameters. */
 export function mediaTypeOf(path: string): string {
   const name = path.slice(path.lastIndexOf('/') + 1);
   const dot = name.lastIndexOf('.');
@@ -41,7 +41,7 @@ export function isPage(mediaType: string): boolean {
   return mediaType === HTML;
 }
 
-/** Whether a document can name its set: a page, or one in XML, whose place no fallback page in HTML could take. */
+/** Tells whether a document can name its set: a page, or one in XML, whose place no fallback page in HTML could take. */
 export function canNameSet(mediaType: string): boolean {
   return isPage(mediaType) || isXmlPage(mediaType);
 }
@@ -50,12 +50,12 @@ export function isXmlPage(mediaType: string): boolean {
   return mediaType === XHTML;
 }
 
-/** Whether a document is a picture that previews and mastheads can show. */
+/** Tells whether a document is a picture that previews and mastheads can show. */
 export function isPicture(mediaType: string): boolean {
   return mediaType.startsWith('image/');
 }
 
-/** Whether a document can be a feed: many have names that say no more than XML. */
+/** Tells whether a document can be a feed: many have names that say no more than XML. */
 export function mayBeFeed(mediaType: string): boolean {
   return isFeed(mediaType) || mediaType === 'application/xml' || mediaType === 'text/xml';
 }
@@ -69,12 +69,12 @@ export function isInGzip(path: string): boolean {
   return /\.svgz$/i.test(path);
 }
 
-/** Whether the media type takes a `charset` if the text is UTF-8. */
+/** Tells whether the media type takes a `charset` if the text is UTF-8. */
 export function isText(mediaType: string): boolean {
   return TEXT.test(mediaType);
 }
 
-/** The `Content-Type` of a text: it names UTF-8 only where the bytes are UTF-8, since it overrides what the text says itself. */
+/** Returns the `Content-Type` of a text: it names UTF-8 only where the bytes are UTF-8, since it overrides what the text says itself. */
 export function withCharset(mediaType: string, utf8: boolean): string {
   return isText(mediaType) && utf8 ? `${mediaType}; charset=utf-8` : mediaType;
 }

@@ -1,5 +1,5 @@
 /**
- * What pages name for programs that never sign in: pictures for previews, and feeds. These documents are public, or links that are shared would
+ * Documents that pages name for programs that never sign in: pictures for previews, and feeds. They are public, or links that are shared would
  * have no picture, and feed readers nothing to read; not those that a rule puts into another set than the page.
  */
 import { documentPathOf, urlPathOf } from '../../core/site/path.ts';
@@ -10,12 +10,12 @@ import { isPicture, mayBeFeed, mediaTypeOf } from './media-type.ts';
 import type { SetRules } from './sets.ts';
 import type { SourceFile } from './walk.ts';
 
-/** Whether pages can make a document public by naming it; it is decided about after all pages have been read. */
+/** Tells whether pages can make a document public by naming it; it is decided about after all pages have been read. */
 export function canBeNamed(mediaType: string): boolean {
   return isPicture(mediaType) || mayBeFeed(mediaType);
 }
 
-/** Paths of the documents of the site that a page names. @param path - of the page */
+/** Lists paths of the documents of the site that a page names. @param path - of the page */
 export function namedBy(
   path: string,
   { openGraph, feeds, base = '' }: Pick<Teaser, 'feeds' | 'openGraph'> & { readonly base?: string | undefined },
@@ -39,7 +39,7 @@ export class NamedDocuments {
   readonly #rules: Pick<SetRules, 'mayName'>;
   readonly #previews: boolean;
   readonly #paths = new Set<string>();
-  /** What an index says of pages that were not read: no reason to show anything to other people than before. */
+  /** Claims of an index about pages that were not read: no reason to show anything to other people than before. */
   readonly #claims = new Map<string, SourceFile>();
 
   constructor({ previews }: Pick<Configuration, 'previews'>, rules: Pick<SetRules, 'mayName'>) {

@@ -1,4 +1,4 @@
-/** Which names of files can stand in a published site. */
+/** Checks which names of files can stand in a published site. */
 import { fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
 import { isDocumentPath, OBJECT_SUFFIX, READING_SITE_PAGES } from '../../core/site/path.ts';
 
@@ -15,7 +15,7 @@ export const HASH_PREFIX = /^[0-9a-f]{64}\./;
 const LIKE_IMMUTABLE = /^[0-9a-f]{64}\./iu;
 const LIKE_OBJECT = /\.protected$/iu;
 
-/** Where wispr puts files of its own, and the directory above; the worker of a site without a key server lies at the top. */
+/** Places where wispr puts files of its own, and the directory above; the worker of a site without a key server lies at the top. */
 const OWN_PLACES = /^\/(?:\.well-known(?:$|\/wispr(?:$|\/|-))|wispr-worker\.js(?:$|\/))/iu;
 
 /** Names of key files: site generators may copy whatever lies beside their configuration. */
@@ -23,19 +23,19 @@ const KEYS = /^\.?(?:publisher|root)\.keys/iu;
 
 const MAY_HIDE = /[^ -~]|[. ](?:\/|$)/;
 
-/** The path as file systems see it that pass over what shows nothing, and dots and spaces at the end of names. */
+/** Returns the path as file systems see it that ignore invisible characters, and dots and spaces at the end of names. */
 function withoutUnseen(path: string): string {
-  if (!MAY_HIDE.test(path)) return path; // as nearly all are: this is asked of every file
+  if (!MAY_HIDE.test(path)) return path; // paths seldom hide anything: this is asked of every file
   return path.replace(/\p{Default_Ignorable_Code_Point}/gu, '').replace(/[. ]+(?=\/|$)/g, '');
 }
 
-/** The name that `bytes` spell, or how to show it where they are not valid UTF-8. */
+/** Returns the name that `bytes` spell, or how to show it where they are not valid UTF-8. */
 export function decodeName(bytes: Uint8Array): { name: string; valid: boolean } {
   const name = fromUtf8(bytes);
   return name === undefined ? { name: new TextDecoder().decode(bytes), valid: false } : { name, valid: true };
 }
 
-/** Why a directory with this path, and what is in it, cannot be published; `undefined` if it can. */
+/** Says why a directory with this path, and what is in it, cannot be published; `undefined` if it can. */
 export function problemOfDirectory(path: string): string | undefined {
   if (path.includes('\\')) return 'a backslash cannot stand in a path';
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
@@ -48,9 +48,9 @@ export function problemOfDirectory(path: string): string | undefined {
 }
 
 /**
- * Why a file with this path cannot be published; `undefined` if it can. No file of the output has two writers, because this refuses every
+ * Says why a file with this path cannot be published; `undefined` if it can. No file of the output has two writers, because this refuses every
  * path that is like one of another document's files, or of wispr's own: a document writes its own path, `<hash>.name` beside it and
- * `<hash>.name.protected`, each of which tells whose it is.
+ * `<hash>.name.protected`, which tell whose they are.
  */
 export function problemOfFile(path: string): string | undefined {
   const seen = withoutUnseen(path);

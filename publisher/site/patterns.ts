@@ -4,14 +4,14 @@ import { PLACEHOLDER_FORMS, PLACEHOLDERS, type Placeholder } from '../../core/pu
 
 export interface PathPattern {
   readonly text: string;
-  /** What the placeholders stand for in `path`, a path inside the source; `undefined` if it does not fit. */
+  /** Returns the values of the placeholders in `path`, a path inside the source; `undefined` if it does not fit. */
   match(path: string): Partial<Record<Placeholder, string>> | undefined;
 }
 
 /** Compiles `text`: picomatch's globs, `dir/` for everything below a directory, and `{yyyy}`, `{mm}`, `{dd}`. */
 export function compilePattern(text: string): PathPattern {
   const glob = text.replace(/^\.?\/+/, '').replace(/\/$/, '/**');
-  // Without the flag u: picomatch escapes more characters than that flag allows.
+  // The flag u is left out: picomatch escapes more characters than that flag allows.
   const expression = new RegExp(putPlaceholders(picomatch.makeRe(hidePlaceholders(glob), { dot: true }).source));
   return { text, match: (path) => matchGroups(expression, path) };
 }
@@ -42,14 +42,14 @@ function matchGroups(expression: RegExp, path: string): Partial<Record<Placehold
   return match === null ? undefined : (match.groups ?? {});
 }
 
-// To a glob, {yyyy} is a list of one alternative. So a word takes its place while picomatch makes the expression.
+// A glob reads {yyyy} as a list of one alternative. So a word takes its place while picomatch makes the expression.
 const hidden = (placeholder: Placeholder) => `wisprPLACEHOLDER${placeholder}`;
 
 function hidePlaceholders(glob: string): string {
   return PLACEHOLDERS.reduce((text, name) => text.replaceAll(`{${name}}`, hidden(name)), glob);
 }
 
-/** The first one captures; every further one must be the same. */
+/** Makes the first of each capture; every further one must be the same. */
 function putPlaceholders(source: string): string {
   return PLACEHOLDERS.reduce(
     (text, name) =>

@@ -4,14 +4,14 @@ import { documentPathOf, isDocumentPath } from '../../core/site/path.ts';
 
 export type HasDocument = (documentPath: string) => boolean;
 
-/** What a URL of the site comes to (docs/spec/publication.md section 5), by the source alone. */
+/** Outcome of a URL of the site (docs/spec/publication.md section 5), by the source alone. */
 export type Target =
   | { readonly kind: 'document'; readonly path: string }
   | { readonly kind: 'redirect'; readonly from: string; readonly to: string }
   | { readonly kind: 'missing'; readonly path: string }
   | { readonly kind: 'refused' };
 
-/** Browsers give up after so many. */
+/** Redirects after which browsers give up. */
 const MAXIMUM_REDIRECTS = 20;
 
 /** Resolves URL paths of one site. The same rules as `resolveUrl` in core/publication, which asks signed metadata instead. */
@@ -57,11 +57,11 @@ export class SiteMap {
   }
 }
 
-/** What is wrong with the redirects of a site; by `from`. */
+/** Problems of the redirects of a site; by `from`. */
 export interface RedirectProblems {
-  /** They lead back to themselves. */
+  /** Redirects that lead back to themselves. */
   readonly loops: readonly string[];
-  /** They lead to a document that is not there. */
+  /** Redirects to a document that is not there. */
   readonly dangling: readonly string[];
   /** A document stands at the address itself, so it has no effect. */
   readonly shadowed: readonly string[];

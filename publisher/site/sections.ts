@@ -1,9 +1,9 @@
-/** Which section a target belongs to, and how that is said in TUF: docs/spec/publication.md, section 4. */
+/** Finds the section that a target belongs to, and says that in TUF: docs/spec/publication.md, section 4. */
 import { matchesPattern } from '../../core/publication/bins.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
 import { SECTION_DEPTH, type SectionRule } from '../workspace/configuration/names.ts';
 
-/** The patterns of a delegation, for heads as well as for the contents of public documents. */
+/** Returns the patterns of a delegation, for heads as well as for the contents of public documents. */
 export function targetPatterns({ paths }: SectionRule): string[] {
   return [...new Set(paths.flatMap(patternsOf))];
 }
@@ -29,12 +29,12 @@ export class Sections {
     this.#compiled = rules.map((rule) => ({ rule, matchers: rule.paths.flatMap(matchersOf) }));
   }
 
-  /** The name of the section that a target path belongs to; `undefined` for the rest of the site. */
+  /** Returns the name of the section that a target path belongs to; `undefined` for the rest of the site. */
   find(targetPath: string): string | undefined {
     return this.#compiled.find(({ matchers }) => matchers.some((matches) => matches(targetPath)))?.rule.name;
   }
 
-  /** Whether a document lies too deep below the directory of a section for the patterns to reach it. */
+  /** Tells whether a document lies too deep below the directory of a section for the patterns to reach it. */
   reachesNot(path: string): boolean {
     if (this.#compiled.length === 0 || path.split('/').length - 2 < SECTION_DEPTH) return false;
     const inside = path.slice(1);
@@ -49,7 +49,7 @@ export class Sections {
   }
 }
 
-/** The same as {@link patternsOf}, without a pattern for each depth: it is asked of every document. */
+/** Does the same as {@link patternsOf}, without a pattern for each depth: it is asked of every document. */
 function matchersOf(path: string): ((targetPath: string) => boolean)[] {
   if (!path.endsWith('/**'))
     return patternsOf(path).map((pattern) => (target: string) => matchesPattern(pattern, target));

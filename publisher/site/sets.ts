@@ -1,4 +1,4 @@
-/** Which set each document belongs to, and why. */
+/** Decides which set each document belongs to, and why. */
 import { PLACEHOLDERS } from '../../core/publication/set-titles.ts';
 import { isSetName, PUBLIC, SET_NAME_FORM } from '../workspace/configuration/names.ts';
 import type { Configuration } from '../workspace/configuration/schema.ts';
@@ -8,7 +8,7 @@ export interface Decision {
   /** The name of its set; `undefined` if it is public. */
   readonly set: string | undefined;
   readonly reason: string;
-  /** Whether nothing decided, and the document falls into the default set. */
+  /** Tells whether nothing decided, and the document falls into the default set. */
   readonly isDefault?: boolean;
 }
 
@@ -53,7 +53,7 @@ export class SetRules {
   }
 
   /**
-   * The page's own word, then what is public, then what pages name, then the set rules in their order, then the default set.
+   * Decides by the page's own word, then what is public, then what pages name, then the set rules in their order, then the default set.
    *
    * @param path - the document's path: `/a/b.html`
    * @param pageSet - the content of its `<meta name="wispr-set">`; not checked yet
@@ -62,14 +62,14 @@ export class SetRules {
   decide(path: string, pageSet: string | undefined, isNamed = false): Decision {
     const inside = path.slice(1);
     const { decision: byPath, pattern } = this.#byPath(inside);
-    if (pattern) this.#used.add(pattern); // also where something else decides
+    if (pattern) this.#used.add(pattern); // counts even if something else decides
     if (pageSet !== undefined) return { set: pageSet === PUBLIC ? undefined : pageSet, reason: 'the page says so' };
     return isNamed && byPath.set !== undefined ? BY_NAME : byPath;
   }
 
   /**
-   * Whether a page makes a document public by naming it: if no rule puts the document into another set than the page. Only their paths count: what a
-   * page says of its own set gives it no power over others.
+   * Tells whether a page makes a document public by naming it: if no rule puts the document into another set than the page. Only their paths
+   * count: what a page says of its own set gives it no power over others.
    */
   mayName(page: string, named: string): boolean {
     const { decision } = this.#byPath(named.slice(1));
@@ -82,7 +82,7 @@ export class SetRules {
       .map(({ pattern }) => pattern.text);
   }
 
-  /** The decision, the same object for documents alike, and the pattern of the configuration that made it. */
+  /** Returns the decision, the same object for documents alike, and the pattern of the configuration that made it. */
   #byPath(inside: string): { decision: Decision; pattern?: PathPattern } {
     const open = this.#public.find(({ pattern }) => pattern.match(inside));
     if (open) return open;
@@ -104,7 +104,7 @@ function openRule(text: string, reason: string): Rule {
   return { pattern: compilePattern(text), decision: { set: undefined, reason } };
 }
 
-/** Why a page's own word about its set is refused; `undefined` if it is good. */
+/** Says why a page's own word about its set is refused; `undefined` if it is good. */
 export function problemOfPageSet(set: string | undefined): string | undefined {
   if (set === undefined || set === PUBLIC || isSetName(set)) return undefined;
   return `its <meta name="wispr-set"> says "${set}": a set's name ${SET_NAME_FORM}`;

@@ -14,7 +14,7 @@ import { type Configuration, hasReadingSite } from '../workspace/configuration/s
 import { isPicture, mediaTypeOf } from './media-type.ts';
 import { problemsOfRedirects } from './redirects.ts';
 
-/** What the settings need to know of the site: `undefined` where there is no such document. */
+/** Looks up what the settings need to know of the site: `undefined` where there is no such document. */
 export type LookUpDocument = (documentPath: string) => 'public' | 'protected' | undefined;
 
 /** The page that web hosts, too, show for what does not exist. */
@@ -34,7 +34,7 @@ export function siteSettingsOf(configuration: Configuration, lookUp: LookUpDocum
 }
 
 /**
- * The settings that are signed: those of the site, with the program of this wispr, which readers' browsers should get. Where there is no
+ * Returns the settings that are signed: those of the site, with the program of this wispr, which readers' browsers should get. Where there is no
  * reading site, the program lies beside the publication.
  *
  * @param root - root id
@@ -48,7 +48,7 @@ export function signedSettingsOf(configuration: Configuration, lookUp: LookUpDoc
   return { ...settings, reader: programOf(files, { reading, root, site }) };
 }
 
-/** The settings as they stand in the configuration, with whatever is wrong with them. */
+/** Returns the settings as they stand in the configuration, with whatever is wrong with them. */
 export function settingsOf(configuration: Configuration, lookUp: LookUpDocument): SiteSettings {
   const { cleanUrls, fallback, freshness, gifts, redirects, notFound, accent, logo, subscribe, sheet, titles } =
     configuration;
@@ -75,7 +75,7 @@ export function settingsOf(configuration: Configuration, lookUp: LookUpDocument)
   };
 }
 
-/** Visitors without access load these files. Of pages for what does not exist, only one that the configuration names has to be there. */
+/** Checks files that visitors without access load. A page for what does not exist has to be there only if the configuration names it. */
 export function problemsOfFiles({ logo, notFound }: Configuration, lookUp: LookUpDocument): string[] {
   return Object.entries({ notFound, logo }).flatMap(([member, written]) => {
     if (written === undefined) return [];

@@ -22,7 +22,7 @@ export interface SourceFile {
   readonly identity: string;
 }
 
-/** So that links inside links end. */
+/** Bound at which links inside links end. */
 const MAXIMUM_FILES = 10_000_000;
 
 /** Names as they are: the types say nothing of this option. */
@@ -35,15 +35,15 @@ interface PendingDirectory {
   readonly ancestors: readonly string[];
 }
 
-/** What tells that a file is still the one that was looked at. */
+/** Returns a text that tells whether a file is still the one that was looked at. */
 export function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
 }
 
-/** One walk through a site directory. No more is in memory than the directories that are still to come. */
+/** A walk through a site directory. No more is in memory than the directories that are still to come. */
 export class SourceWalk {
   readonly problems = new Problems();
-  /** How many files and directories were left out: hidden ones, and those that the configuration ignores. */
+  /** Number of files and directories that were left out: hidden ones, and those that the configuration ignores. */
   ignored = 0;
   /** Names of the hidden ones that may have been meant, each with the first path. */
   readonly hidden = new Map<string, string>();
@@ -81,7 +81,7 @@ export class SourceWalk {
     }
   }
 
-  /** Every document, once, and in no particular order. @throws PublishError `source-refused` */
+  /** Yields every document once, in no particular order. @throws PublishError `source-refused` */
   *files(): Generator<SourceFile> {
     for (let file = this.#ahead.pop(); file !== undefined; file = this.#ahead.pop()) yield file;
     yield* this.#walking;
@@ -122,7 +122,7 @@ export class SourceWalk {
     return isLeftOut;
   }
 
-  /** Patterns of what to ignore and to include that fitted nothing. */
+  /** Lists patterns of what to ignore and to include that fitted nothing. */
   unused(): string[] {
     return [...this.#ignore.unused(), ...this.#include.unused()];
   }
@@ -175,7 +175,7 @@ export function isAtOrBelow(path: string, above: string): boolean {
   return path === above || path.startsWith(`${above}/`);
 }
 
-/** Whether `path` is `directory` or lies in it; both absolute, with links resolved. */
+/** Tells whether `path` is `directory` or lies in it; both absolute, with links resolved. */
 export function isInside(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
 }
@@ -188,14 +188,14 @@ function resolveLink(link: string): string | undefined {
   }
 }
 
-/** The directory of the site, with links resolved. @throws PublishError `source-refused` */
+/** Returns the directory of the site, with links resolved. @throws PublishError `source-refused` */
 export function resolveRoot(source: string): string {
   const root = reading(source, () => realpathSync(source));
   if (reading(source, () => statSync(root)).isDirectory()) return root;
   throw new PublishError('source-refused', `${source} is not a directory`);
 }
 
-/** Not all at once: a directory may hold millions. */
+/** Reads entries one by one: a directory may hold millions. */
 function* entriesOf({ directory, path }: PendingDirectory): Generator<Dirent<Buffer>> {
   const what = path === '' ? directory : path;
   using opened = reading(what, () => opendirSync(directory, OPEN_DIRECTORY as { bufferSize: number }));
@@ -212,7 +212,7 @@ export function reading<Result>(what: string, work: () => Result): Result {
   }
 }
 
-/** One error for all names, so that they can be put right in one go. */
+/** Makes one error for all names, so that they can be put right in one go. */
 export function refused(problems: Problems): PublishError {
   const message = `${count(problems.count, 'file')} cannot be published, and nothing was written: ${someOf(problems.first, '; ', problems.count)}`;
   return new PublishError('source-refused', message);

@@ -50,7 +50,7 @@ export class DocumentCheck {
     const head = await this.#attempt(() => this.#checkObject(document));
     if (head) this.#report[content === undefined ? 'encrypted' : 'signed']++;
     await this.#attempt(async () => {
-      // Without a good head, nothing says how long a file at the name of one of these two may be.
+      // A good head is needed to know how long a file at the name of one of these two may be.
       if (content !== undefined) await (head && this.#checkCopy(path, content, head));
       else if (inPage) await (head && this.#checkFallback(path, head));
       else if (isPage(mediaTypeOf(path))) await this.#checkFallback(path);
@@ -126,7 +126,7 @@ export class DocumentCheck {
 
 const COMMENT_END = Buffer.from('\n-->\n');
 
-/** A fallback page: the whole file, or what stands behind the comment of an HTML carrier. One byte more than any has is enough. */
+/** Reads a fallback page: the whole file, or what stands behind the comment of an HTML carrier. One byte more than any has is enough. */
 async function fallbackPart(stream: AsyncIterable<Uint8Array>, carried: Head | undefined): Promise<Uint8Array> {
   if (carried === undefined) {
     const bytes = await startOf(stream, MAXIMUM_FALLBACK_PAGE + 1);
@@ -169,7 +169,7 @@ async function verifyObject(
   }
 }
 
-/** P10, and that the publication says the same of the document as its head does. */
+/** Checks P10, and that the publication says the same of the document as its head does. */
 async function checkHead(head: Head, { head: hash, headLength, set }: DocumentEntry): Promise<void> {
   const sameSet = isEncrypted(head.header) ? head.header.set === set : set === undefined;
   if (head.length === headLength && sameSet && toHex(await headDigest(head)) === hash) return;
@@ -203,7 +203,7 @@ async function* hashed(
   }
 }
 
-/** A stream, which ends once it has been longer than `length`: a host may send without end. */
+/** Yields a stream, and ends once it has been longer than `length`: a host may send without end. */
 async function* upTo(stream: AsyncIterable<Uint8Array>, length: number): AsyncGenerator<Uint8Array> {
   let received = 0;
   for await (const piece of stream) {
@@ -213,7 +213,7 @@ async function* upTo(stream: AsyncIterable<Uint8Array>, length: number): AsyncGe
   }
 }
 
-/** SHA-256 of a stream, hexadecimal. */
+/** Returns the SHA-256 of a stream, hexadecimal. */
 export async function sha256Of(stream: AsyncIterable<Uint8Array>): Promise<string> {
   const digest = createHash('sha256');
   for await (const piece of stream) digest.update(piece);

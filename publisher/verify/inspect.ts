@@ -8,7 +8,7 @@ import { readUnverifiedHead } from '../../core/object/read-head.ts';
 import { whenUnreadable } from '../errors.ts';
 import { startOf } from '../publication/sources.ts';
 
-/** What stands in an object's head, and whether the file has the length that follows from it. */
+/** Facts in an object's head, and whether the file has the length that follows from it. */
 export interface Inspection {
   readonly carrier: 'bare' | 'html';
   readonly header: Header;

@@ -50,7 +50,7 @@ export class Leftovers {
     return Number.parseInt(name, 10) <= newest;
   }
 
-  /** Whether one of the site's keys has signed a file of metadata, as the file of this number and kind: a signed file could be renamed. */
+  /** Tells whether one of the site's keys has signed a file of metadata, as the file of this number and kind: a signed file could be renamed. */
   async #isSigned(path: string, name: string): Promise<boolean> {
     this.#keys ??= everyKey(this.#source, this.#site);
     const keys = await this.#keys;
@@ -64,10 +64,10 @@ export class Leftovers {
   }
 
   /**
-   * What a file's name has to begin with: the hash of its content, or of the head of its object, which has to name this site and this source.
+   * Returns the start of a file's name: the hash of its content, or of the head of its object, which has to name this site and this source.
    *
-   * Whose signature the head has is not asked: an object of the publisher's earlier key is a leftover as well, and which keys those were, only
-   * metadata could say that may be gone by now. Nothing is lost by it. The file is only counted, like contents, which have no signature at all;
+   * The signature of the head is not checked: an object of an earlier key of the publisher is a leftover as well, and the metadata that say
+   * which keys those were may be gone by now. Nothing is lost by it. The file is only counted, like contents, which have no signature at all;
    * no publication sends readers there, and none believes an object of another key.
    */
   async #hashOf(path: string, name: string): Promise<string | undefined> {
@@ -87,8 +87,8 @@ export class Leftovers {
 }
 
 /**
- * The keys that have signed for this site at some time: those of all roots, and those that the lists `targets` which are still there gave to
- * sections.
+ * Finds the keys that have signed for this site at some time: those of all roots, and those that the lists `targets` which are still there gave
+ * to sections.
  *
  * @throws PublicationError
  */
@@ -104,7 +104,7 @@ async function everyKey(source: ListedSource, { publication }: KnownSite): Promi
   return new Map([...keys, ...targets.keys, ...root.keys]);
 }
 
-/** Whether a file has the name of its number and kind; lists do not say which they are. */
+/** Tells whether a file has the name of its number and kind; lists do not say which they are. */
 function isNamedBy({ version, _type }: TufObject, name: string): boolean {
   const role = /^\d+\.(root|snapshot|timestamp)\.json$/.exec(name)?.[1];
   return name.startsWith(`${version}.`) && _type === (role ?? 'targets');

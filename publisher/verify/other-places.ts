@@ -16,7 +16,7 @@ const TIMEOUT = 10_000;
 /** Bytes of the longest script that is read. */
 const LONGEST = 1_048_576;
 
-/** A reading site that does not answer says nothing about the publication. */
+/** Checks the reading site; one that does not answer says nothing about the publication. */
 export async function checkReadingSite({ reading, program }: KnownSite, report: VerifyReport): Promise<void> {
   if (program === undefined) {
     report.notes.push('the publication does not name the program with which browsers read it');
@@ -53,7 +53,7 @@ async function programAt(reading: string, names: readonly string[]): Promise<Rea
   return Object.keys(program).length > 0 ? program : undefined;
 }
 
-/** The origin that shows documents: where a reading site leads everybody who asks for one. @throws PublishError `unreadable` */
+/** Finds the origin that shows documents: where a reading site leads everybody who asks for one. @throws PublishError `unreadable` */
 async function documentsOf(reading: string): Promise<string> {
   try {
     const { headers, body } = await request(`${reading}/`, { signal: AbortSignal.timeout(TIMEOUT) });

@@ -20,7 +20,7 @@ import type { KnownSite } from './site.ts';
 import { Unreadable, type VerifiedSource } from './sources.ts';
 
 export interface PublicationCheckOptions {
-  /** Which documents are looked at; all, if left out. */
+  /** Documents that are looked at; all, if left out. */
   readonly choice?: DocumentChoice | undefined;
   /** Takes the paths of all files that belong to the publication. */
   readonly named?: PathSet;
@@ -31,7 +31,7 @@ export interface PublicationCheckOptions {
 export interface DocumentChoice {
   consider(document: PublishedDocument): void;
   chosen(): Iterable<PublishedDocument>;
-  /** What was left out, in plain words. */
+  /** Says in plain words what was left out. */
   note(): string;
 }
 
@@ -71,7 +71,7 @@ export async function checkPublication(
   await checkOtherMetadata(site, source, report, seen, named);
 }
 
-/** Descriptor and settings, at the names that the role `targets` gives them; and the descriptor at its own. */
+/** Checks descriptor and settings, at the names that the role `targets` gives them; and the descriptor at its own. */
 async function checkOwnTargets(
   site: KnownSite,
   source: VerifiedSource,
@@ -90,7 +90,7 @@ async function checkOwnTargets(
     report.find(DESCRIPTOR_PATH, 'file-altered', 'not the descriptor that the publication names');
 }
 
-/** Bins of earlier numbers: the snapshot goes on naming them, and readers do not fetch them. */
+/** Checks bins of earlier numbers: the snapshot goes on naming them, and readers do not fetch them. */
 async function checkOtherMetadata(
   site: KnownSite,
   source: VerifiedSource,

@@ -1,4 +1,4 @@
-/** What `wispr verify` found. */
+/** The report of `wispr verify`. */
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import type { ErrorCatalogue } from '../../core/errors.ts';
 import type { KeyErrorCode } from '../../core/keys/errors.ts';
@@ -8,12 +8,12 @@ import { utcMinute } from '../../node-support/clock.ts';
 import { printable } from '../../node-support/printable.ts';
 import { count } from '../text.ts';
 
-/** What a mirror has to do about a finding. */
+/** Kind of a finding, by what a mirror has to do. */
 export type FindingKind = 'corrupted' | 'missing' | 'extra' | 'stale' | 'untrusted';
 
 export interface Finding {
   readonly kind: FindingKind;
-  /** Where: a path from the top of the site, as its file is called. */
+  /** A path from the top of the site, as its file is called. */
   readonly path: string;
   /** The code of the check that failed: those of the specs' verification steps, and {@link FILE_FINDINGS}. */
   readonly code: FindingCode;
@@ -62,7 +62,7 @@ const KINDS: Readonly<Partial<Record<FindingCode, FindingKind>>> = {
   'site-mismatch': 'untrusted',
 };
 
-/** How the publisher was known before anything was checked. */
+/** Source by which the publisher was known before anything was checked. */
 export type Trust = 'given' | 'host-proof' | 'none';
 
 /** The publication that was checked; all times in seconds since 1970. */
@@ -81,7 +81,7 @@ export class VerifyReport {
   site: string | undefined;
   publisher: KeyId | undefined;
   trust: Trust = 'none';
-  /** When the descriptor expires, seconds since 1970. */
+  /** Expiry of the descriptor, seconds since 1970. */
   expires: number | undefined;
   publication: CheckedPublication | undefined;
   /** Documents that passed every check that takes no key. */
@@ -91,7 +91,7 @@ export class VerifyReport {
   readonly sections: { readonly name: string; readonly documents: number }[] = [];
   /** Fallback pages: recognised, and not signed. */
   fallbackPages = 0;
-  /** Those from a template of the publisher: of these only the Read link was checked. */
+  /** Fallback pages from a template of the publisher: only their Read link was checked. */
   ownFallbackPages = 0;
   /** Key files of invitations, on a site without a key server: not signed, and sealed. */
   keyFiles = 0;
@@ -99,7 +99,7 @@ export class VerifyReport {
   leftovers = 0;
   readonly findings: Finding[] = [];
   moreFindings = 0;
-  /** What was not, or could not be, checked; in plain words. */
+  /** Checks that were not, or could not be, made; in plain words. */
   readonly notes: string[] = [];
 
   find(path: string, code: FindingCode, message: string): void {
@@ -135,7 +135,7 @@ const TRUST = {
   none: 'nothing: the root id is the one found there',
 } as const;
 
-/** A report as lines for people. @param source - as it was named */
+/** Writes a report as lines for people. @param source - as it was named */
 export function describeReport(source: string, report: VerifyReport): string[] {
   const { site, publisher, trust, publication, encrypted, signed, sections, findings, moreFindings, notes } = report;
   const lines: string[] = [];
@@ -150,7 +150,7 @@ export function describeReport(source: string, report: VerifyReport): string[] {
   lines.push(`${passed} passed every check that takes no key`);
   for (const { name, documents } of sections)
     lines.push(`${count(documents, 'document')} of them in the section ${name}, which has keys of its own`);
-  // A note speaks of those that a template of the publisher's made.
+  // A note speaks of pages from a template of the publisher.
   const builtIn = report.fallbackPages - report.ownFallbackPages;
   if (builtIn > 0) lines.push(`${count(builtIn, 'fallback page')}, not signed, as wispr makes them`);
   if (report.keyFiles > 0) lines.push(`${count(report.keyFiles, 'key file')}, not signed, as invitations have them`);

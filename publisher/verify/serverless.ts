@@ -10,7 +10,7 @@ import type { KnownSite } from './site.ts';
 import { Unreadable, type VerifiedSource } from './sources.ts';
 
 /**
- * Like fallback pages, these files can be made again, and have to be the same.
+ * Checks files that can be made again, as fallback pages can, and have to be the same.
  *
  * @throws PublishError `web-reader-missing`
  */
@@ -28,7 +28,7 @@ export async function checkServerlessSite(
     });
 }
 
-/** Only those who were invited can tell more. */
+/** Checks the form: only invited readers can tell more. */
 export async function checkKeyFile(path: string, source: VerifiedSource, report: VerifyReport): Promise<void> {
   await readable(path, report, async () => {
     const stream = await source.open(path);

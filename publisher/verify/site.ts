@@ -1,4 +1,4 @@
-/** What is known of a site before its documents are looked at: whose it is, its publication, its descriptor. */
+/** Reads what is known of a site before its documents are looked at: its publisher, its publication, its descriptor. */
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { isHostProof, isServerless, type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { KeyError } from '../../core/keys/errors.ts';
@@ -48,7 +48,7 @@ export interface KnownSite {
   readonly content: readonly string[];
   readonly root: string;
   readonly accent: string | undefined;
-  /** What the settings say that browsers should get. */
+  /** Program that browsers should get, by the settings. */
   readonly program: ReaderProgram | undefined;
   /** Offers of the settings to strangers. */
   readonly plans: readonly OfferedPlan[] | undefined;
@@ -149,7 +149,7 @@ async function openPublication(
   // The time is only tried: the signature is checked like all others.
   const signed = await timeOf(await timestamp(PUBLICATION_LIMITS.timestampLength));
   await client.refresh(signed ?? now).catch((error: unknown) => {
-    // Nothing is good at any time where the timestamp ends before it was signed: then today's clock is the one to name.
+    // A timestamp that ends before it was signed is good at no time: then today's clock is the one to name.
     if (error instanceof PublicationError && MATTERS_OF_TIME.includes(error.code)) return client.refresh(now);
     throw error;
   });
@@ -158,10 +158,10 @@ async function openPublication(
   return { rootId, state: client.state };
 }
 
-/** What only the time is wrong with. */
+/** Errors that are a matter of time alone. */
 const MATTERS_OF_TIME: readonly string[] = ['metadata-expired', 'publication-expired', 'clock-off'];
 
-/** When a timestamp was signed, if anyone did. */
+/** Returns the time of signing of a timestamp, if any. */
 async function timeOf(timestamp: Uint8Array | undefined): Promise<number | undefined> {
   return timestamp && ifGood(() => parseTimestamp(openEnvelope(timestamp, 'timestamp').signed()).version);
 }
@@ -182,7 +182,7 @@ async function checkProof(
   report.find(HOST_PROOF_PATH, 'host-proof', message);
 }
 
-/** Everything that has expired, or comes from the future. */
+/** Reports everything that has expired, or comes from the future. */
 function checkFreshness({ state }: VerifiedPublication, grace: number, now: number, report: VerifyReport): void {
   const { root, timestamp, snapshot, targets } = state;
   const shownUntil = timestamp.expires + grace;
@@ -213,7 +213,7 @@ async function readSettings(
   const bytes = path && (await source.read(path, PUBLICATION_LIMITS.settingsLength));
   try {
     if (!target) throw new PublicationError('metadata-missing', 'the publication has no site settings');
-    // Whether they are there, and the right ones, is checked with all that `targets` names.
+    // Presence and content of the settings are checked with all that `targets` names.
     return bytes ? parseSettings(bytes) : undefined;
   } catch (error) {
     if (!(error instanceof PublicationError)) throw error;
@@ -222,7 +222,7 @@ async function readSettings(
   }
 }
 
-/** An expired descriptor is reported, and still says which key to check with. */
+/** Reads the descriptor; an expired one is reported, and still says which key to check with. */
 async function readDescriptor(
   { state, rootId, source }: VerifiedPublication,
   now: number,

@@ -1,4 +1,4 @@
-/** Where a site lies that is verified: a directory, a bucket, or a web host. */
+/** Places of a site that is verified: a directory, a bucket, or a web host. */
 import { open, opendir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { request } from 'undici';
@@ -16,7 +16,7 @@ export abstract class VerifiedSource implements PublicationSource {
   abstract readonly inFlight: number;
 
   /**
-   * A file, as a stream.
+   * Opens a file as a stream.
    *
    * @returns `undefined` if there is none
    * @throws Unreadable, also out of the stream
@@ -24,14 +24,14 @@ export abstract class VerifiedSource implements PublicationSource {
   abstract open(path: string): Promise<AsyncIterable<Uint8Array> | undefined>;
 
   /**
-   * The first bytes of a file.
+   * Reads the first bytes of a file.
    *
    * @throws PublicationError for metadata that cannot be read; PublishError `unreadable` for what everything else depends on
    */
   async read(path: string, maximum: number): Promise<Uint8Array | undefined> {
     try {
       const stream = await this.open(path);
-      return stream && (await startOf(stream, maximum + 1)); // one byte more shows that it is longer
+      return stream && (await startOf(stream, maximum + 1)); // a byte more shows that the file is longer
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
       const message = `${printable(path)}: ${error.message}`;
@@ -46,10 +46,10 @@ export class Unreadable extends Error {}
 
 /** A source that can say what lies there. */
 export abstract class ListedSource extends VerifiedSource {
-  /** Everything that is no directory, however much that is. */
+  /** Yields everything that is no directory, however much that is. */
   abstract entries(): AsyncGenerator<TreeEntry>;
 
-  /** Names of what a directory holds; none, if it cannot be read. */
+  /** Lists names of what a directory holds; none, if it cannot be read. */
   abstract namesIn(directory: string): Promise<string[]>;
 
   /** @throws as {@link entries} where nothing can be listed */
@@ -62,9 +62,9 @@ export abstract class ListedSource extends VerifiedSource {
 
 /** Something in a directory that is no directory. */
 export interface TreeEntry {
-  /** From the top of the tree, with a leading slash. */
+  /** Path from the top of the tree, with a leading slash. */
   readonly path: string;
-  /** Whether a web host would serve it: a file, or a link to one. */
+  /** Tells whether a web host would serve it: a file, or a link to one. */
   readonly isFile: boolean;
 }
 
@@ -88,7 +88,7 @@ export class DirectorySource extends ListedSource {
     return handle && named(handle.createReadStream());
   }
 
-  /** Links to files are served as files; a link to a directory is not followed. @throws PublishError `unreadable` */
+  /** Yields links to files as files; a link to a directory is not followed. @throws PublishError `unreadable` */
   async *entries(): AsyncGenerator<TreeEntry> {
     const waiting = [''];
     for (let prefix = waiting.pop(); prefix !== undefined; prefix = waiting.pop()) {
@@ -159,7 +159,7 @@ function unreadableFile(error: unknown): Unreadable {
 
 const TIMEOUT = 30_000;
 const NO_DOCUMENT = [404, 410];
-/** Bytes a second that a host gives at least, on average, once one answer has taken as long as {@link SLOW_START}: otherwise it could hold a check up for days. */
+/** Bytes a second that a host must give on average, once one answer has taken {@link SLOW_START}: otherwise it could hold a check up for days. */
 const SLOWEST = 1024;
 const SLOW_START = 60_000;
 
@@ -184,7 +184,7 @@ export class WebSource extends VerifiedSource {
         headersTimeout: TIMEOUT,
         bodyTimeout: TIMEOUT,
       });
-      body.on('error', () => undefined); // that it was not read to the end; real errors come out of the iteration
+      body.on('error', () => undefined); // a body that is not read to the end raises one; real errors come out of the iteration
       if (statusCode === 200) return chunks(body, this.#slowStart);
       body.destroy();
       if (NO_DOCUMENT.includes(statusCode)) return undefined;
@@ -195,7 +195,7 @@ export class WebSource extends VerifiedSource {
   }
 }
 
-/** What a host sends, as long as it is not too slow about it. */
+/** Yields what a host sends, as long as it is not too slow about it. */
 async function* chunks(
   body: AsyncIterable<Uint8Array> & { destroy(): void },
   slowStart = SLOW_START,
@@ -203,7 +203,7 @@ async function* chunks(
   let [waited, received, asked] = [0, 0, performance.now()];
   try {
     for await (const chunk of body) {
-      waited += performance.now() - asked; // what is done with it is no fault of the host's
+      waited += performance.now() - asked; // time spent on a chunk here is no fault of the host's
       received += chunk.length;
       if (waited > slowStart && received < (waited / 1000) * SLOWEST) throw new Unreadable('the host is too slow');
       yield chunk;

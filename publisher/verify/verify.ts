@@ -1,6 +1,6 @@
 /**
- * `wispr verify`: checks a published site as a mirror without keys can: corrupted, missing, extra and stale files of a directory or a bucket; of a web host
- * the same, but for extra files, which cannot be seen from outside.
+ * `wispr verify`: checks a published site as a mirror without keys can: corrupted, missing, extra and stale files of a directory or a bucket; of
+ * a web host the same, but for extra files, which cannot be seen from outside.
  */
 import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
@@ -63,7 +63,7 @@ async function verifyListed(source: ListedSource, options: VerifyOptions): Promi
 
 const EXPECTED: readonly string[] = [...SITE_FILES, TIMESTAMP_PATH];
 
-/** Files that do not belong to the publication. What earlier publications named is only counted: readers may still come for it. */
+/** Reports files that do not belong to the publication. Files of earlier publications are only counted: readers may still come for them. */
 async function findExtras(source: ListedSource, site: KnownSite, named: PathSet, report: VerifyReport): Promise<void> {
   const leftovers = new Leftovers(source, site);
   for await (const { path, isFile } of source.entries()) {
@@ -77,9 +77,9 @@ async function findExtras(source: ListedSource, site: KnownSite, named: PathSet,
 }
 
 export interface VerifyUrlOptions extends VerifyOptions {
-  /** Only these documents, by their paths as they stand in URLs. */
+  /** Paths of the only documents to check, as they stand in URLs. */
   readonly paths?: readonly string[];
-  /** Only so many documents, picked at random. */
+  /** Number of documents to check, picked at random. */
   readonly sample?: number;
 }
 
@@ -93,7 +93,7 @@ export async function verifyUrl(url: URL, options: VerifyUrlOptions = {}): Promi
   const base = url.origin + url.pathname.replace(/\/$/, '');
   const source = new WebSource(base);
   const report = new VerifyReport();
-  await source.read(HOST_PROOF_PATH, 0); // whether the host answers
+  await source.read(HOST_PROOF_PATH, 0); // fails if the host is silent
   const site = await readSite(source, { now: nowInSeconds(), ...options }, report);
   if (url.protocol === 'http:' && options.root === undefined)
     report.notes.push('over http, the host proof does not prove that the host is the one that was meant');
@@ -140,7 +140,7 @@ class NamedDocuments implements DocumentChoice {
   }
 }
 
-/** Every document is as likely to be in it as every other (reservoir sampling). */
+/** A sample in which every document is as likely as every other (reservoir sampling). */
 class Sample implements DocumentChoice {
   readonly #size: number;
   readonly #kept: PublishedDocument[] = [];

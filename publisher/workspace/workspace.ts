@@ -1,4 +1,4 @@
-/** Where a publisher's files lie: everything beside `wispr.json`. */
+/** Paths of a publisher's files: everything beside `wispr.json`. */
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { removeTemporaryFiles } from '../../node-support/files/write-file.ts';
@@ -26,7 +26,7 @@ export interface Workspace {
   readonly rootKeys: string;
   /** Sealed to the key server; handed to it, and never published. */
   readonly bundle: string;
-  /** What earlier runs wrote, and the lock of the workspace; may be lost. */
+  /** Notes of earlier runs, and the lock of the workspace; may be lost. */
   readonly database: string;
 }
 

@@ -28,25 +28,25 @@ import { printable } from '../../../node-support/printable.ts';
 import { systemCode, systemReason } from '../../../node-support/system-error.ts';
 import { PublishError } from '../../errors.ts';
 
-/** Readable by web servers, writable by the owner, whatever the umask. */
+/** Lets web servers read and the owner write, whatever the umask. */
 const OUTPUT_MODE = 0o644;
 
-/** Where the object of a document lies. @param head - SHA-256 of its head, hexadecimal */
+/** Returns the path of a document's object. @param head - SHA-256 of its head, hexadecimal */
 export function objectFile(out: string, path: string, head: string): string {
   return `${out}/${targetFile(headTargetOf(path), head)}`;
 }
 
-/** Where the content of a public document lies. @param content - its SHA-256, hexadecimal */
+/** Returns the path of a public document's content. @param content - its SHA-256, hexadecimal */
 export function contentFile(out: string, path: string, content: string): string {
   return `${out}/${targetFile(contentTargetOf(path), content)}`;
 }
 
-/** Where a page that carries its object waits to be placed. */
+/** Returns the path where a page that carries its object waits to be placed. */
 export function stagedFile(out: string, path: string, head: string): string {
   return `${contentFile(out, path, head)}.carrier`;
 }
 
-/** What messages call the file of a document, whose hash says nothing to people. */
+/** Returns the name of a document's file in messages, since its hash says nothing to people. */
 export function shownFile(
   out: string,
   { path, set }: { readonly path: string; readonly set: string | undefined },
@@ -54,7 +54,7 @@ export function shownFile(
   return `${out}${path}${set === undefined ? '' : OBJECT_SUFFIX}`;
 }
 
-/** Whether a file of this name is one that an interrupted run may have left: written, but never put into its place. */
+/** Tells whether a file of this name is one that an interrupted run may have left: written, but never put into its place. */
 export function isLeftoverName(name: string): boolean {
   return isTemporaryName(name) || (name.endsWith('.carrier') && /^[0-9a-f]{64}\./.test(name));
 }
@@ -120,14 +120,14 @@ function writeNew(file: string, bytes: Uint8Array, lastModified?: number): void 
   }
 }
 
-/** The system may write less than it is given. */
+/** Writes all bytes: the system may write fewer at once. */
 export function writeFully(descriptor: number, bytes: Uint8Array, position: number): void {
   for (let written = 0; written < bytes.length; ) {
     written += writeSync(descriptor, bytes, written, bytes.length - written, position + written);
   }
 }
 
-/** Most directories are there: asked before every file, that would cost more than it is worth. */
+/** Makes the directory only if `create` misses it: looking for it before every file would cost more than it is worth. */
 function withDirectory<Result>(file: string, create: () => Result): Result {
   try {
     return create();
@@ -149,7 +149,7 @@ function linkOrCopy(original: string, copy: string): void {
   }
 }
 
-/** A rename of one name of a file to another name of the same file does nothing, and would leave both. */
+/** Tells whether two names are of the same file: a rename of one to the other does nothing, and would leave both. */
 function isSameFile(file: string, original: string): boolean {
   const [one, other] = [file, original].map((name) => lstatSync(name, { bigint: true, throwIfNoEntry: false }));
   return one !== undefined && other !== undefined && one.ino === other.ino && one.dev === other.dev;
@@ -157,9 +157,9 @@ function isSameFile(file: string, original: string): boolean {
 
 /** A file that takes more than one step to write, or whose name is known only in the end. Removed, if it is not kept. */
 export class TemporaryFile implements Disposable {
-  /** Its name until then. */
+  /** Name until then. */
   readonly name: string;
-  /** What messages call it. */
+  /** Name in messages. */
   readonly shown: string;
   readonly #descriptor: number;
   #kept = false;

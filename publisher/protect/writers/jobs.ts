@@ -1,5 +1,5 @@
 /**
- * What the writers of documents are asked for, and what they answer. Both cross to worker threads and back, so they are plain data.
+ * Jobs for the writers of documents, and their answers. Both cross to worker threads and back, so they are plain data.
  *
  * A document is written in two stages, because a site has to stay readable while its next publication is made (docs/spec/publication.md,
  * section 8): `write` makes files with immutable names, which no publication names yet; `place` then replaces what lies at the document's own name.
@@ -16,27 +16,27 @@ import { SMALL_FILE } from '../content.ts';
 export interface WriteTask {
   readonly path: string;
   readonly source: SourceFile;
-  /** Without parameters. */
+  /** Has no parameters. */
   readonly mediaType: string;
-  /** Whether gzip is used where it helps; it never is for a public document, whose content lies at a URL of its own. */
+  /** Tells whether gzip is used where it helps; it never is for a public document, whose content lies at a URL of its own. */
   readonly compress: boolean;
   /** Key id of the set; `undefined` for a public document. */
   readonly set: KeyId | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Whether the message is padded, so that its length says less; encrypted documents only. */
+  /** Tells whether the message is padded, so that its length says less; encrypted documents only. */
   readonly padding: boolean;
   /**
    * `html`: the object is carried inside the page at the document's own place, over the text of `fallbackPage`, and not beside it.
    * Encrypted documents only.
    */
   readonly carrier: 'beside' | 'html';
-  /** For `carrier: 'html'`. A fallback page beside its object is placed, not written. */
+  /** Page for `carrier: 'html'`. A fallback page beside its object is placed, not written. */
   readonly fallbackPage?: string | undefined;
   /** Name of the object (hexadecimal) that was written for this path before: kept, if it is still exactly what would be written. */
   readonly previous?: string | undefined;
 }
 
-/** What was written. Digests are SHA-256 in hexadecimal; lengths in bytes. */
+/** A written document. Digests are SHA-256 in hexadecimal; lengths in bytes. */
 export interface WrittenDocument {
   /** Digest of the object's head: the target's hash, and the object's name. */
   readonly head: string;
@@ -46,16 +46,16 @@ export interface WrittenDocument {
   readonly contentLength?: number;
   /** Bytes of all files that make up this document, written now or before. */
   readonly bytesOut: number;
-  /** Whether the previous object was right, and is kept as it is. */
+  /** Tells whether the previous object was right, and is kept as it is. */
   readonly reused: boolean;
   /**
-   * Whether a page that carries the object waits to be placed (`Placement.kind: 'carrier'`). Always for `carrier: 'html'`, unless
+   * Tells whether a page that carries the object waits to be placed (`Placement.kind: 'carrier'`). Always for `carrier: 'html'`, unless
    * the page that lies there already is the one.
    */
   readonly staged: boolean;
 }
 
-/** What is answered for a document, but for what differs from one to the other. */
+/** Makes the answer for a document; `rest` has what differs from one to the other. */
 export function written(
   head: { readonly digest: string; readonly length: number },
   rest: Partial<WrittenDocument> & Pick<WrittenDocument, 'bytesOut'>,
@@ -63,7 +63,7 @@ export function written(
   return { head: head.digest, headLength: head.length, reused: false, staged: false, ...rest };
 }
 
-/** What goes to a document's own place, for browsers that have no reader. The file there is replaced in one step. */
+/** A file for a document's own place, for browsers that have no reader. The file there is replaced in one step. */
 export type Placement =
   | { readonly kind: 'page'; readonly path: string; readonly page: string }
   /** The plain copy of a public document: the file named by its digest, once more. */
@@ -75,9 +75,9 @@ export type Placement =
 export interface BlockRun {
   readonly source: SourceFile;
   readonly plan: SealingPlan;
-  /** Where they are written: it exists already. */
+  /** Path of the file, which exists already. */
   readonly file: string;
-  /** What messages call it. */
+  /** Name in messages. */
   readonly shown: string;
   /** The place in that file where the payload begins. */
   readonly payloadOffset: number;
@@ -107,18 +107,18 @@ export interface JobPool {
 
 export type Answer = { readonly value: JobResults[Job['kind']] } | { readonly failure: Failure };
 
-/** What a thread is given when it starts. Keys go this way only: no argument or environment of a process ever holds them. */
+/** Data that a thread is given when it starts. Keys go this way only: no argument or environment of a process ever holds them. */
 export interface ThreadData {
   readonly out: string;
   readonly site: string;
   readonly publisher: PublisherIdentity;
   readonly sets: ReadonlyMap<KeyId, Uint8Array>;
-  /** One number, shared by all threads: not 0 once they are to stop. */
+  /** A number that all threads share: not 0 once they are to stop. */
   readonly stop: Int32Array;
 }
 
 export interface ThreadContext extends ThreadData {
-  /** Used again for every small document: fresh memory costs as much as reading. A thread writes one document at a time; where it writes none, there is none. */
+  /** Used again for every small document: fresh memory costs as much as reading. A thread writes one document at a time; an idle one has none. */
   readonly memory: { readonly source: () => Uint8Array; readonly object: () => Uint8Array };
   /** Asked for every document, and for every block. @throws PublishError `stopped` */
   readonly checkNotStopped: () => void;

@@ -24,7 +24,7 @@ export class Performer {
     this.#context = threadContext(data);
   }
 
-  /** One batch after the other: the memory of a context serves one document at a time. Never rejects; what fails is an answer. */
+  /** Does one batch after the other: the memory of a context serves one document at a time. Never rejects; a failure is an answer. */
   perform(jobs: readonly Job[]): Promise<readonly Answer[]> {
     const answers = this.#turn.then(async () => {
       const done: Answer[] = [];

@@ -1,5 +1,5 @@
 /**
- * Whether the object that was written for a document before is still exactly what would be written now. No digest of a plaintext is kept
+ * Tells whether the object that was written for a document before is still exactly what would be written now. No digest of a plaintext is kept
  * anywhere: so the old object is verified and opened as a reader would, and compared with the source, byte by byte. The time of the source alone
  * does not count.
  */
@@ -33,7 +33,7 @@ export interface Writing {
 const READ_LENGTH = 1024 * 1024;
 
 /**
- * What is answered for a document whose previous object is kept; `undefined` if it is not what would be written.
+ * Returns the answer for a document whose previous object is kept; `undefined` if it is not what would be written.
  *
  * @param previous - the digest of its head
  */
@@ -63,7 +63,7 @@ async function reuseSigned(writing: Writing, previous: string): Promise<WrittenD
   return reused(writing, head, { content: digest, contentLength: writer.payloadLength, bytesOut });
 }
 
-/** The page that lies at the document's place, or the one that an interrupted run left waiting, perhaps around another fallback page. */
+/** Reuses the page that lies at the document's place, or the one that an interrupted run left waiting, perhaps around another fallback page. */
 async function reuseCarrier(writing: Writing, previous: string): Promise<WrittenDocument | undefined> {
   const { task, context } = writing;
   const staged = stagedFile(context.out, task.path, previous);
@@ -120,7 +120,7 @@ async function compare(
   return head;
 }
 
-/** A source that was only touched keeps its object, and the time in it: a generator may write the same file every day. */
+/** Keeps the object of a source that was only touched, and the time in it: a generator may write the same file every day. */
 function withTimeOf({ lastModified }: Metadata, header: Header): Header {
   if (isEncrypted(header) || lastModified === undefined) return header;
   return { ...header, metadata: { ...header.metadata, lastModified } };
@@ -152,7 +152,7 @@ async function compareContent(
   }
 }
 
-/** For much more bytes than `equalBytes` is made for. */
+/** Compares more bytes than `equalBytes` is made for. */
 function equal(one: Uint8Array, other: Uint8Array): boolean {
   return Buffer.compare(one, other) === 0;
 }
@@ -164,7 +164,7 @@ async function digestOf(content: Content): Promise<string> {
   return hash.digest('hex');
 }
 
-/** A file of the output, in pieces. @throws Unusable if it is not there, or cannot be read */
+/** Reads a file of the output in pieces. @throws Unusable if it is not there, or cannot be read */
 async function* piecesOf(file: string): AsyncGenerator<Uint8Array> {
   const descriptor = attempt(() => openSync(file, 'r'));
   try {

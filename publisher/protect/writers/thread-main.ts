@@ -1,4 +1,4 @@
-/** What runs on a writing thread: first come the keys and what else all jobs need; then jobs come in batches, and are answered in their order. */
+/** Program of a writing thread: first come the keys and all else that jobs need; then jobs come in batches, and are answered in their order. */
 import { parentPort } from 'node:worker_threads';
 import type { Job, ThreadData } from './jobs.ts';
 import { Performer } from './performer.ts';

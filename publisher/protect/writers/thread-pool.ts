@@ -11,7 +11,7 @@ import { Performer } from './performer.ts';
 const BATCH_JOBS = 64;
 const BATCH_BYTES = 1024 * 1024;
 
-/** One batch under way, and one that waits, so that a thread never does. */
+/** A batch under way, and one that waits, so that a thread never does. */
 const BATCHES_PER_THREAD = 2;
 
 interface PendingJob {
@@ -27,7 +27,7 @@ export class ThreadPool implements JobPool {
   readonly #startThread: () => Thread;
   readonly #threads: Thread[] = [];
   readonly #waiting: PendingJob[] = [];
-  /** On the thread that asks. */
+  /** Works on the thread that asks. */
   readonly #here: () => Performer;
   #refusal: Error | undefined;
   #ending = false;
@@ -53,7 +53,7 @@ export class ThreadPool implements JobPool {
       resolve: (value: JobResults[Job['kind']]) => resolve(value as JobResults[Kind]),
       reject,
     };
-    if (this.#waiting.push(waiting) === 1) setImmediate(() => this.#dispatch()); // many calls in a row make full batches
+    if (this.#waiting.push(waiting) === 1) setImmediate(() => this.#dispatch()); // calls in a row make full batches
     return promise;
   }
 
@@ -78,7 +78,7 @@ export class ThreadPool implements JobPool {
     }
   }
 
-  /** All that there is, as far as is known: a thread takes longer to start than to do it. */
+  /** Tells whether one batch is all that is known of: a thread takes longer to start than to do it. */
   get #isOneBatch(): boolean {
     const { length } = this.#waiting;
     if (length === 0 || length > BATCH_JOBS || this.#threads.length > 0) return false;
@@ -111,7 +111,7 @@ export class ThreadPool implements JobPool {
   }
 
   async #run(ask: (jobs: readonly Job[]) => Promise<readonly Answer[]>, batch: readonly PendingJob[]): Promise<void> {
-    const answers = await ask(batch.map(({ job }) => job)).catch(() => undefined); // it died, and said so
+    const answers = await ask(batch.map(({ job }) => job)).catch(() => undefined); // a thread died, and said so
     for (const [index, waiting] of batch.entries()) this.#settle(waiting, answers?.[index]);
     this.#dispatch();
   }

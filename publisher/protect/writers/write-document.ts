@@ -16,7 +16,7 @@ export function contentOptions({ source, mediaType, compress, set, headers }: Wr
   return { source, mediaType, compress: compress && set !== undefined, headers };
 }
 
-/** The writer of a document's object. @throws Error if there is no key for its set */
+/** Makes the writer of a document's object. @throws Error if there is no key for its set */
 export function objectWriterOf(task: WriteTask, metadata: Metadata, thread: ThreadData): ObjectWriter {
   const { path, set, padding } = task;
   const { site, publisher } = thread;
@@ -34,8 +34,8 @@ export async function writeDocument(task: WriteTask, context: ThreadContext): Pr
 }
 
 /**
- * What is answered for a document whose previous object is kept; `undefined` if there is none that could be. What verifies objects is loaded when
- * the first one is looked at: where a site is new, no thread needs libsodium, which takes 25 ms and as many MiB on each.
+ * Returns the answer for a document whose previous object is kept; `undefined` if there is none that could be. The code that verifies objects
+ * is loaded for the first of them: on a new site, no thread needs libsodium, which takes 25 ms and as many MiB on each.
  */
 export async function reuseIfPossible(writing: Writing): Promise<WrittenDocument | undefined> {
   if (writing.task.previous === undefined) return undefined;
@@ -84,7 +84,7 @@ export async function keepObject(
   return written({ digest, length: head.length }, { bytesOut: head.length + writer.payloadLength });
 }
 
-/** The content as it is, and its head beside it. */
+/** Writes the content as it is, and its head beside it. */
 async function writeSigned(writing: Writing): Promise<WrittenDocument> {
   const { task, content, writer, context } = writing;
   if (!content.whole) return writeSignedStream(writing);
@@ -118,7 +118,7 @@ async function keepHead(
   );
 }
 
-/** Object and fallback page in one file, which waits to be placed. */
+/** Writes object and fallback page to one file, which waits to be placed. */
 async function stageCarrier({ task, content, writer, context }: Writing): Promise<WrittenDocument> {
   const bytes = content.whole ?? (await collect(content.bytes()));
   if (bytes.length !== content.metadata.contentLength) throw changed(task.source);
@@ -146,7 +146,7 @@ async function writeBlocks(
       position += block.length;
     }
   } catch (error) {
-    throw error instanceof RangeError ? changed(task.source) : error; // it may show first in the length
+    throw error instanceof RangeError ? changed(task.source) : error; // the length may show it first
   }
   return hash?.digest('hex') ?? '';
 }

@@ -16,7 +16,7 @@ import { ThreadPool } from './thread-pool.ts';
 /** Calls that a caller should have under way for all threads to be busy. */
 export const CALLS_IN_FLIGHT = 256;
 
-/** Large documents that are written at a time: one after the other, so that few files are open, but for where one ends and the next begins. */
+/** Number of large documents written at a time: one after the other, so that few files are open, but for where one ends and the next begins. */
 const LARGE_DOCUMENTS = 2;
 
 /** Writes documents on all cores. Calls may overlap; a caller with many documents awaits some before it makes more. */
@@ -70,7 +70,7 @@ export class DocumentWriters {
 
   /** Ends the threads. Whatever was not begun, and is called afterwards, is refused. */
   async close(): Promise<void> {
-    await Promise.all(this.#lanes); // what they have begun is removed or kept before this
+    await Promise.all(this.#lanes); // files that they have begun are removed or kept before this
     this.#pool.refuse(stopped('nothing was changed'));
     this.#signal?.removeEventListener('abort', this.#stop);
     await this.#pool.end();
@@ -82,7 +82,7 @@ export class DocumentWriters {
   };
 }
 
-/** Here every document is written: with such a path, two could have one file. */
+/** Refuses a path that cannot be a file, or with which two documents could have one. */
 function checkPath(path: string): void {
   const problem = problemOfFile(path);
   if (problem !== undefined) throw new PublishError('source-refused', `${printable(path)}: ${problem}`);

@@ -20,7 +20,7 @@ export interface ParsedPage {
   readonly bar: Bar;
 }
 
-/** The values of a fallback page; `undefined` if `bytes` are anything else. */
+/** Returns the values of a fallback page; `undefined` if `bytes` are anything else. */
 export function parseFallbackPage(bytes: Uint8Array): ParsedPage | undefined {
   const text = bytes.length <= MAXIMUM_FALLBACK_PAGE ? fromUtf8(bytes) : undefined;
   if (text === undefined || !text.includes('content="wispr fallback page"')) return undefined;
@@ -34,7 +34,7 @@ export function parseFallbackPage(bytes: Uint8Array): ParsedPage | undefined {
   )
     return undefined;
   if (![...page.meta.keys()].every(isRepeatedMeta) || !page.links.every(isMachineLink)) return undefined;
-  // What the page loads is the site's own.
+  // Pictures that the page loads are the site's own.
   if (![page.picture, page.logo].every((path) => path === '' || /^\/(?![/\\])/.test(path))) return undefined;
   return builtInTemplate.render(page, bar) === text ? { page, bar } : undefined;
 }
@@ -44,9 +44,9 @@ export interface RecognisedPage {
   /** The site that it offers to open in a Reader; unknown for a publisher's own template. */
   readonly site: string | undefined;
   readonly language: string;
-  /** Unknown for a publisher's own template. */
+  /** Buttons; unknown for a publisher's own template. */
   readonly bar: Bar | undefined;
-  /** Whether a template of the publisher's made it. Then nothing but its Read link was checked: the page cannot be made again without the template. */
+  /** Tells whether a template of the publisher's made it. Then only its Read link was checked: the page cannot be made again without the template. */
   readonly ownTemplate: boolean;
 }
 
@@ -70,13 +70,13 @@ function readOwnPage(text: string): RecognisedPage | undefined {
     : { reading, site: undefined, language: '', bar: undefined, ownTemplate: true };
 }
 
-/** Where fallback pages of a site lead. */
+/** Destination of fallback pages of a site. */
 export interface LedTo extends BarSettings {
   readonly site: string;
   readonly reading: string;
 }
 
-/** Tells whether a fallback page leads to this document on the reading site, in a Reader to the same document of this site, and offers what the settings offer, and nothing else. */
+/** Tells whether a fallback page leads to this document on the reading site, in a Reader to that of this site, and has only the settings' offers. */
 export function leadsTo(
   page: Omit<RecognisedPage, 'ownTemplate'>,
   { site, reading, serverless = false, ...settings }: LedTo,
@@ -88,7 +88,7 @@ export function leadsTo(
   return page.site === reader && isDeepStrictEqual(page.bar, barOf(page, { ...settings, serverless }));
 }
 
-/** Whatever else stands in the link shows when the page is made again. */
+/** Reads the site in a link; all else in it shows when the page is made again. */
 function siteIn(href: string): string {
   return (URL.canParse(href) && new URL(href).searchParams.get('site')) || '';
 }

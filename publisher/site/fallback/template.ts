@@ -19,7 +19,7 @@ const TRIAL_TIME = 20_000;
 /** Bytes of the largest fallback page: long paths stand in it several times. */
 export const MAXIMUM_FALLBACK_PAGE = 128 * 1024;
 
-/** At the end of every page that a publisher's own template made: it tells mirrors that they cannot make it again. */
+/** Mark at the end of every page that a publisher's own template made: it tells mirrors that they cannot make it again. */
 export const OWN_TEMPLATE_MARK = '<!-- wispr fallback page, from a template of the publisher -->\n';
 
 const MAXIMUM_TEMPLATE = 256 * 1024;
@@ -68,19 +68,19 @@ export function compileFallbackTemplate(text: string, file: string, trialTime = 
   };
 }
 
-/** What is wrong with a template. Of its JavaScript eta says that in the third line, before all that it made of it, and not where. */
+/** Says what is wrong with a template. For its JavaScript, eta says so in the third line, before the code that it made of it, and not where. */
 function reasonOf(error: unknown, template: string): string {
   const [first = '', , third = ''] = String(error instanceof Error ? error.message : error).split('\n', 3);
   const line = first === BAD_SYNTAX ? lineOfMistake(template) : undefined;
   return printable(line === undefined ? first : `line ${line}, or before it: ${third}`);
 }
 
-/** Does what may have no end, as a loop in a template: nothing else would be done meanwhile, and no signal heard. @throws Error when its time is over */
+/** Does what may have no end, as a loop in a template, which would keep all else waiting, and signals too. @throws Error when its time is over */
 function within<Result>(milliseconds: number, work: () => Result): Result {
   try {
     return WORK.runInNewContext({ work }, { timeout: milliseconds });
   } catch (error) {
-    // It is an error of the other context.
+    // The error is one of the other context.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
     throw new Error(`it makes no page in ${milliseconds / 1000} s`, { cause: error });
   }
@@ -98,14 +98,14 @@ function refused(file: string, reason: string, cause?: unknown): PublishError {
 const debugging = new Eta({ debug: true });
 
 /**
- * Where in a template a mistake in its JavaScript is: eta says only what V8 says, and V8 sees what eta made of the template.
+ * Finds a mistake in the JavaScript of a template: eta says only what V8 says, and V8 sees what eta made of the template.
  *
  * @returns the line of the tag at which the text stops being JavaScript: the mistake is there, or before it
  */
 function lineOfMistake(template: string): number | undefined {
   const code = `(function (it, options) {${debugging.compileToString(template)}})`;
   try {
-    new Script(code); // compiled, and not run
+    new Script(code); // compiles, and does not run
     return undefined;
   } catch (error) {
     const [, at] = /:(\d+)\n/.exec((error instanceof Error && error.stack) || '') ?? [];

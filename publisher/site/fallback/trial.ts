@@ -19,7 +19,7 @@ const ROBOTS =
 
 /** Attributes that hold words, not programs or addresses to be followed. */
 const WORDS = /^(?:content|alt|title|label|lang|dir|aria-[a-z]+|data-[a-z-]+)$/;
-/** Where an address only shows something. */
+/** Attributes whose address only shows something. */
 const SHOWN: Readonly<Record<string, RegExp>> = {
   img: /^(?:src|srcset)$/,
   source: /^(?:src|srcset)$/,
@@ -78,7 +78,7 @@ function barOf(words: string): Bar {
   return { language: '', title: words, lead: words, button: link, links: [link, link] };
 }
 
-/** Everything that can be missing is. */
+/** A page without all that can be missing. */
 const BARE: FallbackPage = {
   ...pageOf(''),
   ...{ openGraph: new Map(), robots: new Map(), meta: new Map(), links: [], structured: {} },
@@ -103,7 +103,7 @@ function problemOfParts({ parts, scripts }: Skeleton): string | undefined {
 }
 
 interface Skeleton {
-  /** Everything of a page but words. */
+  /** Parts of a page other than words. */
   readonly parts: readonly string[];
   readonly scripts: readonly string[];
   readonly badJson: boolean;

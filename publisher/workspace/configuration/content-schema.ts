@@ -68,7 +68,7 @@ export const headers = z
   .array(headerRule)
   .default([])
   .refine((rules) => longestOfEach(rules) <= MAXIMUM_HEADERS, {
-    // Written out: what puts the comma there takes every command 30 ms to load.
+    // The number is written out: code that puts the comma there takes every command 30 ms to load.
     error: 'hold more than 15,000 characters that could meet in one document',
   })
   .meta({
@@ -125,7 +125,7 @@ export const redirects = z
   .superRefine(refuseTwins('from', ({ from }) => documentPathOf(from), 'is redirected by an earlier rule already'))
   .meta({ description: 'Where readers are led from addresses that have no document any more.' });
 
-/** A destination in the one spelling that is signed: what may not stand in a URL is percent-encoded. */
+/** Returns a destination in the one spelling that is signed: what may not stand in a URL is percent-encoded. */
 export function destinationOf(text: string): string {
   const base = 'https://site.invalid';
   if (/^\/[/\\]/.test(text) || !URL.canParse(text, base)) return text;
@@ -134,7 +134,7 @@ export function destinationOf(text: string): string {
   return text.startsWith('/') ? url.pathname + url.search + url.hash : text;
 }
 
-/** The path of a document as it is written inside the configuration, with or without a slash in front. */
+/** Returns the path of a document as it is written inside the configuration, with or without a slash in front. */
 export function writtenPath(text: string): string {
   return `/${text.replace(/^\.?\/+/, '')}`;
 }

@@ -32,7 +32,7 @@ export const sheet = z.boolean().default(true).meta({
     'Whether the in-browser reader puts a small button onto your pages: who signed the page, sharing, keeping for reading offline.',
 });
 
-/** The address in the one spelling that is signed. */
+/** Returns the address in the one spelling that is signed. */
 export function hrefOf(text: string): string {
   return URL.canParse(text) ? new URL(text).href : text;
 }

@@ -4,13 +4,13 @@ import { MOST_SECTIONS } from '../../../core/publication/sections.ts';
 /** The word that says that a document is signed and not encrypted; no set can be called so. */
 export const PUBLIC = 'public';
 
-/** What a set name looks like, for error messages. */
+/** Form of a set name, for error messages. */
 export const SET_NAME_FORM =
   'must be 1 to 64 letters, digits, dots, hyphens, underscores and inner spaces, beginning with a letter or digit, and not "public"';
 
 const SET_NAME = /^[\p{L}\p{N}](?:[\p{L}\p{M}\p{N} ._-]*[\p{L}\p{M}\p{N}._-])?$/u;
 
-/** Whether `name` can be the name of a document set. One spelling for each: only Unicode's composed form (NFC). */
+/** Tells whether `name` can be the name of a document set. One spelling for each: only Unicode's composed form (NFC). */
 export function isSetName(name: string): boolean {
   return name.length <= 64 && SET_NAME.test(name) && name.normalize('NFC') === name && name.toLowerCase() !== PUBLIC;
 }
@@ -21,7 +21,7 @@ export interface SectionRule {
   readonly paths: readonly string[];
 }
 
-/** How many directories deep `/**` reaches: TUF's patterns have as many segments as the paths they are for, so each depth is one pattern. */
+/** Directories that `/**` reaches down: TUF's patterns have as many segments as the paths they are for, so each depth is one pattern. */
 export const SECTION_DEPTH = 16;
 
 const MOST_PATHS = 8;
@@ -30,7 +30,7 @@ export const SECTION_LIMITS = {
   sections: MOST_SECTIONS,
   paths: MOST_PATHS,
   pathLength: 256,
-  /** What the paths of one section become. */
+  /** Patterns that the paths of one section become. */
   patterns: MOST_PATHS * SECTION_DEPTH,
 } as const;
 

@@ -43,7 +43,7 @@ const plan = z.strictObject({
     .meta({ description: 'Where it is paid for: a Payment Link of Stripe, or the page of another shop.' }),
 });
 
-/** The plans that strangers are offered, as they are signed. */
+/** Returns the plans that strangers are offered, as they are signed. */
 export function offeredPlans(plans: readonly z.output<typeof plan>[]): OfferedPlan[] {
   return plans.flatMap(({ name, title = name, about, price, trial, buy }) => {
     if (price === undefined && trial === undefined && buy === undefined) return [];

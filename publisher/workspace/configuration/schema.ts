@@ -1,4 +1,4 @@
-/** What `wispr.json` may say. The JSON Schema for editors, `publisher/wispr.schema.json`, is made from this; a test holds both together. */
+/** The form of `wispr.json`. The JSON Schema for editors, `publisher/wispr.schema.json`, is made from this; a test holds both together. */
 import { z } from 'zod';
 import { isHttpcryptEndpoint } from '../../../core/httpcrypt/endpoint.ts';
 import { isServerless } from '../../../core/keys/descriptor.ts';
@@ -258,19 +258,19 @@ export function originsOf({ content }: Pick<Configuration, 'content'>): readonly
   return typeof content === 'string' ? [content] : content;
 }
 
-/** Whether keys are had at a key server. Else they lie beside the site, in files, and its first content origin is the reading site. */
+/** Tells whether a key server gives keys out. Else they lie beside the site, in files, and its first content origin is the reading site. */
 export function hasReadingSite({ content, reading }: Pick<Configuration, 'content' | 'reading'>): boolean {
   return !isServerless({ content: originsOf({ content }), reading });
 }
 
-/** Whether there is a key server: one that gives keys out, or one that keeps the publication fresh and has none. */
+/** Tells whether there is a key server: one that gives keys out, or one that keeps the publication fresh and has none. */
 export function hasKeyServer({ content, keyServer }: Pick<Configuration, 'content' | 'keyServer'>): boolean {
   return keyServer !== originsOf({ content })[0];
 }
 
 type Settled = 'keyServer' | 'reading' | 'timestampBy';
 
-/** The origin where the site lies takes the place of what there is not: key server and reading site. */
+/** Fills in the site's origin for a key server and a reading site that there are not. */
 function settle<Written extends { content: string | string[]; timestampBy?: 'keyserver' | 'publisher' | undefined }>(
   written: Written & { readonly keyServer?: string | undefined; readonly reading?: string | undefined },
 ): Omit<Written, Settled> & { keyServer: string; reading: string; timestampBy: 'keyserver' | 'publisher' } {

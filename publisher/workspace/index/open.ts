@@ -17,7 +17,7 @@ import { PublishError } from '../../errors.ts';
 import { type LostIndex, PublisherIndex } from './publisher-index.ts';
 import { APPLICATION_ID, PLAN_SCHEMA, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 
-/** A rollback journal, since a write-ahead log leaves files beside the database. NORMAL is durable under an exclusive lock, which syncs the journal's end. */
+/** A rollback journal: a write-ahead log leaves further files. NORMAL is durable under an exclusive lock, which syncs the journal's end. */
 const SETTINGS =
   'PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF; PRAGMA temp_store = FILE; PRAGMA cache_size = -16000';
 

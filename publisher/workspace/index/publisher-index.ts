@@ -29,7 +29,7 @@ export type PublishedDocument = FilesOf &
 
 type Bins = Pick<IndexedDocument, 'headBin' | 'contentBin'>;
 
-/** Why an index knows nothing of earlier runs. Before the first run it is missing as well. */
+/** Reason why an index knows nothing of earlier runs. Before the first run it is missing as well. */
 export type LostIndex = 'missing' | 'damaged';
 
 const DOCUMENT_COLUMNS =
@@ -60,12 +60,12 @@ export class PublisherIndex extends RunLists {
     return this.get('SELECT * FROM document WHERE path = ?', path);
   }
 
-  /** As {@link find}, but no more than tells which files are there. */
+  /** Finds, like {@link find}, but only the columns that tell which files are there. */
   findFiles(path: string): IndexedFiles | undefined {
     return this.get(FIND_FILES, path);
   }
 
-  /** As {@link find}, but no more than tells whether a document has to be written. */
+  /** Finds, like {@link find}, but only the columns that tell whether a document has to be written. */
   findDecision(path: string): IndexedDecision | undefined {
     return this.get(FIND_DECISION, path);
   }
@@ -84,7 +84,7 @@ export class PublisherIndex extends RunLists {
     return this.get<{ id: number }>('SELECT coalesce(max(id), 0) AS id FROM document')?.id ?? 0;
   }
 
-  /** What all documents come to: bytes of their sources, of what was made of them, and of the fallback pages beside; and how many targets they have. */
+  /** Sums up all documents: bytes of their sources, of what was made of them, and of the fallback pages beside; and how many targets they have. */
   totals(): Totals {
     const sql = `SELECT coalesce(sum(size), 0) AS bytesIn, coalesce(sum(bytesOut), 0) AS bytesOut, count(*) + count(content) AS targets,
       coalesce(sum(pageBytes) FILTER (WHERE form = 'page'), 0) AS pageBytes FROM document`;
@@ -131,7 +131,7 @@ export class PublisherIndex extends RunLists {
     this.run('DELETE FROM document WHERE path = ?', path);
   }
 
-  /** A carrier is the object itself, which readers of the old publication still ask for; any other file at a document's own name is not. */
+  /** Retires the file at a document's own name. Readers of the old publication still ask for a carrier, which is the object itself. */
   #retirePlain(before: IndexedDocument | undefined, after: Task | undefined): void {
     if (after && after.form !== 'none') this.unretire(after.path);
     else if (before && before.form !== 'none') this.retire(before.path, before.form !== 'carrier');
@@ -160,7 +160,7 @@ export class PublisherIndex extends RunLists {
     }
   }
 
-  /** Documents at whose own name something else lies than should. @param pageMark - what is noted of fallback pages as they are made now */
+  /** Finds documents at whose own name something else lies than should. @param pageMark - what is noted of fallback pages as they are made now */
   unplaced(pageMark: string): Generator<IndexedDocument> {
     const sql = `SELECT * FROM document WHERE id > ? AND form <> 'none' AND (placed IS NULL OR placed <> CASE form WHEN 'page' THEN ? ELSE form END) ORDER BY id LIMIT 200`;
     return this.pages(sql, pageMark);
@@ -185,12 +185,12 @@ export class PublisherIndex extends RunLists {
     return this.get('SELECT 1 FROM retired WHERE file = ?', file) !== undefined;
   }
 
-  /** A publication was confirmed that needs none of the retired files. */
+  /** Notes that a publication was confirmed which needs none of the retired files. */
   startWaiting(since: number): void {
     this.run('UPDATE retired SET since = ? WHERE since IS NULL', since);
   }
 
-  /** Files that are to be removed now: plain ones, and others, without which confirmed publications have done since `before`. */
+  /** Finds files that are to be removed now: plain ones, and others, without which confirmed publications have done since `before`. */
   removable(before: number): string[] {
     const sql = 'SELECT file FROM retired WHERE since IS NOT NULL AND plain = 1 OR since <= ? ORDER BY file LIMIT 1000';
     return this.all<{ file: string }>(sql, before).map(({ file }) => file);
@@ -204,12 +204,12 @@ export class PublisherIndex extends RunLists {
     for (const { path } of this.each<Task>('SELECT path FROM document')) yield path;
   }
 
-  /** First 16 bits of target paths whose bins changed; above them, the numbers of sections that did. */
+  /** Returns the first 16 bits of target paths whose bins changed; above them, the numbers of sections that did. */
   changedBins(): number[] {
     return this.all<{ bin: number }>('SELECT bin FROM changed_bin ORDER BY bin').map(({ bin }) => bin);
   }
 
-  /** The documents that have a target in the bins from `first` to `last`, by the first 16 bits. */
+  /** Finds the documents that have a target in the bins from `first` to `last`, by the first 16 bits. */
   documentsInBins(first: number, last: number): PublishedDocument[] {
     const where = 'headBin BETWEEN ?1 AND ?2 OR contentBin BETWEEN ?1 AND ?2';
     return this.all(`SELECT ${PUBLISHED} FROM document WHERE ${where}`, first, last);
@@ -238,7 +238,7 @@ export class PublisherIndex extends RunLists {
     return this.get<{ value: string }>('SELECT value FROM fact WHERE name = ?', name)?.value;
   }
 
-  /** What is known already is not written once more: by itself that would wait for the disk three times. */
+  /** Writes a fact that is not known already: a write by itself waits for the disk three times. */
   setFact(name: FactName, value: string): void {
     const sql =
       'INSERT INTO fact (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE value <> excluded.value';
@@ -249,20 +249,20 @@ export class PublisherIndex extends RunLists {
     this.run('INSERT OR REPLACE INTO set_key (id, since) VALUES (?, ?)', id, since);
   }
 
-  /** Since when sets have their keys, by their names. Documents of a set may be under two: those of a section that is held back stay under the earlier. */
+  /** Returns since when sets have their keys, by name. Documents of a set may be under two: those of a section that is held back keep the earlier. */
   keysSince(): Map<string, number> {
     const sql = `SELECT name, max(since) AS since FROM (SELECT DISTINCT setName AS name, setId AS id FROM document WHERE setName IS NOT NULL)
       JOIN set_key USING (id) GROUP BY name`;
     return new Map(this.all<{ name: string; since: number }>(sql).map(({ name, since }) => [name, since]));
   }
 
-  /** The key ids of the sets that documents of a section are in, by its number. */
+  /** Finds the key ids of the sets that documents of a section are in, by its number. */
   setIdsIn(section: number): string[] {
     const sql = 'SELECT DISTINCT setId AS id FROM document WHERE headBin = ? AND setId IS NOT NULL';
     return this.all<{ id: string }>(sql, section).map(({ id }) => id);
   }
 
-  /** States of directories of the output, by their paths there: publisher/protect/directories.ts. */
+  /** Returns states of directories of the output, by their paths there: publisher/protect/directories.ts. */
   directories(): Map<string, string> {
     const rows = this.all<{ path: string; state: string }>('SELECT path, state FROM directory');
     return new Map(rows.map(({ path, state }) => [path, state]));
@@ -307,7 +307,7 @@ export class PublisherIndex extends RunLists {
     return this.all<Task>('SELECT path FROM change WHERE id > ?', id).map(({ path }) => path);
   }
 
-  /** Paths of the documents whose files at their own names are those of the source. */
+  /** Returns paths of the documents whose files at their own names are those of the source. */
   placedPaths(): Set<string> {
     return new Set(this.all<Task>('SELECT path FROM document WHERE placed IS NOT NULL').map(({ path }) => path));
   }

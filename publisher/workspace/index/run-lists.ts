@@ -21,12 +21,12 @@ export class RunLists extends Statements {
     return this.pages<LaterFile & { id: number }>('SELECT * FROM later WHERE id > ? ORDER BY id LIMIT 200');
   }
 
-  /** The tasks, in the order in which they were found; more of them than fit into memory. */
+  /** Yields the tasks, in the order in which they were found; more of them than fit into memory. */
   tasks(): Generator<Task> {
     return this.pages<Task & { id: number }>('SELECT * FROM task WHERE id > ? ORDER BY id LIMIT 200');
   }
 
-  /** Document that the site has at a path, once all tasks are done. */
+  /** Finds the document that the site has at a path, once all tasks are done. */
   planned(path: string): 'public' | 'protected' | undefined {
     const sql =
       'SELECT setName FROM task WHERE path = ?1 UNION ALL SELECT setName FROM document WHERE path = ?1 AND id NOT IN (SELECT id FROM gone) LIMIT 1';
@@ -52,7 +52,7 @@ export class RunLists extends Statements {
     return this.all<Task>(sql, change, limit).map(({ path }) => path);
   }
 
-  /** Names of the sets of which documents are to be changed in some way. */
+  /** Names of the sets whose documents are to be changed in some way. */
   setsOf(change: Change): string[] {
     const sql = 'SELECT DISTINCT setName FROM task WHERE change = ? AND setName IS NOT NULL';
     return this.all<{ setName: string }>(sql, change).map(({ setName }) => setName);

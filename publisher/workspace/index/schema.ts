@@ -89,7 +89,7 @@ export type FactName =
   | 'boot'
   /** JSON: names of all targets that showed a publication. */
   | 'shownAt'
-  /** SHA-256 of the snapshot that this copy of the workspace published last, and of those that it began to publish since: publisher/publish/elsewhere.ts. */
+  /** SHA-256 of the snapshot that this copy of the workspace published last, and of those that it began since: publisher/publish/elsewhere.ts. */
   | 'ours'
   /** JSON: versions of publications at targets, and since when a confirmed one has been in the place of each. */
   | 'replaced'
@@ -97,7 +97,7 @@ export type FactName =
   | 'held'
   /** Digest of the settings of the last run over the whole site: publisher/protect/inspect.ts. */
   | 'whole'
-  /** Random name of this database: publisher/authority/publishing-run.ts. */
+  /** A random name of this database: publisher/authority/publishing-run.ts. */
   | 'run'
   /** Bits of the number of bins. */
   | 'bins'
@@ -118,7 +118,7 @@ export type FactName =
   /** base64url of the last timestamp that was signed or seen: publisher/authority/. */
   | 'timestamp';
 
-/** What the present run is going to do. It lies in a file of its own that SQLite removes. */
+/** Tables of what the present run is going to do. They lie in a file of their own that SQLite removes. */
 export const PLAN_SCHEMA = `
 CREATE TEMP TABLE task (
   id INTEGER PRIMARY KEY,
@@ -148,7 +148,7 @@ CREATE TEMP TABLE gone (id INTEGER PRIMARY KEY, path TEXT NOT NULL);
 `;
 
 /**
- * What lies at a document's own name, for browsers without a reader: nothing (`none`), a fallback page (`page`), the plain copy of a public
+ * The file at a document's own name, for browsers without a reader: nothing (`none`), a fallback page (`page`), the plain copy of a public
  * document (`copy`), or a page that carries the object (`carrier`).
  */
 export type Form = 'none' | 'page' | 'copy' | 'carrier';
@@ -158,7 +158,7 @@ export type Change =
   | 'changed'
   | 'moved'
   | 'rekeyed'
-  /** Its source is the same; how it is to be published is not. */
+  /** The source is the same; the way to publish it is not. */
   | 'remade'
   | 'restored';
 
@@ -195,7 +195,7 @@ export interface Task
 /** A row of `later`: a file that is decided about after all pages have been read. */
 export type LaterFile = Pick<Task, 'file' | 'identity' | 'lastModified' | 'path' | 'size'>;
 
-/** What a document became; the rest of its row comes from its {@link Task}. */
+/** Facts of a written document; the rest of its row comes from its {@link Task}. */
 export type Written = Omit<IndexedDocument, 'id' | keyof Task>;
 
 export interface TargetRow {

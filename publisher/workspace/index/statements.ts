@@ -1,4 +1,4 @@
-/** One connection to `publisher.db`: its statements, prepared once, and its transactions. */
+/** A connection to `publisher.db`: its statements, prepared once, and its transactions. */
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { inTransaction } from '../../../node-support/sqlite.ts';
 
@@ -48,7 +48,7 @@ export class Statements implements Disposable {
     if (this.#database.isTransaction) this.#database.exec('COMMIT');
   }
 
-  /** As {@link transaction}, for work that awaits: the lists of tasks. */
+  /** Works like {@link transaction}, for work that awaits: the lists of tasks. */
   async listing(work: () => Promise<void>): Promise<void> {
     this.#database.exec('BEGIN');
     try {
@@ -64,7 +64,7 @@ export class Statements implements Disposable {
     this.#statement(sql).statement.run(...values);
   }
 
-  /** The first row, whose columns are called as the members of `Result`. What is null there is `undefined`. */
+  /** Returns the first row, whose columns are called as the members of `Result`. What is null there is `undefined`. */
   protected get<Result>(sql: string, ...values: SQLInputValue[]): Result | undefined {
     const { statement, columns } = this.#statement(sql);
     const row = statement.get(...values);
@@ -82,7 +82,7 @@ export class Statements implements Disposable {
   }
 
   /**
-   * All rows of a table in the order of their ids, some at a time: rows may be changed meanwhile.
+   * Yields the rows of a table in the order of their ids, some at a time: rows may be changed meanwhile.
    *
    * @param sql - takes the last id first, and has `ORDER BY id LIMIT …`
    */
@@ -118,7 +118,7 @@ function fromRow<Result>(columns: readonly string[], row: unknown): Result {
   return members as Result;
 }
 
-/** The members of a row that are called as the columns, in their order. */
+/** Returns the members of a row that are called as the columns, in their order. */
 export function valuesOf(
   columns: readonly string[],
   row: Readonly<Record<string, SQLInputValue | undefined>>,
