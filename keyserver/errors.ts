@@ -1,7 +1,7 @@
 import type { ErrorCatalogue } from '../core/errors.ts';
 import { type DiskFullCode, fileErrorClass } from '../node-support/disk-full.ts';
 
-/** What can go wrong at the key server, for its operator, a publisher or a reader. */
+/** Errors at the key server, for its operator, a publisher or a reader. */
 export const KEY_SERVER_ERRORS = {
   'listen-failed': {
     means: 'the address cannot be listened on, or another program does',

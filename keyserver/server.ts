@@ -44,7 +44,7 @@ import { readSecret } from './storage/secrets.ts';
 import { type KeyServerState, storeOf } from './storage/state.ts';
 import { createPaywall } from './subscriptions/paywall.ts';
 
-/** What tests and programs that embed the key server may replace. */
+/** Parts that tests and programs that embed the key server may replace. */
 export interface StartOptions {
   readonly log?: Logger;
   readonly limits?: Partial<RequestLimits>;
@@ -168,7 +168,7 @@ async function serve(
   const pushElsewhere = primary && (() => primary?.tell('push'));
   // A failure is found again by the page that needs the publication.
   const follow = () => publications.follow().catch(() => undefined);
-  parts.defer(eachMinute(follow).stop); // what came by another process
+  parts.defer(eachMinute(follow).stop); // news may come by another process
   const keeper = new TimestampKeeper({ state, log, targets, pushElsewhere, follow, ...publication });
   const watch = watchContent(state, config, log);
   const metrics = createMetrics(state, {

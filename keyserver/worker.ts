@@ -30,6 +30,6 @@ export async function runWorker(): Promise<void> {
   primary?.tell('ready');
   await ended.promise;
   await (await starting?.catch(() => undefined))?.close();
-  await turn(); // what was said last is sent
+  await turn(); // sends what was said last
   cluster.worker?.disconnect();
 }

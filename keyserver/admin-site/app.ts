@@ -56,7 +56,7 @@ export function createAdminSite(options: AdminSiteOptions): Express {
 const refuseTooMany: RequestHandler = (_request, response) =>
   void response.status(429).type('text').send('Too many.\n');
 
-/** Whatever an operator does from here on is done in the operator's name. */
+/** Demands an operator, in whose name all that follows is done. */
 function demandOperator(pages: AdminPages): RequestHandler {
   return async (request, response, next) => {
     const operator = await findOperator(pages.state, pages.cookie.read(request) ?? '');
@@ -67,7 +67,7 @@ function demandOperator(pages: AdminPages): RequestHandler {
   };
 }
 
-/** Refusals say what was wrong: who reads them is the operator. What is not foreseen goes to the log. */
+/** Refusals say what was wrong: the operator reads them. What is not foreseen goes to the log. */
 function handleError(pages: AdminPages): ErrorRequestHandler {
   return async (error, _request, response, _next) => {
     if (response.headersSent) return void response.destroy();

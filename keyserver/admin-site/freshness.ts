@@ -1,4 +1,4 @@
-/** How fresh the publication is: what expires when, what is late, and who must act. */
+/** Describes how fresh the publication is: what expires when, what is late, and who must act. */
 import { describePublication, type PublicationOverview } from '../operations/overview.ts';
 import { newestRoot } from '../publication/stored.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -17,13 +17,13 @@ export interface Rung {
   readonly left: number;
   readonly full: number;
   readonly level: 'fine' | 'late' | 'soon';
-  /** Who must act, where that is soon or late. */
+  /** Sentence on who must act, where it is soon or late. */
   readonly act: string | undefined;
 }
 
 export interface Freshness {
   readonly publication: PublicationOverview;
-  /** From root to timestamp. */
+  /** Roles from root to timestamp. */
   readonly rungs: readonly Rung[];
   readonly pushes: readonly { readonly target: string; readonly succeeded: number | null; readonly failed: boolean }[];
 }

@@ -73,7 +73,7 @@ export async function removeOperator(state: KeyServerState, name: string): Promi
   });
 }
 
-/** Whose a link is, that can still be used. */
+/** Finds the operator of a link that can still be used. */
 export async function findOperatorLink(state: KeyServerState, code: string): Promise<Operator | undefined> {
   return findBySecret(state, digest('operator link', code));
 }
@@ -92,7 +92,7 @@ export async function beginOperatorSession({ database, now }: KeyServerState, op
   return token;
 }
 
-/** Who a session belongs to; `undefined` where it has ended. */
+/** Finds the operator of a session; `undefined` where it has ended. */
 export async function findOperator(state: KeyServerState, token: string): Promise<Operator | undefined> {
   return findBySecret(state, digest('operator session', token));
 }

@@ -44,7 +44,7 @@ export interface AdminPages extends AdminSiteOptions {
 
 interface Page {
   readonly title: string;
-  /** Which entry of the menu is the current one: the first part of its path. */
+  /** Entry of the menu that is the current one: the first part of its path. */
   readonly section: string;
   readonly script?: string;
 }
@@ -79,7 +79,7 @@ export function queryWith(members: Readonly<Record<string, string | undefined>>)
 const day = (time: number) => new Date(time * 1000).toISOString().slice(0, 10);
 const number = (n: number) => n.toLocaleString('en-GB');
 
-/** How long ago, or until then. */
+/** Says how long ago, or until then. */
 function distance(seconds: number): string {
   const [size, unit] = (
     [

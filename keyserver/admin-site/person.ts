@@ -1,4 +1,4 @@
-/** One subscriber: rights, devices, what can be read and why, and what can be changed. */
+/** Shows a subscriber: rights, devices, what can be read and why, and what can be changed. */
 import type { Express, Request, Response } from 'express';
 import { KeyServerError } from '../errors.ts';
 import { field } from '../http/forms.ts';
@@ -90,7 +90,7 @@ const REASONS: Readonly<Record<Why['reason'], string>> = {
   'no-key': 'its key is not here: the publisher has to run “wispr publish”',
 };
 
-/** What keeps the publication from being read is an answer too. */
+/** Answers also with what keeps the publication from being read. */
 async function whyOf(ask: () => Promise<Why>) {
   try {
     const why = await ask();

@@ -6,7 +6,7 @@ export interface PlotLine {
   /** Class in the style sheet. */
   readonly kind: 'given' | 'refused' | 'signed-in';
   readonly label: string;
-  /** One for each time of the plot. */
+  /** Values, one for each time of the plot. */
   readonly values: readonly number[];
 }
 

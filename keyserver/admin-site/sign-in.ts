@@ -1,4 +1,4 @@
-/** How operators get in: a link registers a passkey, and a passkey signs in. */
+/** Lets operators in: a link registers a passkey, and a passkey signs in. */
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { KeyServerError } from '../errors.ts';
 import { field, formOf } from '../http/forms.ts';

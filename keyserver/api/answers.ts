@@ -1,4 +1,4 @@
-/** How the API answers: bytes as they are, or `{"error":"code"}` and nothing more. */
+/** Answers of the API: bytes as they are, or `{"error":"code"}` and nothing more. */
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { verifyFirst } from '../http/limits.ts';
 import type { ProviderReader } from '../publication/provider.ts';
@@ -22,7 +22,7 @@ export function bytesOf(received: unknown): Uint8Array {
 }
 
 export function send(response: Response, type: string, bytes: Uint8Array): void {
-  // Not `set`, which adds a charset.
+  // Express's `set` adds a charset.
   response.setHeader('Content-Type', type);
   response.setHeader('Content-Length', bytes.length);
   response.end(bytes);
@@ -39,7 +39,7 @@ export function sendDescriptor(provider: ProviderReader): RequestHandler {
     response.set('Cache-Control', 'no-cache');
     if (!known) sendError(response, 404, 'no-provider');
     else {
-      response.setHeader('Content-Type', 'application/json'); // not `set`, which adds a charset
+      response.setHeader('Content-Type', 'application/json'); // `set` adds a charset
       response.send(Buffer.from(known.descriptorBytes));
     }
   };

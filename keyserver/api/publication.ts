@@ -28,7 +28,7 @@ const TIMESTAMP_AGE = 60;
 const VERSIONED_AGE = 3600;
 const MAXIMUM_RUN_LENGTH = 1024;
 
-/** What readers ask the key server for first: docs/spec/publication.md, "Reading". */
+/** Serves what readers ask the key server for first: docs/spec/publication.md, "Reading". */
 function addMetadataRoute(app: Express, { state: { database }, limits }: ApiOptions): void {
   const limit = limitRequests(limits.metadataPerAddress, refuseTooMany);
   app.get(`${METADATA_PATH}:file`, limit, async (request, response) => {

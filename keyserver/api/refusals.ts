@@ -1,4 +1,4 @@
-/** What a request that cannot be answered is refused with: a status and a code. */
+/** Finds the status and the code with which a request that cannot be answered is refused. */
 import type { Logger } from 'pino';
 import { KeyError } from '../../core/keys/errors.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
@@ -31,7 +31,7 @@ const STATUS: Partial<Record<KeyServerErrorCode, number>> = {
   'too-many-requests': 429,
 };
 
-/** Of publications; the rest disagrees with what is known here. */
+/** Codes of malformed publications; the rest disagrees with what is known here. */
 const MALFORMED: readonly string[] = ['metadata-malformed', 'metadata-too-large', 'metadata-signature'];
 
 /** Answer to a request that failed. What is not foreseen is logged by its kind and where it happened, and not sent. */

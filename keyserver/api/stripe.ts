@@ -35,7 +35,7 @@ export function addStripeRoute(app: Express, options: ApiOptions): void {
     try {
       checkSignature(bytesOf(request.body), signature, stripe.secret, state.now());
     } catch (error) {
-      // Unsigned events come from anybody, and are no news.
+      // Events without a signature come from anybody, and are no news.
       if (signature !== '')
         log.warn('an event is not signed with the secret in "stripe.secretFile", or a clock is wrong');
       throw error;
@@ -98,7 +98,7 @@ async function acceptSubscription(
   return isNews;
 }
 
-/** Within the caller's transaction: takes what is told. Nobody is made for a subscription that gives nothing. */
+/** Takes what is told, within the caller's transaction. Nobody is made for a subscription that gives nothing. */
 async function record(state: KeyServerState, told: SubscriptionEvent, plans: readonly string[]) {
   const { database, now } = state;
   const { kind: _, id, subscriber: named, prices: __, ...telling } = told;

@@ -34,7 +34,7 @@ const subscriber = text
   .meta({ description: 'Name of the subscriber, whatever the case.' });
 const plan = text.min(1).max(40).meta({ description: 'Name of the plan.' });
 
-/** One operation: what it takes, and what it does. */
+/** An operation: what it takes, and what it does. */
 interface Operation {
   readonly path: string;
   readonly summary: string;
@@ -70,7 +70,7 @@ const inviting = z.strictObject({
     .meta({ description: 'Sends the link by mail to the name, which is a mail address; the answer is without it.' }),
 });
 
-/** All take POST, and a token for subscriptions. */
+/** Operations, which take POST and a token for subscriptions. */
 export const OPERATIONS: readonly Operation[] = [
   {
     path: '/v1/subscriptions/begin',

@@ -10,7 +10,7 @@ import type { RequestLimits } from './limits.ts';
 import { withPaths } from './paths.ts';
 import { configuration, keyServerJsonSchema, type ListenAddress, type TlsFiles } from './schema.ts';
 
-/** Where the configuration stands if the command line does not say. */
+/** Path of the configuration if the command line does not say. */
 export const DEFAULT_CONFIG_FILE = 'keyserver.json';
 
 /** Variables of the environment take the place of members: `listen.port` is `WISPR_KEYSERVER_LISTEN__PORT`. */
@@ -29,7 +29,7 @@ export interface KeyServerConfig
   extends Omit<z.infer<typeof configuration>, 'admin' | 'limits' | 'metrics' | 'proxyHeader' | 'trustedProxies'> {
   readonly trustedProxies?: readonly string[];
   readonly proxyHeader?: z.infer<typeof configuration>['proxyHeader'];
-  /** Plain HTTP on loopback, for trying things out. Not part of the file: `wispr keyserver --dev`. */
+  /** HTTP without TLS on loopback, for trying things out. Not part of the file: `wispr keyserver --dev`. */
   readonly dev?: boolean;
   readonly admin?: ListenerConfig | undefined;
   readonly limits?: Partial<RequestLimits> | undefined;
@@ -45,7 +45,7 @@ export function readConfig(file: string): KeyServerConfig {
   return withPaths(config, keyServerJsonSchema(), (path) => resolve(dirname(file), path)) as typeof config;
 }
 
-/** What `--dev` makes of a configuration: loopback without certificates, whatever stands in the file for the public. */
+/** Makes what `--dev` makes of a configuration: loopback without certificates, whatever stands in the file for the public. */
 export function forDevelopment(config: KeyServerConfig): KeyServerConfig {
   const { inBrowser, firstPage } = config.reading.documents;
   const kept = { ...(inBrowser !== undefined && { inBrowser }), ...(firstPage && { firstPage }) };

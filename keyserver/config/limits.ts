@@ -1,8 +1,8 @@
-/** Every limit of the key server that can be set: `limits` of `keyserver.json`. Those of one message are in core/keys/limits.ts. */
+/** Limits of the key server that can be set: `limits` of `keyserver.json`. Those of one message are in core/keys/limits.ts. */
 import { z } from 'zod';
 import { isRange } from '../../node-support/addresses.ts';
 
-/** Highest limit of all but a few. */
+/** Maximum of all limits but a few. */
 export const MOST = 1_000_000;
 
 const limit = (standard: number, description: string) =>

@@ -38,7 +38,7 @@ function isSmtpUrl(text: string): boolean {
   return hostname !== '' && password === '' && ['', '/'].includes(pathname) && search + hash === '';
 }
 
-/** How a connection to the mail server is protected. */
+/** Tells how a connection to the mail server is protected. */
 export function smtpOptions({ smtp }: Pick<MailConfig, 'smtp'>) {
   const { protocol, hostname, port } = new URL(smtp);
   const host = hostname.replace(/^\[|\]$/g, '');

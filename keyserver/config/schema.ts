@@ -146,7 +146,7 @@ const dispatcher = z
     description: 'Key servers of one database share the hashing of passwords (docs/cluster.md); off if left out.',
   });
 
-/** Most processes: each takes some 200 MiB of memory, and four connections to a PostgreSQL. */
+/** Processes at most: each takes some 200 MiB of memory, and four connections to a PostgreSQL. */
 export const MOST_PROCESSES = 64;
 
 export const configuration = z
@@ -224,13 +224,13 @@ export type ListenAddress = z.infer<typeof listen>;
 /** Certificate chain and private key, both PEM files. */
 export type TlsFiles = z.infer<typeof tls>;
 
-/** How the key server keeps a publication fresh: docs/keyserver.md. */
+/** Settings by which the key server keeps a publication fresh: docs/keyserver.md. */
 export type PublicationConfig = z.infer<typeof publication>;
 
 /** The endpoint of HTTPCrypt. */
 export type HttpcryptConfig = z.infer<typeof httpcrypt>;
 
-/** Who hashes passwords with others: docs/cluster.md. */
+/** Settings for hashing passwords with others: docs/cluster.md. */
 export type DispatcherConfig = z.infer<typeof dispatcher>;
 
 export const DEFAULT_PUBLICATION: PublicationConfig = publication.parse({});

@@ -58,7 +58,7 @@ export const openidConfig = z
   })
   .meta({ description: 'Lets people sign in at an OpenID Connect provider; off if left out.' });
 
-/** Whether `text` is an address by https, or on this machine, without a user. */
+/** Tells whether `text` is an address by https, or on this machine, without a user. */
 function isHttpsUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, username, password, hash } = new URL(text);

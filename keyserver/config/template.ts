@@ -7,9 +7,9 @@ import { KeyServerError, misconfigured } from '../errors.ts';
 
 export interface NewConfig {
   readonly dev: boolean;
-  /** As `postgresUrlFault` has found it to be; `undefined`: an SQLite file. */
+  /** Address that `postgresUrlFault` has accepted; `undefined`: an SQLite file. */
   readonly database?: string | undefined;
-  /** Origins by site, as `isFetchFrom` has found them to be. */
+  /** Origins by site, which `isFetchFrom` has accepted. */
   readonly fetchFrom?: Readonly<Record<string, string>>;
 }
 

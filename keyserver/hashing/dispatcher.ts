@@ -55,7 +55,7 @@ export interface DispatcherOptions {
 
 export class Dispatcher implements Hashing {
   readonly #queue: FairQueue<WorkerSlot>;
-  /** For works that two slots have not done, in bounds of its own: there may be many of them at once. */
+  /** Hashing for works that two slots have not done, in bounds of its own: there may be many of them at once. */
   readonly #local = localHashing();
   /** Key servers that have joined, with their slots. */
   readonly #members = new Map<ServerHttp2Session, readonly RemoteSlot[]>();

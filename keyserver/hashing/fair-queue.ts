@@ -12,7 +12,7 @@ interface Turn<Slot> {
 }
 
 /**
- * Costly works, one at a time at each slot, address by address: however many an address has waiting, another one waits for one work of each. Where
+ * Does costly works, one at a time at each slot, address by address: however many an address has waiting, another waits for one work of each. Where
  * the queue is full, the address that has most waiting gives up its newest.
  */
 export class FairQueue<Slot> {
@@ -20,7 +20,7 @@ export class FairQueue<Slot> {
   readonly #slots = new Set<Slot>();
   /** The first one has been free for longest. */
   readonly #free: Slot[] = [];
-  /** By address. The first address is next, and goes to the end then. */
+  /** Turns by address. The first address is next, and goes to the end then. */
   readonly #waiting = new Map<string, Turn<Slot>[]>();
   #length = 0;
 
@@ -34,7 +34,7 @@ export class FairQueue<Slot> {
     this.#handOn(slot);
   }
 
-  /** No further work begins at this slot. What runs there is the caller's to end. */
+  /** Begins no further work at this slot. What runs there is the caller's to end. */
   remove(slot: Slot): void {
     this.#slots.delete(slot);
     const index = this.#free.indexOf(slot);
@@ -92,7 +92,7 @@ export class FairQueue<Slot> {
   }
 }
 
-/** Said to who has to come again. */
+/** Tells a client to come again. */
 export function busy(): KeyServerError {
   return new KeyServerError('busy', 'too many people are signing in at this moment');
 }

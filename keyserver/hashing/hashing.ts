@@ -1,17 +1,17 @@
-/** Who hashes passwords: this process alone, or the key servers of a cluster together (docs/cluster.md, "Password hashing"). */
+/** Hashing of passwords, by this process alone, or by the key servers of a cluster together (docs/cluster.md, "Password hashing"). */
 import type { Argon2idCost } from '../../node-support/argon2id.ts';
 import { KeyServerError } from '../errors.ts';
 import { FairQueue, type QueueBounds } from './fair-queue.ts';
 import { type HashingWork, hashOnThread } from './threads.ts';
 
-/** Since the start: works of this key server that were done here without a dispatcher, that the dispatcher did, that were refused; and works done for it. */
+/** Counts since the start: works of this key server done here without a dispatcher, done by the dispatcher, and refused; and works done for it. */
 export type HashingCounts = Readonly<Record<'local' | 'dispatched' | 'refused' | 'for-dispatcher', number>>;
 
 export interface Hashing {
   /** Does a work in the turn of its address. @throws KeyServerError `busy` */
   readonly hash: (address: string, work: HashingWork) => Promise<Uint8Array>;
   readonly counts: () => HashingCounts;
-  /** At the dispatcher: how many other key servers are connected. At another: 1, or 0 where it is lost. `undefined`: there is none. */
+  /** Number of other key servers connected, at the dispatcher. At another: 1, or 0 where it is lost. `undefined`: there is none. */
   readonly connected: () => number | undefined;
   readonly close: () => Promise<void>;
 }
@@ -21,11 +21,11 @@ export const BOUNDS: QueueBounds = { waitingPerAddress: 16, waitingPerSlot: 128 
 /** Works at a time without a dispatcher. */
 const LOCALLY = 2;
 
-/** What a stored hash may ask of a machine. */
+/** Costs between which a stored hash is computed. */
 const LOWEST: Argon2idCost = { memory: 8192, passes: 1, parallelism: 1 };
 const HIGHEST: Argon2idCost = { memory: 262_144, passes: 10, parallelism: 4 };
 
-/** Whether a cost that comes from a database or another machine may be computed with. */
+/** Tells whether a cost that comes from a database or another machine may be computed with. */
 export function isAllowedCost(cost: Argon2idCost): boolean {
   const names = ['memory', 'passes', 'parallelism'] as const;
   return names.every((name) => cost[name] >= LOWEST[name] && cost[name] <= HIGHEST[name]);
@@ -47,7 +47,7 @@ export class Tally {
   }
 }
 
-/** This process alone. */
+/** Hashes in this process. */
 export function localHashing(): Hashing {
   const queue = new FairQueue(BOUNDS, Array.from({ length: LOCALLY }, Symbol));
   const tally = new Tally();

@@ -36,7 +36,7 @@ const MOST_SLOTS = 1024;
 const IDENTITY = 'wispr';
 
 /**
- * Both sides know one secret, and prove it to each other before either one reads a byte: TLS 1.3 with an external pre-shared key and a key agreement
+ * Settings of both sides, which know one secret, and prove it before either reads a byte: TLS 1.3 with an external pre-shared key and a key agreement
  * (`psk_dhe_ke`), so that a secret that is stolen later opens no recording. Node.js ties such keys to SHA-256. There are no certificates.
  */
 const COMMON = {

@@ -35,7 +35,7 @@ export class RemoteSlot {
     return true;
   }
 
-  /** Nothing comes any more. @returns whether there was a task */
+  /** Gives the slot up. @returns whether there was a task */
   giveUp(): boolean {
     this.#task?.reject(new NotDone());
     return this.#task !== undefined;

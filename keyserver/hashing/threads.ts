@@ -2,7 +2,7 @@ import { AnsweringThread } from '../../node-support/answering-thread.ts';
 import type { Argon2idCost } from '../../node-support/argon2id.ts';
 import { programOfThread } from '../../node-support/program-files.ts';
 
-/** One computation of Argon2id. It depends on nothing else, so it may be done anywhere, and twice. */
+/** A computation of Argon2id. It depends on nothing else, so it may be done anywhere, and twice. */
 export interface HashingWork {
   readonly typed: string;
   readonly cost: Argon2idCost;
@@ -12,7 +12,7 @@ export interface HashingWork {
 
 const PROGRAM = programOfThread('thread', import.meta.url);
 
-/** As many as there were works at a time; those that queues let through are as many as there are cores. */
+/** Threads, as many as there were works at a time; works that queues let through are as many as there are cores. */
 let threads: AnsweringThread<HashingWork, Uint8Array>[] = [];
 
 /** Hashes on a thread of low priority: requests that cost little are answered first. */

@@ -38,7 +38,7 @@ export function createApp(options: AppOptions, misdirected: RequestHandler, refu
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', false).set('trust proxy', options.isTrustedProxy);
   app.set('is shared', trustedProxies(options.limits.sharedNetworks));
-  app.set('env', 'production'); // where an error handler fails, Express shows readers a stack otherwise
+  app.set('env', 'production'); // Express would show readers a stack where an error handler fails
   const { host, port, protocol } = new URL(options.origin);
   const hosts = port === '' ? [host, `${host}:${protocol === 'https:' ? 443 : 80}`] : [host];
   const headers = securityHeaders(options);
@@ -87,7 +87,7 @@ interface Noted {
 }
 
 /**
- * Strict defaults for everything that is not a document. `same-origin` and not `no-referrer`, because under the latter browsers send
+ * Sets strict defaults for everything that is not a document. `same-origin` and not `no-referrer`, because under the latter browsers send
  * `Origin: null` with forms.
  */
 function protection({ dev, formsLeadTo, scripts = [] }: AppOptions) {
@@ -122,7 +122,7 @@ export function securityHeaders(options: AppOptions): Map<string, string> {
   return headers;
 }
 
-/** For answers that are not kept. */
+/** Forbids keeping the answer. */
 export const noStore: RequestHandler = (_request, response, next) => {
   response.set('Cache-Control', 'no-store');
   next();

@@ -6,9 +6,9 @@ import { versionOf, type WebReaderFile } from '../../node-support/web-reader-fil
 import { prefersCoding } from '../../reading/accept-encoding.ts';
 import { queryOf } from './forms.ts';
 
-/** Below so many bytes, coding saves no packet. */
+/** Bytes below which coding saves no packet. */
 const LEAST_LENGTH = 600;
-/** Longer ones would keep everybody else waiting. */
+/** Bytes above which coding would keep everybody else waiting. */
 const MOST_LENGTH = 2 ** 18;
 const COMPRESSIBLE = /^(?:text\/|application\/json)/;
 const QUICK = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };

@@ -13,9 +13,9 @@ const MAXIMUM_ROWS = 200_000;
 /** Writes of one process between two times that it removes what has ended. */
 const PRUNE_EVERY = 256;
 
-/** One attempt that may fail. */
+/** An attempt that may fail. */
 export interface Attempt {
-  /** How many attempts count now: the failures so far, and what this process has not finished yet, this one included. */
+  /** Number of attempts that count now: the failures so far, and what this process has not finished yet, this one included. */
   readonly hits: number;
   /** Seconds until those that failed do not count any more. */
   readonly wait: number;
@@ -43,7 +43,7 @@ export class FailureCounts {
     this.#window = window;
   }
 
-  /** Begins an attempt; `end` must be called. @throws what the database throws: who cannot be counted is not let in */
+  /** Begins an attempt; `end` must be called. @throws what the database throws: a client that cannot be counted is not let in */
   async begin(key: string): Promise<Attempt> {
     if (primary) {
       const { attempt, ...begun } = await primary.ask('begin', this.#kind, this.#window, key);

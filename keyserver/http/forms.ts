@@ -1,4 +1,4 @@
-/** What pages read from forms and addresses. */
+/** Reads fields of forms and addresses. */
 import express, { type Request, type RequestHandler } from 'express';
 import { typedName } from '../subscriptions/subscribers.ts';
 
@@ -11,7 +11,7 @@ import { typedName } from '../subscriptions/subscribers.ts';
  */
 export function formOf(limit: number, fields: number): RequestHandler {
   const read = express.urlencoded({ extended: false, limit, parameterLimit: fields, inflate: false });
-  const refusal = Object.assign(new Error('a field has a NUL in it'), { status: 400 }); // as `express.urlencoded` refuses
+  const refusal = Object.assign(new Error('a field has a NUL in it'), { status: 400 }); // `express.urlencoded` refuses so, too
   return (request, response, next) =>
     read(request, response, (error?: unknown) => {
       const values = Object.values((request.body ?? {}) as Record<string, string | string[]>).flat();

@@ -14,7 +14,7 @@ export type { RequestLimits } from '../config/limits.ts';
 /** Bytes of a form's body; those of the API are in `MESSAGE_LIMITS`. */
 export const MAXIMUM_FORM_LENGTH = 8192;
 
-/** What a limit counts by. A name is the form's field `name`. */
+/** Keys by which a limit counts. A name is the form's field `name`. */
 export type CountedBy = 'address' | 'known-browser' | 'name' | 'name-and-address';
 
 /** Refuses with 429 the requests of one address above `limit` a minute, after which `refuse` writes the body. They are counted on this machine, which they are to protect. */
@@ -28,11 +28,11 @@ export function limitRequests(limit: number, refuse: RequestHandler, counts = ne
 
 /** Bound on failures: how many are too many in 15 minutes, or in `window` seconds, and of what. */
 export interface FailureLimit {
-  /** No other limit has the same. */
+  /** Name that no other limit has. */
   readonly kind: string;
   readonly limit: number;
   readonly countedBy: CountedBy;
-  /** Whether what succeeds counts too. */
+  /** Counts what succeeds too. */
   readonly all?: boolean;
   readonly window?: number;
 }

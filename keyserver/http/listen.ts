@@ -34,7 +34,7 @@ export interface Listener {
   /** End of the certificate that is served, in seconds since 1970. */
   readonly certificateEnd: () => number | undefined;
   readonly reload: () => void;
-  /** What TLS tickets are sealed with from now on. */
+  /** Sets the key that TLS tickets are sealed with. */
   readonly setTicketKey: (key: Uint8Array) => void;
   readonly close: () => Promise<void>;
 }
@@ -145,7 +145,7 @@ const explain: Explain = (status, { rawPacket }: NodeJS.ErrnoException & { rawPa
   status === 431 && hasLongCookies(rawPacket) ? { fields: FORGET, text: TOO_LARGE } : { fields: '', text: '' };
 
 /**
- * Whether cookies make a head too long. Any page can request a long path here, by a picture or a link; it can lengthen no cookies of
+ * Tells whether cookies make a head too long. Any page can request a long path here, by a picture or a link; it can lengthen no cookies of
  * another site, and write no line end. What does not begin with a request line may be the rest of a long path.
  */
 function hasLongCookies(packet: Buffer | undefined): boolean {
@@ -154,7 +154,7 @@ function hasLongCookies(packet: Buffer | undefined): boolean {
   return fields.some((field) => field.length > LONG && /^cookie:/i.test(field));
 }
 
-/** Plain HTTP is for loopback with `--dev`, or for proxies that end TLS: others are cut off. */
+/** Refuses plain HTTP but for loopback with `--dev`, or for proxies that end TLS: others are cut off. */
 function checkPlainHttp({ tls, listen, origin }: ListenerConfig, dev: boolean, withoutProxy: boolean): void {
   const { host, port } = listen;
   if (dev) checkLoopback(host);

@@ -5,7 +5,7 @@ import type { ConnectionLimits } from '../../node-support/client-connections.ts'
 import type { KeyServerConfig, ListenerConfig } from '../config/config.ts';
 import { type Listener, listenFor } from './listen.ts';
 
-/** What listens; the last three may be left out. */
+/** Listeners, of which the last three may be left out. */
 export interface Listeners {
   readonly api: Listener;
   readonly reading: Listener;
@@ -51,7 +51,7 @@ export async function openListeners(
   }
 }
 
-/** Those that listen. */
+/** Lists open listeners. */
 export function listenersOf(listeners: Listeners): Listener[] {
   return Object.values(listeners).filter((listener) => listener !== undefined);
 }

@@ -4,11 +4,11 @@ import { randomBytes } from '#primitives';
 import { eachMinute } from '../../node-support/each-minute.ts';
 import type { KeyServerState } from '../storage/state.ts';
 
-/** Of TLS tickets in Node.js: name, HMAC key and AES key, https://nodejs.org/api/tls.html#servergetticketkeys. */
+/** Bytes of a key of TLS tickets in Node.js: name, HMAC key and AES key, https://nodejs.org/api/tls.html#servergetticketkeys. */
 const LENGTH = 48;
 /** Seconds for which one key is used. Sessions of an older one begin with a full handshake. */
 export const TICKET_KEY_LIFETIME = 12 * 3600;
-/** Where the key stands in the database. */
+/** Place of the key in the database. */
 export const TICKET_KEY_ROW = { table: 'ticket_key', row: '1', keyId: 'ticket-key' };
 
 interface Row {
@@ -17,8 +17,8 @@ interface Row {
 }
 
 /**
- * The key that all use now; where there is none, or it is too old or of another master key, a new one. Of several key servers that make one at
- * the same time, one prevails.
+ * The key that all use now; where there is none, or it is too old or of another master key, a new one. Where several key servers make one at
+ * the same time, one key prevails.
  *
  * @throws what the database throws
  */

@@ -8,7 +8,7 @@ export const NEEDS_UTF8 = /[^\0-\x7f](?=.*@)/gu;
 /** Domains with a dot, whose last part is no number; 64 characters before the `@`. The rest is the pattern of HTML: no quotes, comments, lists, line ends. */
 const PARTS = /^[^@]{1,64}@.+\.(?!\d)[^.]+$/;
 
-/** Whether mail can be sent to a subscriber of this name. */
+/** Tells whether mail can be sent to a subscriber of this name. */
 export function isMailAddress(name: string): boolean {
   return mailAddressOf(name) !== undefined;
 }

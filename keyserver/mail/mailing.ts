@@ -27,7 +27,7 @@ export interface MailingWish {
   readonly plan: string | undefined;
 }
 
-/** Somebody who never came. */
+/** A subscriber who never came. */
 export interface Awaited {
   readonly id: number;
   readonly name: string;

@@ -26,7 +26,7 @@ export function logOutput(dest: number | string = 2): ReturnType<typeof destinat
     return write.call(output, line);
   };
   output.on('error', () => {
-    output.flushSync = () => undefined; // at the end of the process, which tries for ever
+    output.flushSync = () => undefined; // the end of the process would try for ever
   });
   output.on('write', () => {
     output.flushSync = flushSync;

@@ -33,7 +33,7 @@ export async function replaceLostMasterKey(config: KeyServerConfig): Promise<voi
   if (!isFile && (await opens(store, vault)))
     throw unfit(`${nameOfSource(masterKey)} holds the master key of this database`);
   const publicKey = await startAgain(store, vault);
-  if (isFile) createMasterKey(masterKey, keys); // after the database: until then the next run does all of it again
+  if (isFile) createMasterKey(masterKey, keys); // the next run does all of it again until the key is there
   writePublicKey(config.publicKey, publicKey);
 }
 
@@ -69,5 +69,5 @@ async function startAgain(store: Store, vault: Vault): Promise<Uint8Array> {
   }
 }
 
-/** What does not decrypt any more. */
+/** Tables that cannot be decrypted. */
 const UNREADABLE = ['former_recipients', 'periods', 'secrets', 'sets', 'ticket_key', 'timestamp_key'];

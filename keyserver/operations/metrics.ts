@@ -1,4 +1,4 @@
-/** What an operator wants to be woken up for, for Prometheus. No names of people, no paths of documents, no ids. */
+/** Metrics that an operator wants to be woken up for, for Prometheus. No names of people, no paths of documents, no ids. */
 import { statfs } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { dirname } from 'node:path';
@@ -13,7 +13,7 @@ import { readStoredFacts, type StoredFacts } from './stored-facts.ts';
 export interface Metrics {
   readonly count: (listener: string, route: string, status: number) => void;
   readonly contentType: string;
-  /** All metrics in Prometheus's text format. Without the database, those that need it are left out. */
+  /** Gives all metrics in Prometheus's text format. Without the database, those that need it are left out. */
   readonly text: () => Promise<string>;
   readonly values: () => Promise<MetricValues>;
 }
@@ -44,7 +44,7 @@ export function createMetrics(state: KeyServerState, sources: MetricsSources): M
     registers,
   });
   const gauge = gaugesIn(registry);
-  const { resignMinutes, freshHours } = sources.settings; // with which alerts compare times
+  const { resignMinutes, freshHours } = sources.settings; // alerts compare times with these
   gauge('wispr_timestamp_interval_seconds', 'Between two timestamps, as configured.').set(resignMinutes * 60);
   gauge('wispr_timestamp_fresh_seconds', 'For which a timestamp is valid, as configured.').set(freshHours * 3600);
   addTotals(registry, state);
@@ -95,7 +95,7 @@ function gaugesIn(registry: Registry): MakeGauge {
   return (name, help, labelNames = []) => {
     // Values of all processes, or of one of them: certificates of the worker that has not read a new one.
     const made = new Gauge({ name, help, labelNames, registers: [registry], aggregator: 'min' });
-    if (labelNames.length === 0) made.remove(); // absent until it is set
+    if (labelNames.length === 0) made.remove(); // removes it until it is set
     return made;
   };
 }

@@ -1,4 +1,4 @@
-/** What `wispr admin list` shows: everything but secrets. */
+/** Describes what `wispr admin list` shows: everything but secrets. */
 import { readProviderRow } from '../publication/provider.ts';
 import { isWithdrawn, readPublication } from '../publication/stored.ts';
 import { listTokens, type TokenOverview } from '../publication/tokens.ts';
@@ -31,10 +31,10 @@ export interface PublicationOverview {
   readonly published: number;
   readonly who: string;
   readonly place: string;
-  /** When the timestamp was signed, and until when it is fresh. */
+  /** Time at which the timestamp was signed, and until which it is fresh. */
   readonly signed: number;
   readonly expires: number;
-  /** Whether the key for signing it again is here. */
+  /** Tells whether the key for signing it again is here. */
   readonly signsHere: boolean;
   readonly expiries: readonly { readonly role: string; readonly expires: number }[];
   readonly pushes: readonly {
@@ -47,7 +47,7 @@ export interface PublicationOverview {
 export interface SubscriberOverview {
   readonly name: string;
   readonly revoked: number | null;
-  /** Of a group: how many members it can have, and how many it has. */
+  /** Number of members that a group can have, and has. */
   readonly seats: number | null;
   readonly taken: number;
   readonly group: string | null;
@@ -99,7 +99,7 @@ export async function describePublication({ database }: KeyServerState): Promise
   return { version: snapshotVersion, ...about, signed: version, expires, signsHere, expiries, pushes };
 }
 
-/** All in three queries: however many there are, a database elsewhere is not asked for each. */
+/** Describes all in three queries: however many there are, a database elsewhere is not asked for each. */
 async function describeSubscribers({ database, now }: KeyServerState): Promise<SubscriberOverview[]> {
   const sql = `SELECT id, name, revoked, seats,
       ${takenSeats('subscribers.id')} AS taken,

@@ -1,4 +1,4 @@
-/** One subscriber, as the operators' pages and `wispr admin list NAME` show them. */
+/** Describes a subscriber, as the operators' pages and `wispr admin list NAME` show them. */
 import { devicesOf, type ListedDevice } from '../readers/devices.ts';
 import { countRows } from '../storage/database.ts';
 import type { KeyServerState } from '../storage/state.ts';
@@ -21,9 +21,9 @@ export interface Person {
   readonly rights: readonly Right[];
   /** The newest sets, the newest first. */
   readonly sets: readonly SetAnswer[];
-  /** Those that get keys, the newest first. */
+  /** Devices that get keys, the newest first. */
   readonly devices: readonly ListedDevice[];
-  /** Whether a password was set on the reading site. */
+  /** Tells whether a password was set on the reading site. */
   readonly account: boolean;
   readonly sessions: number;
   /** Invitations that were not used and can still be. */

@@ -41,7 +41,7 @@ export async function rotateMasterKey(state: KeyServerState, config: KeyServerCo
   const isBegun = newest(before) > current || before.size > 1 || (await countRowsNotUnder(state, current)) > 0;
   const keys = isBegun ? before : addVersion(before, config);
   if (!isBegun) await audit(state, 'rotate', 'master', { added: newest(keys) });
-  // Only where several key servers can share a database.
+  // Key servers that share a database all need the new version first.
   if (!isBegun && config.database !== undefined) return { outcome: 'added', version: newest(keys), rows: 0, older: [] };
   const version = newest(keys);
   await vault.readAgain();
@@ -64,7 +64,7 @@ export async function removeOlderKeys(state: KeyServerState, { masterKey }: KeyS
   const version = await currentVersion(state.database);
   if (newest(keys) !== version)
     throw unfit('a newer version was added and is not in use: run "wispr admin rotate master" first');
-  const rows = await sealAll(state, version); // of requests that had begun before the change
+  const rows = await sealAll(state, version); // rows of requests that had begun before the change
   const older = olderThan(keys, version);
   const kept = keys.get(version);
   if (older.length === 0 || kept === undefined) return { outcome: 'removed', version, rows, older };

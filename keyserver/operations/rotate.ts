@@ -22,7 +22,7 @@ export async function rotateDevices(state: KeyServerState): Promise<number> {
   });
 }
 
-/** No key request can name the id that stands there then. */
+/** Replaces key ids by texts that no key request can name. */
 export function forgetDeviceKeys(database: Database): Promise<number> {
   const sql = `UPDATE devices SET key_id = 'none ' || keys_digest, sealed = ? WHERE length(sealed) > 0`;
   return database.run(sql, new Uint8Array(0));

@@ -1,4 +1,4 @@
-/** Every row that is sealed by the vault, but the canary. A test finds a column of the schema that is missing here. */
+/** Lists the rows that the vault seals, but the canary. A test finds a column of the schema that is missing here. */
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { TICKET_KEY_ROW } from '../http/ticket-keys.ts';
 import { setRow } from '../publication/import-bundle.ts';
@@ -16,7 +16,7 @@ export type SealedRow = Readonly<Record<string, unknown>> & { readonly sealed: U
 export interface SealedTable {
   readonly table: string;
   readonly key: string;
-  /** Less than every primary key. */
+  /** A value less than every primary key. */
   readonly start: number | string;
   readonly refOf: (row: SealedRow) => RowRef | Promise<RowRef>;
 }

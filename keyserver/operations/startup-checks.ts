@@ -1,4 +1,4 @@
-/** What is checked before the key server makes or changes anything. */
+/** Checks what must be right before the key server makes or changes anything. */
 import type { StripeConfig } from '../api/options.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { readSecretFile } from '../config/secret-file.ts';
@@ -8,7 +8,7 @@ import { checkMailer } from '../mail/mailer.ts';
 import { paywallSettings } from '../subscriptions/paywall.ts';
 
 /**
- * Everything that is wrong with listeners, certificates and files of secrets, in one error.
+ * Checks listeners, certificates and files of secrets, and puts all that is wrong in one error.
  *
  * @throws KeyServerError `configuration-invalid`, `certificate-…`
  */

@@ -1,4 +1,4 @@
-/** Why a person can or cannot read a document: what `wispr admin why` says. */
+/** Says why a person can or cannot read a document, for `wispr admin why`. */
 import { matchesPattern } from '../../core/keys/set-pattern.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { localTarget } from '../../reading/local-target.ts';
@@ -27,7 +27,7 @@ export interface Why {
   readonly reason: 'public' | 'covered' | 'lapsed' | 'not-entitled' | 'revoked' | 'no-key';
   /** The right that covers it, that has ended, or that has it at another time. */
   readonly by: Right | undefined;
-  /** Until when a key is handed out that is asked for now; seconds since 1970. */
+  /** Time until which a key that is asked for now is good; seconds since 1970. */
   readonly notAfter: number | undefined;
 }
 
@@ -52,7 +52,7 @@ export async function whyCanRead(
   if (set === undefined)
     return { ...about, ...(found.isPublic ? { can: true, reason: 'public' } : { can: false, reason: 'no-key' }) };
   if (subscriber.revoked !== null) return { ...about, can: false, reason: 'revoked' };
-  // As a key request would.
+  // Asks as a key request would.
   const paywall = createPaywall(config, state, { warn: () => undefined });
   await paywall?.renew(subscriber.id);
   await paywall?.close();
@@ -77,7 +77,7 @@ async function findSet(config: KeyServerConfig, state: KeyServerState, what: str
   return { path: undefined, set: row.name, isPublic: false };
 }
 
-/** By the publication, which is fetched and verified as the reading site does it. */
+/** Finds a document by the publication, which is fetched and verified as by the reading site. */
 async function findDocument(config: KeyServerConfig, state: KeyServerState, url: URL): Promise<NamedDocument> {
   const provider = await new ProviderReader(state.database).read();
   if (!provider) throw new KeyServerError('no-provider', 'no key bundle was imported yet');

@@ -107,7 +107,7 @@ export class Workers {
 
   /** @param starts - one after the other that came to an early end @returns where it listens */
   #start(number: number, starts = 1): Promise<Places> {
-    const child = cluster.fork().on('error', nothing); // as an end, below
+    const child = cluster.fork().on('error', nothing); // counts as an end
     const channel = new Channel<WorkerAnswers>(child.process);
     const [ready, listening] = [Promise.withResolvers<void>(), Promise.withResolvers<Places>()];
     const attempts = new Map<number, Attempt>();
@@ -133,7 +133,7 @@ export class Workers {
       const reason = new Error(`process ${number} ended (${signal ?? code})`);
       ready.reject(reason);
       channel.close(reason);
-      for (const attempt of attempts.values()) attempt.end(true); // broken off, which is a failure
+      for (const attempt of attempts.values()) attempt.end(true); // an attempt that breaks off has failed
       if (isKept && !this.#stopped)
         this.#startAgain(number, performance.now() - begun < LONG_LIFE ? starts : 0, reason);
     });
@@ -152,7 +152,7 @@ export class Workers {
     this.#timers.add(timer);
   }
 
-  /** @param attempts - those that have begun @param isThere - whether who asks has not ended */
+  /** @param attempts - those that have begun @param isThere - whether the asking process has not ended */
   #answers(attempts: Map<number, Attempt>, isThere: () => boolean): Omit<PrimaryAnswers, 'listening' | 'ready'> {
     let last = 0;
     const mailer = async () => {

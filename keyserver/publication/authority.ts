@@ -31,14 +31,14 @@ import {
   verifyRoots,
 } from './stored.ts';
 
-/** How a hand-over ended. Where it is older than the current publication, or another one of its version, nothing was changed. */
+/** Outcome of a hand-over. Where it is older than the current publication, or another one of its version, nothing was changed. */
 export interface HandOverOutcome {
   readonly outcome: 'current' | 'publication-older' | 'publication-other';
   readonly timestamp: Uint8Array;
   readonly publication: number;
 }
 
-/** What lies at a push target and was verified there: roots that follow those here, and a timestamp with its snapshot. */
+/** A publication found and verified at a push target: roots that follow those here, and a timestamp with its snapshot. */
 export interface FoundPublication {
   readonly furtherRoots: readonly Uint8Array[];
   readonly timestamp: Uint8Array;
@@ -134,7 +134,7 @@ export function adopt(state: KeyServerState, found: FoundPublication, freshSecon
 }
 
 /**
- * Whether a timestamp at a target has a greater pair than the publication here.
+ * Tells whether a timestamp at a target has a greater pair than the publication here.
  *
  * @throws PublicationError `clock-off` where it is from the future; KeyServerError `publication-other` where it names another snapshot of
  * the same version. Nothing may be put in its place then.

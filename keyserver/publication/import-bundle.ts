@@ -82,7 +82,7 @@ export async function importBundle(
       await audit(state, 'bundle', descriptor.root, { outcome, key, serial, sets: sealed.sets.length, newSets });
       await makeSignedPlans(state, bundle);
     }
-    if (descriptor.sites.every(isServerless)) await state.database.run('DELETE FROM sets'); // of a time when it gave keys out
+    if (descriptor.sites.every(isServerless)) await state.database.run('DELETE FROM sets'); // sets from when this server gave keys out
     return {
       outcome,
       publisher: descriptor.publisher,
@@ -216,5 +216,5 @@ async function storeSets(database: Database, sets: readonly SealedSet[], now: nu
   return (await countRows(database, 'sets')) - before;
 }
 
-/** Where a set key stands in the database. */
+/** Names the row of a set key in the database. */
 export const setRow = (id: KeyId) => ({ table: 'sets', row: id, keyId: id });

@@ -23,9 +23,9 @@ export interface KeeperOptions {
 
 /** Milliseconds. */
 export interface KeeperLimits {
-  /** For one look at a target, and for one push. */
+  /** Time for one look at a target, and for one push. */
   readonly patience: number;
-  /** For what is pending when the key server stops. */
+  /** Time for what is pending when the key server stops. */
   readonly farewell: number;
 }
 
@@ -86,7 +86,7 @@ export class TimestampKeeper {
   }
 
   /**
-   * One run: looks at the targets first, so that a database that was put back from a copy confirms nothing old, then signs, then pushes
+   * Makes one run: looks at the targets first, so that a database that was put back from a copy confirms nothing old, then signs, then pushes
    * without waiting. Never throws: the log has what went wrong.
    *
    * @returns whether nothing failed but targets

@@ -1,4 +1,4 @@
-/** Under which origins the key server is reached, for the commands beside it. */
+/** Finds the origins at which the key server is reached, for the commands beside it. */
 import type { KeyServerConfig } from '../config/config.ts';
 import { misconfigured } from '../errors.ts';
 import { type Database, SET_SETTING } from '../storage/database.ts';
@@ -6,7 +6,7 @@ import type { Origins } from './import-bundle.ts';
 
 const SETTING = 'dev-origins';
 
-/** With `--dev` the origins may hold ports that were free at the start, so they are noted. */
+/** Notes the origins: with `--dev` they may hold ports that were free at the start. */
 export async function rememberDevOrigins(database: Database, origins: Origins): Promise<void> {
   await database.run(SET_SETTING, SETTING, JSON.stringify(origins));
 }

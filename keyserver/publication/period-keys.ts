@@ -44,7 +44,7 @@ export function sealPeriods(
   );
 }
 
-/** Those of the last bundle take the place of all earlier ones. Within the caller's transaction. */
+/** Replaces all earlier periods by those of the last bundle. Within the caller's transaction. */
 export async function storePeriods(database: Database, periods: readonly SealedPeriod[]): Promise<void> {
   await database.run('DELETE FROM periods');
   const insert =
@@ -80,5 +80,5 @@ async function openPeriod({ vault }: KeyServerState, { id, sealed }: Period): Pr
   throw new KeyServerError('store-unusable', 'a period key in the database is not the key that it is named');
 }
 
-/** Where a period key stands in the database. */
+/** Names the row of a period key in the database. */
 export const periodRow = (id: KeyId) => ({ table: 'periods', row: id, keyId: id });

@@ -1,4 +1,4 @@
-/** Where a key server puts the timestamp besides answering readers itself: directories and buckets that content hosts serve. */
+/** Puts the timestamp where content hosts serve it, besides answering readers here: in directories and buckets. */
 import { stat } from 'node:fs/promises';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { METADATA_PATH, metadataFile, TIMESTAMP_FILE } from '../../core/publication/names.ts';
@@ -21,7 +21,7 @@ export interface StoredTimestamp {
   readonly tag: string | null;
 }
 
-/** All methods throw StorageError; also the system's own error where a directory is not there. */
+/** A push target, whose methods throw StorageError; also the system's own error where a directory is not there. */
 export class PushTarget {
   readonly #target: Target;
   #isAsked = false;
@@ -35,7 +35,7 @@ export class PushTarget {
     return new PushTarget(await openTarget(text));
   }
 
-  /** For people; holds no secret. */
+  /** Name for people, without secrets. */
   get name(): string {
     return this.#target.name;
   }

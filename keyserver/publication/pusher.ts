@@ -18,7 +18,7 @@ export interface PusherOptions {
   readonly state: KeyServerState;
   readonly log: Logger;
   readonly target: PushTarget;
-  /** Of the target in the configuration, from 1: how log and metrics name it. */
+  /** Number of the target in the configuration, from 1: log and metrics name it so. */
   readonly number: number;
   readonly freshSeconds: number;
   /** Milliseconds for one inspection, and for one push. */
@@ -33,7 +33,7 @@ interface TargetState {
   readonly root: RootMetadata;
 }
 
-/** How often a target is looked at again in one push because another program has changed it meanwhile. */
+/** Times that a target is looked at again in one push because another program has changed it meanwhile. */
 const ATTEMPTS = 3;
 /** Seconds that a publisher may take to bring what was handed over. */
 const ON_ITS_WAY = 900;
@@ -137,7 +137,7 @@ export class Pusher {
     onAdopted();
   }
 
-  /** As readers follow them: keys may have been replaced without a hand-over, or the database here is an old copy. */
+  /** Follows the roots there as readers do: keys may have been replaced without a hand-over, or the database here is an old copy. */
   async #rootsThere(known: RootMetadata): Promise<{ readonly root: RootMetadata; readonly further: Uint8Array[] }> {
     const further: Uint8Array[] = [];
     let root = known;
@@ -177,7 +177,7 @@ export class Pusher {
     this.#closedAt = closedAt;
   }
 
-  /** What is given up when the server stops has not failed; the database may be closed by then. */
+  /** Logs a failure. What is given up when the server stops has not failed; the database may be closed by then. */
   async #failed(error: unknown): Promise<void> {
     if (this.#closing.signal.aborted) return;
     const { log, number } = this.#options;

@@ -16,7 +16,7 @@ export async function readOffers(database: Database): Promise<readonly OfferedPl
 }
 
 /**
- * Within the caller's transaction, once the bundle is stored: makes the plans that are not here yet, with the sets and the time zone of their periods.
+ * Makes the plans that are not here yet, with the sets and the time zone of their periods, within the transaction that has stored the bundle.
  * Others stay as they are: they may have been changed here.
  */
 export async function makeSignedPlans(

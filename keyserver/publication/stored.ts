@@ -1,4 +1,4 @@
-/** What the database has of the publisher's publication: the roots, and the current snapshot and timestamp. */
+/** Reads and writes what the database has of the publisher's publication: the roots, and the current snapshot and timestamp. */
 import { openEnvelope } from '../../core/publication/envelope.ts';
 import { ifGood } from '../../core/publication/errors.ts';
 import type { RoleExpiry } from '../../core/publication/hand-over.ts';
@@ -21,7 +21,7 @@ import type { Database } from '../storage/database.ts';
 
 const VERSIONED_FILE = /^([1-9]\d{0,15})\.(root|snapshot)\.json$/;
 
-/** As a reader of a bound site checks. */
+/** Checks of a reader of a bound site. */
 export const STRICT: RoleChecks = { verify: verifyEd25519, strict: true };
 
 /** The current publication. Versions and expiry are those of the two files, so that they can be read without parsing these. */
@@ -29,10 +29,10 @@ export interface Publication {
   readonly snapshot: Uint8Array;
   readonly timestamp: Uint8Array;
   readonly snapshotVersion: number;
-  /** Of the timestamp: when it was signed, in seconds since 1970. */
+  /** Time at which the timestamp was signed, in seconds since 1970. */
   readonly version: number;
   readonly expires: number;
-  /** When other roles expire, as the publisher said. */
+  /** Times at which other roles expire, as the publisher said. */
   readonly expiries: readonly RoleExpiry[];
   readonly published: number;
   /** Name of the publisher who handed it over, as the audit trail has it; `server` where it was found at a target. */
@@ -59,7 +59,7 @@ export async function storePublication(database: Database, publication: Publicat
   await database.run(sql, snapshot, timestamp, ...facts);
 }
 
-/** Whether the current publication is a closing one. */
+/** Tells whether the current publication is a closing one. */
 export function isWithdrawn({ snapshot }: Publication): boolean {
   return parseSnapshot(openEnvelope(snapshot, 'snapshot').signed()).closed;
 }
@@ -77,7 +77,7 @@ export async function readMetadata(database: Database, file: string): Promise<Ui
   return (await database.first<{ snapshot: Uint8Array }>(sql, Number(version)))?.snapshot;
 }
 
-/** All roots, the first one first; `undefined` before the first bundle. */
+/** Reads all roots, the first one first; `undefined` before the first bundle. */
 export async function readRoots(database: Database): Promise<Uint8Array[] | undefined> {
   const provider = await database.first<{ first_root: Uint8Array }>('SELECT first_root FROM provider');
   if (!provider) return undefined;

@@ -16,7 +16,7 @@ export type TokenScope = (typeof TOKEN_SCOPES)[number];
 const NAME = /^[\w.-]{1,64}$/;
 const DAY = 86_400;
 const MAXIMUM_DAYS = 3650;
-/** Least seconds between two updates of when a token was last used. */
+/** Seconds at least between two updates of when a token was last used. */
 const LAST_USED_INTERVAL = 60;
 
 export interface TokenOverview {
@@ -60,7 +60,7 @@ export async function createToken(
   return { name, expires, token };
 }
 
-/** All tokens, without their secrets. */
+/** Lists all tokens, without their secrets. */
 export async function listTokens({ database }: KeyServerState): Promise<TokenOverview[]> {
   return database.all('SELECT name, scope, created, expires, last_used AS "lastUsed" FROM tokens ORDER BY name');
 }

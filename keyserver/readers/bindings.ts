@@ -50,7 +50,7 @@ export async function bindDevice(issuer: Issuer, request: Uint8Array): Promise<U
   const { state, limits } = issuer;
   const verified = await verifyBindingRequest(request);
   await checkRequest(issuer, verified);
-  await findInvitation(state, verified.code, keysDigestOf(verified)); // before the costly part
+  await findInvitation(state, verified.code, keysDigestOf(verified)); // the costly part comes after
   const device = await answer(issuer, request, verified);
   await state.database.transaction(async () => {
     const { keysDigest } = device;

@@ -15,7 +15,7 @@ export interface BrowserSession {
   readonly label?: string | undefined;
 }
 
-/** Whether a session stands, and its subscriber's access too. */
+/** Tells whether a session stands, and its subscriber's access too. */
 export async function isLiveSession(
   { database, now }: KeyServerState,
   { token, subscriber }: BrowserSession,
@@ -41,7 +41,7 @@ export async function recordDevice({ database, now }: KeyServerState, token: str
   await database.run('UPDATE sessions SET device = ?, expires = ? WHERE token_hash = ?', device, expires, hash);
 }
 
-/** Private windows make a device each time: those that were not used for longest go. Their sessions go with them. */
+/** Removes browsers that were not used for longest: private windows make a device each time. Their sessions go with them. */
 export async function removeSurplusBrowsers(database: Database, subscriber: number, most: number): Promise<void> {
   const sql = `DELETE FROM devices WHERE subscriber = ? AND kind = 'browser' AND id NOT IN (
     SELECT id FROM devices WHERE subscriber = ? AND kind = 'browser'

@@ -18,7 +18,7 @@ export interface ListedDevice {
   readonly lastSeen: number | null;
 }
 
-/** Where a device key stands in the database. */
+/** Names the row of a device key in the database. */
 export const deviceRow = (keysDigest: string, keyId: KeyId) => ({ table: 'devices', row: keysDigest, keyId });
 
 /** The devices of a subscriber that get keys, newest first. */

@@ -131,13 +131,13 @@ export async function denialOf(
   return { name, rights, code: verdict.denied, ended: verdict.denied === 'lapsed' ? verdict.by : undefined };
 }
 
-/** Those patterns that match no set which is known here. */
+/** Finds the patterns that match no set which is known here. */
 export async function patternsWithoutSet(database: Database, patterns: readonly string[]): Promise<string[]> {
   const sets = await database.all<{ name: string }>('SELECT DISTINCT name FROM sets');
   return patterns.filter((pattern) => !sets.some(({ name }) => matchesPattern(pattern, name)));
 }
 
-/** Rights for a decision: `undefined` for who was revoked. */
+/** Finds rights for a decision; `undefined` after a revocation. */
 export async function standingRights(state: KeyServerState, subscriber: Subscriber): Promise<Right[] | undefined> {
   if (subscriber.revoked !== null) return undefined;
   await state.renewRights?.(subscriber.id);

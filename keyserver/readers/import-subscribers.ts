@@ -93,7 +93,7 @@ export async function importSubscribers(
   if (malformed.length > 0 && !options.skipWrong) throw new ListRefused(malformed);
   try {
     return await database.transaction(async () => {
-      // Before others begin: they would make a list of other people look whole.
+      // Subscriptions end before others begin: those would make a list of other people look whole.
       const left = options.endMissing ? await endMissing(state, subscribers, options) : { ended: [], renamed: [] };
       const { over, ...taken } = await importAll(state, subscribers, zones, options);
       if (over.length > 0 && !options.skipWrong) throw new ListRefused(over);

@@ -25,7 +25,7 @@ const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const CODE_LENGTH = 16;
 const DAY = 86_400;
 const DEFAULT_VALID_DAYS = 7;
-/** For which an invitation can be used at most. */
+/** Days for which an invitation can be used at most. */
 export const MAXIMUM_VALID_DAYS = 90;
 const ALL_SETS = '*';
 
@@ -34,7 +34,7 @@ export interface InvitationRequest {
   /** Patterns of set names. Left out: all sets for a subscriber who is new or was revoked, what was granted before for others. */
   readonly sets?: readonly string[] | undefined;
   readonly plan?: string | undefined;
-  /** When the subscription to `plan` begins, in seconds since 1970. Left out: now. */
+  /** Time at which the subscription to `plan` begins, in seconds since 1970. Left out: now. */
   readonly from?: number | undefined;
   /** Seconds since 1970, inclusive. Left out: without end for new grants and subscriptions, unchanged for other grants. */
   readonly until?: number | undefined;
@@ -48,13 +48,13 @@ export interface Invitation {
   readonly created: boolean;
   readonly grants: readonly Grant[];
   readonly subscriptions: readonly HeldPlan[];
-  /** Those of the grants that stood before, beside the sets that were named now: naming sets takes nothing away. */
+  /** Grants that stood before, beside the sets that were named now: naming sets takes nothing away. */
   readonly kept: readonly Grant[];
-  /** Those of the patterns named now that match no set yet: misspelt, or of sets to come. */
+  /** Patterns named now that match no set yet: misspelt, or of sets to come. */
   readonly unmatched: readonly string[];
-  /** Of a group: the code is good for as many people as there are free ones. */
+  /** Seats of a group: the code is good for as many people as there are free ones. */
   readonly seats: Seats | undefined;
-  /** When the code expires: seconds since 1970. */
+  /** Time at which the code expires: seconds since 1970. */
   readonly expires: number;
   readonly code: string;
 }
@@ -242,7 +242,7 @@ async function keepCode(
   return code;
 }
 
-/** What a code is stored as. @param code - as `normaliseCode` returned it */
+/** Hashes a code as it is stored. @param code - as `normaliseCode` returned it */
 export function hashOfCode(code: string): Uint8Array {
   return digest('invitation code', code);
 }

@@ -129,7 +129,7 @@ async function decide(
   sites?: readonly string[],
 ): Promise<KeyAnswer> {
   const time = state.now();
-  // Within that time a request may come again: docs/spec/keys.md, section 8.
+  // A request may come again within that time: docs/spec/keys.md, section 8.
   const isStale = Math.abs(request.time - time) > REQUEST_TIME_TOLERANCE;
   const refusal = device.isRevoked ? 'revoked' : isStale ? 'stale-request' : undefined;
   if (refusal) return { keys: [], refused: request.keys.map((id) => ({ id, reason: refusal })), time };

@@ -31,7 +31,7 @@ export interface StoredDevice {
   readonly subscriber_revoked: number | null;
 }
 
-/** Its first row is the device, the others are rights: of the subscriber, and of their group. */
+/** Rows: first the device, then rights: of the subscriber, and of their group. */
 const SQL = `WITH own AS (
     SELECT devices.id, kind, keys_digest, sealed, last_seen, devices.revoked, subscriber, member_of, subscribers.revoked AS subscriber_revoked
     FROM devices JOIN subscribers ON subscribers.id = subscriber WHERE key_id = ?),

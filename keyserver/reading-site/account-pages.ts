@@ -65,7 +65,7 @@ export function addAccountPages(app: Express, pages: AccountPages): void {
     if (Number.isSafeInteger(device)) await removeOwn(pages, request, device);
     response.redirect(303, '/-/account');
   });
-  // Nothing stays: neither the device at this server, nor keys, cookies and pages in the browser.
+  // Removes the device at this server, and keys, cookies and pages in the browser.
   app.post('/-/forget', ...own, async (request, response) => {
     const device = await deviceOfSession(pages.state, pages.cookie.read(request) ?? '');
     if (device !== undefined) await removeOwn(pages, request, device);
@@ -82,11 +82,11 @@ export interface SignInPage {
   /** Path and query to go to afterwards. */
   readonly to: string;
   readonly name?: string;
-  /** True where name and password were tried, and did not fit. */
+  /** Tells whether name and password were tried, and did not fit. */
   readonly failed?: boolean;
-  /** True where the reader is signed in, and proves it once more. */
+  /** Tells whether the reader is signed in, and proves it once more. */
   readonly again?: boolean;
-  /** Why signing in another way has failed. */
+  /** Reason why another way to sign in failed. */
   readonly refused?: RefusedSignIn;
   /** Way in which the reader has just left: `forgotten`, or signed out; empty otherwise. */
   readonly left?: string;
@@ -107,7 +107,7 @@ export async function sendSignIn(pages: AccountPages, response: Response, page: 
 
 /**
  * Lets a session pass that was begun just now: a copied one adds nothing that outlives it. Others are asked to sign in once more, and then begin
- * again at the account. Who is not signed in is led there.
+ * again at the account. A reader who is not signed in is led there.
  */
 export function provenOnly(pages: AccountPages): RequestHandler {
   return async (request, response, next) => {

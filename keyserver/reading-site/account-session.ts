@@ -37,14 +37,14 @@ export async function mailHead(pages: AccountPages): Promise<Pick<MailFields, 'a
   return { publisher, site, accent: accent.light };
 }
 
-/** What the pages need where mail is sent. */
+/** Parts that the pages need where mail is sent. */
 export interface ReadingMail {
   readonly mailer: Mailer;
   /** Holds the secrets of the browser that asked for codes. */
   readonly cookie: FlowCookie;
 }
 
-/** What the pages of accounts work with. */
+/** Parts that the pages of accounts work with. */
 export interface AccountPages extends OwnPages, SignInLimits {
   readonly documents: string;
   /** Finds the headline of a page, if it is at hand: no page waits for a content host. @param to - path and query */
@@ -59,7 +59,7 @@ export interface AccountPages extends OwnPages, SignInLimits {
   readonly portal: string | undefined;
   /** Counts the mails that tell a subscriber of additions. */
   readonly told: FailureCounts;
-  /** What opens documents in browsers; `undefined` where they are decrypted here, or while the publication is not known. */
+  /** Finds the program that opens documents in browsers; `undefined` where they are decrypted here, or while the publication is not known. */
   readonly program: () => Promise<ProgramVersion | undefined>;
   /** Tells whether the documents' origin opens documents itself, for readers who are signed in there. */
   readonly opensHere: () => Promise<boolean>;
@@ -80,7 +80,7 @@ export function ownForm({ origin }: Pick<AccountPages, 'origin'>): RequestHandle
   return [noStore, sameOriginOnly(origin), form];
 }
 
-/** Who is signed in, by the cookie. */
+/** Finds who is signed in, by the cookie. */
 export async function subscriberOf(
   { state, cookie }: Pick<AccountPages, 'cookie' | 'state'>,
   request: Request,

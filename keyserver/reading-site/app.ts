@@ -126,8 +126,8 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
 }
 
 /**
- * Leads a window to a document, with its query, if it may be read there; browsers keep what stands behind "#". Where the server decrypts, who is signed in here will be there
- * when it is loaded; in the browser, the reader there asks for keys when a page needs them.
+ * Leads a window to a document, with its query, if it may be read there; browsers keep what stands behind "#". Where the server decrypts, a
+ * reader who is signed in here will be there when it is loaded; in the browser, the reader there asks for keys when a page needs them.
  */
 async function leadOn(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const { originalUrl, method } = request;

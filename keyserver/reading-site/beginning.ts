@@ -37,7 +37,7 @@ export async function readBeginning(
     if (!/^text\/html\s*(?:;|$)/i.test(headers['content-type'] ?? '')) return { headers, bytes: undefined };
     const { pieces } = await begin();
     const decoder = chosen.undo && createDecoder(chosen.undo);
-    if (decoder) pipeline(Readable.from(pieces, { objectMode: false }), decoder).catch(() => undefined); // it is told too
+    if (decoder) pipeline(Readable.from(pieces, { objectMode: false }), decoder).catch(() => undefined); // errors reach both
     const content = new ByteReader(decoder ?? pieces);
     const bytes = await content.readUpTo(most);
     await content.cancel();

@@ -54,7 +54,7 @@ export class PublicationBundle {
     const roots = (await readRoots(database)) ?? [];
     const files = new Map(roots.map((root, index) => [METADATA_PATH + metadataFile('root', index + 1), root]));
     const { state } = keeper.publication;
-    // Keys that these roots do not name have signed nothing for who has only these.
+    // Keys that these roots do not name have signed nothing for a browser that has only these.
     if (state?.root.version === roots.length) {
       if (areSmall(state)) {
         if (this.#lists?.of !== state.snapshot)
@@ -73,7 +73,7 @@ export class PublicationBundle {
   }
 }
 
-/** What makes up a state, as far as it is at hand. Bins are left out where the lists are long: of many, a browser needs few. */
+/** Finds the files of a state, as far as they are at hand. Bins are left out where the lists are long: of many, a browser needs few. */
 async function filesOf(
   { descriptorBytes }: Provider,
   { snapshot, targets }: TrustedState,

@@ -19,7 +19,7 @@ const HEADERS_TIMEOUT = 15_000;
 const BODY_TIMEOUT = 15_000;
 /** Connections to one content host for documents: eight times as many as one address may hold. */
 const DOCUMENT_CONNECTIONS = 256;
-/** Those for metadata, which documents must not keep waiting. */
+/** Connections for metadata, which documents must not keep waiting. */
 const METADATA_CONNECTIONS = 8;
 /** Bytes read of an unwanted body, to keep its connection. */
 const UNWANTED = 16_384;

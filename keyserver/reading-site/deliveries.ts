@@ -10,7 +10,7 @@ type DeliveryLimits = Pick<RequestLimits, 'openDocumentsPerAddress' | 'documentW
 
 interface Line {
   open: number;
-  /** What hands a place to those that wait, in order. */
+  /** Functions that hand a place to those that wait, in order. */
   readonly waiting: Set<() => void>;
 }
 
@@ -35,7 +35,7 @@ export function takeTurns(limits: DeliveryLimits, refuse: RequestHandler): Reque
     if (line.open < limits.openDocumentsPerAddress * Math.min(4, clientsOf(request))) line.open += 1;
     else if (!(await hasPlace(line, response, limits.documentWait)))
       return refuse(request, retryAfter(response, limits.documentWait / 1000), next);
-    if (response.destroyed) return leave(address, line); // no event would report any more that its client has left
+    if (response.destroyed) return leave(address, line); // events would not report any more that its client has left
     const timer = cutIfSilent(request, response, limits.readerSilence);
     response.once('close', () => {
       clearInterval(timer);

@@ -80,7 +80,7 @@ export async function sendDocument(
     });
     await send(answer, front, request, response);
   } catch (error) {
-    goOn(); // another attempt may follow
+    goOn(); // a further attempt may follow
     transfer.abort();
     throw error;
   } finally {
@@ -120,7 +120,7 @@ async function send(
 ): Promise<void> {
   const content = part === 'nothing' ? undefined : await begin();
   response.removeHeader('Content-Security-Policy');
-  // Not `set`, which adds a charset to what the publisher signed.
+  // Express's `set` would add a charset to what the publisher signed.
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   // Pages of other origins have not come as far as this, but teasers at the account's have come as far as this.
   const isForTeaser = senderOf(request.headers) === 'elsewhere' && openerOf(request.headers) === 'page';

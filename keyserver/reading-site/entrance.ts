@@ -46,7 +46,7 @@ export function addEntrance(app: Express, entrance: Entrance, limit: RequestHand
   });
   app.post(LEAVE_PAGE, noStore, accountOnly(entrance.account), limit, async (request, response) => {
     for (const cookie of [entrance.session, entrance.plain, entrance.given]) cookie.clear(response);
-    // Neither decrypted pages nor keys, kept documents and the worker stay for the next person at this browser. Not "cookies": browsers would
+    // Decrypted pages, keys, kept documents and the worker do not stay for the next person at this browser. Not "cookies": browsers would
     // clear those of the whole domain, with everything that belongs to the publisher's other hosts.
     const left = queryOf(request, 'forgotten') === '' ? '1' : 'forgotten';
     await entrance.sendLeaving(response.set('Clear-Site-Data', '"cache", "storage"'), left);

@@ -39,5 +39,5 @@ export function permitFrame(response: Response, parent: string): void {
     'Cross-Origin-Embedder-Policy': 'require-corp',
     'Cross-Origin-Resource-Policy': 'same-site',
   });
-  response.removeHeader('X-Frame-Options'); // it knows no other origins
+  response.removeHeader('X-Frame-Options'); // the header has no other origins
 }

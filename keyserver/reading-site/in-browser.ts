@@ -37,7 +37,7 @@ export interface InBrowser {
   readonly limits: RequestLimits;
   /** `undefined`: documents are decrypted here. */
   readonly webReader: WebReaderFiles | undefined;
-  /** True if a browser's first page is opened by the in-browser reader, as all others are. */
+  /** Tells whether a browser's first page is opened by the in-browser reader, as all others are. */
   readonly isStrict: boolean;
   /** Tells whether a browser has asked to read what is decrypted here, for want of scripts or of service workers. A session is no such word: any page can bring one about. */
   readonly isPlain: (request: Request) => boolean;
@@ -145,7 +145,7 @@ export async function frontFor(reader: InBrowser, request: Request): Promise<Pag
   return pageFront(webReader, account, publications.settingsOf(provider, site).sheet !== false);
 }
 
-/** Whether documents are read in the browser: it is there, and asks content hosts, which a page of HTTPS cannot do over plain HTTP. */
+/** Tells whether documents are read in the browser: the reader is there, and asks content hosts, which a page of HTTPS cannot do over plain HTTP. */
 export async function isReadInBrowser({
   webReader,
   provider,
@@ -156,7 +156,7 @@ export async function isReadInBrowser({
   return origins?.every(({ protocol, hostname }) => protocol === 'https:' || isLoopback(hostname)) ?? false;
 }
 
-/** Whether a browser opens a page in a window of its own. Programs do not ask for HTML, and get documents. */
+/** Tells whether a browser opens a page in a window of its own. Programs do not ask for HTML, and get documents. */
 function isPage({ method, headers }: Request): boolean {
   return method === 'GET' && openerOf(headers) === 'window';
 }
@@ -170,7 +170,7 @@ export async function sendLeaving(reader: InBrowser, response: Response, left: s
 interface StartOptions {
   /** Address that the reader is on the way to, if it is not this one. */
   readonly leadsTo?: string;
-  /** True in a frame behind a page that is on show. */
+  /** Tells whether it runs in a frame behind a page on show. */
   readonly isBehind?: boolean;
   /** Removes what the origin keeps in the browser, and leads to the sign-in. */
   readonly leaving?: string;

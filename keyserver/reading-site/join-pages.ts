@@ -52,7 +52,7 @@ function afterJoining(to: string, origin: string): string {
   return to === KEYS_PAGE ? to : documentTarget(to, origin);
 }
 
-/** Without the field for a password, the invitation alone signs in. */
+/** Accepts a form; without its field for a password, the invitation alone signs in. */
 async function acceptJoin(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const [code, to, password] = [field(request, 'code'), field(request, 'to'), optionalField(request, 'password')];
   if (password !== undefined && !isAcceptablePassword(password))
@@ -82,7 +82,7 @@ function codeIn(text: string): string | undefined {
   return normaliseCode(code);
 }
 
-/** Whose an invitation is, for its page: the code is not used up, and no seat taken. */
+/** Names the owner of an invitation, for its page: the code is not used up, and no seat taken. */
 async function nameInvited(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const { state } = pages;
   const present = (await subscriberOf(pages, request))?.id;

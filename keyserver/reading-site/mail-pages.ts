@@ -85,7 +85,7 @@ function addSignUp(app: Express, pages: AccountPages, guards: readonly RequestHa
   });
 }
 
-/** What is mailed, and to whom; `undefined`: nothing, which the browser is not told. */
+/** Mail to send, and its address; `undefined`: none, which the browser is not told. */
 interface Addressee {
   readonly kind: MailKind;
   readonly address: string;

@@ -29,7 +29,7 @@ export function addOpenIdPages(app: Express, pages: OpenIdPages): void {
   const { origin, limits, state } = pages;
   const counted = { kind: 'openid', limit: limits.signInsPerAddress, countedBy: 'address' } as const;
   const failures = limitFailures(state, counted, refuseTooMany);
-  // From a page of this origin only: no other can have a reader sign in as a person whom it chooses.
+  // Pages of this origin alone lead here: no other can have a reader sign in as a person whom it chooses.
   app.get('/-/openid', noStore, openedOnly, sameOriginOnly(origin), documentLimit(limits), (request, response) =>
     sendAway(pages, request, response),
   );
@@ -74,7 +74,7 @@ async function acceptReturn(pages: OpenIdPages, request: Request, response: Resp
 /** Faults of this side or the provider's; the others are 403. */
 const FAULTS = ['openid-unreachable', 'openid-unusable', 'openid-clock-off'];
 
-/** All that can go wrong leads to the sign-in page, from where the person can try again. */
+/** Leads all that can go wrong to the sign-in page, from where the person can try again. */
 async function refuse(pages: OpenIdPages, response: Response, to: string, error: unknown): Promise<void> {
   if (!(error instanceof KeyServerError && isRefusal(error.code))) throw error;
   const { code, message } = error;

@@ -1,4 +1,4 @@
-/** What subscribers do with their accounts: password, sessions, the Reader, their data. */
+/** Pages on which subscribers manage their accounts: password, sessions, the Reader, their data. */
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { noStore } from '../http/app.ts';
 import { field } from '../http/forms.ts';

@@ -1,4 +1,4 @@
-/** What both origins of the reading site answer with instead of what was asked for: pages of refusal, without a form. */
+/** Answers of both origins of the reading site in place of what was asked for: pages of refusal, without a form. */
 import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } from 'express';
 import { isSoldHere } from '../../core/publication/offers.ts';
 import { accentOf } from '../../core/site/accent.ts';
@@ -66,7 +66,7 @@ export interface MastheadSource {
   readonly account: string;
 }
 
-/** What stands at the head of the pages of both origins. The signed settings are those at hand: no page waits for a content host. */
+/** Makes the head of the pages of both origins. The signed settings are those at hand: no page waits for a content host. */
 export async function mastheadOf({ provider, publications, account }: MastheadSource): Promise<Masthead> {
   const known = await provider.read();
   const site = known && siteReadAt(known.descriptor, account);
@@ -128,7 +128,7 @@ export function readingOnly(pages: OwnPages): RequestHandler {
   };
 }
 
-/** Public documents need no signing in, and the whole of one is fetched and checked for the least part of it. */
+/** Limits documents: public ones need no signing in, and the whole of one is fetched and checked for the least part of it. */
 export function documentLimit({ documentsPerAddress }: RequestLimits): RequestHandler {
   return limitRequests(documentsPerAddress, refuseTooMany);
 }
@@ -143,7 +143,7 @@ export function limitChanges({ changesPerAddress }: RequestLimits): RequestHandl
 export const refuseTooMany: RequestHandler = (_request, _response, next) =>
   next(new KeyServerError('too-many-requests', 'too many attempts'));
 
-/** Such answers are neither kept, nor do they say where the reader comes from. */
+/** Forbids keeping the answer, and saying where the reader comes from. */
 export const unrecorded: RequestHandler = (_request, response, next) => {
   response.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
   next();
@@ -176,13 +176,13 @@ export function accountOnly(account: string): RequestHandler {
     next(headers.origin === account ? undefined : new KeyServerError('cross-site', 'no page of the account sent this'));
 }
 
-/** In logs, documents have no names. */
+/** Keeps documents' names out of logs. */
 export const named: RequestHandler = (_request, response, next) => {
   response.locals.route = 'document';
   next();
 };
 
-/** What express.urlencoded throws: a form too large, cut short, or in a coding. */
+/** Tells whether express.urlencoded threw it: a form too large, cut short, or in a coding. */
 function isFormError(error: unknown): boolean {
   if (error instanceof KeyServerError || !(error instanceof Error)) return false;
   return 'status' in error && Number(error.status) < 500;

@@ -57,7 +57,7 @@ const SCRIPTS = {
 /** Digests of these, as a policy names them. */
 export const SCRIPT_DIGESTS = Object.values(SCRIPTS).map((text) => fileOf(Buffer.from(text)).integrity);
 
-const STYLE = assetOf('style.css').replace(/\s+/g, ' '); // it stands in each page
+const STYLE = assetOf('style.css').replace(/\s+/g, ' '); // the text stands in each page
 let coloured: { readonly text: string; readonly file: WebReaderFile } | undefined;
 
 function assetOf(file: string): string {
@@ -102,11 +102,11 @@ function linked(sentence: string, ...links: readonly Readonly<Record<string, str
   return sentence.replace(/<a>/g, () => `<a${left.shift()?.join('')}>`);
 }
 
-/** What every page shows at its head. */
+/** Head of every page. */
 export interface Masthead {
   readonly publisher: string;
   readonly site: string;
-  /** Whether a publisher has signed for the site: else a Reader has nothing to connect with. */
+  /** Tells whether a publisher has signed for the site: else a Reader has nothing to connect with. */
   readonly signed: boolean;
   readonly accent: Accent;
   /** Path of the publisher's logo, on the origin of the documents; the account's origin has no published byte. */

@@ -34,7 +34,7 @@ export function addPasskeyPages(app: Express, pages: AccountPages): void {
   });
   app.post('/-/passkey/new', ...asked, provenOnly(pages), (request, response) => sendNew(pages, request, response));
   app.post('/-/passkey/sign-in', ...asked, form, (request, response) => acceptSignIn(pages, request, response));
-  // Its challenge was given to a session that was proven.
+  // The challenge was given to a session that was proven.
   app.post('/-/passkey/add', ...asked, form, (request, response) => acceptNew(pages, request, response));
   app.post('/-/passkey/remove', ...asked, form, provenOnly(pages), async (request, response) => {
     const subscriber = await subscriberOf(pages, request);

@@ -42,7 +42,7 @@ export class ReadPublications {
     return this.#cachedOf(provider, site).keeper;
   }
 
-  /** All of it that is small, in one: see bundle.ts. */
+  /** Gives all of it that is small, in one: see bundle.ts. */
   bundleOf(provider: Provider, site: SiteDescription): Promise<Buffer> {
     return this.#bundle.read(provider, this.#cachedOf(provider, site));
   }

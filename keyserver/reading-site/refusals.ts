@@ -8,7 +8,7 @@ import { READING_SITE } from '../../words/en/reading-site.ts';
 export interface CodedRefusal extends Refusal {
   /** The short code, by which publisher and operator find the cause. */
   readonly code: string;
-  /** For the publisher: what the check says. */
+  /** Text of the check, for the publisher. */
   readonly detail?: string;
 }
 
@@ -38,7 +38,7 @@ export function refusalFor(cause: unknown): CodedRefusal | undefined {
   if (!(cause instanceof CodedError)) return undefined;
   const text = OWN[cause.code] ?? refusalOf(cause);
   if (!(cause instanceof ObjectError || cause instanceof PublicationError)) return coded(cause.code, text);
-  // What it says of times and hosts, publishers can compare with what they know.
+  // Publishers can compare what it says of times and hosts with what they know.
   return { ...(text ?? DAMAGED), code: cause.code, detail: cause.message };
 }
 

@@ -23,7 +23,7 @@ export interface ReadingCookie {
 /** Holds the token of a session. */
 export const sessionCookie = (origin: string) => cookieOf(origin, '', { maxAge: SESSION_LIFETIME * 1000 });
 
-/** Of the operators' pages. No other site's link comes with it. @param name - what it is for */
+/** Makes a cookie of the operators' pages, which no other site's link brings. @param name - what it is for */
 export function operatorCookie(origin: string, name: string, lifetime: number): ReadingCookie {
   return cookieOf(origin, `-${name}`, { maxAge: lifetime * 1000, sameSite: 'strict' });
 }

@@ -25,7 +25,7 @@ export function limitSignIns(pages: SignInLimits, refuse: RequestHandler): Reque
   ]);
 }
 
-/** What stands before a mail, and behind its form: known browsers pass what others can use up. @param refuse - answers 429 */
+/** Guards of a mail, behind its form: known browsers pass what others can use up. @param refuse - answers 429 */
 export function limitMails(pages: SignInLimits, refuse: RequestHandler): RequestHandler[] {
   const { limits } = pages;
   const counted = limitNamed(pages, refuse, { kind: 'mails', all: true }, [

@@ -69,7 +69,7 @@ export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles)
   // Counted apart from windows: a published script could use up what its reader may open.
   const limitFrames = limitRequests(limits.keyRequestsPerAddress, tooMany);
   app.get(KEYS_PAGE, behindOnly, noStore, limitFrames, async (request, response) => {
-    // Nothing is shown there, nobody asked, and keys go to that origin alone.
+    // The frame shows nothing, nobody asked, and keys go to that origin alone.
     permitFrame(response, pages.documents);
     await showVault(pages, scripts, request, response);
   });
@@ -99,7 +99,7 @@ export function addVault(app: Express, pages: VaultPages, files: WebReaderFiles)
 
 /**
  * Has the reader sign in first, where that was not done and the page itself may not be known here, at the same address: browsers keep what stands
- * behind "#". Who was on a page that is shown meanwhile is led back instead.
+ * behind "#". A reader who was on a page that is shown meanwhile is led back instead.
  */
 async function showVault(pages: VaultPages, scripts: Scripts, request: Request, response: Response): Promise<void> {
   const subscriber = await subscriberOf(pages, request);
@@ -150,7 +150,7 @@ async function sessionOf(pages: VaultPages, request: Request): Promise<BrowserSe
   return { token, subscriber, label: deviceLabel(request.headers['user-agent']) };
 }
 
-/** Both have to say so: the cookie comes with requests of other origins of this site too. */
+/** Demands that both headers say so: the cookie comes with requests of other origins of this site too. */
 function ownPageOnly(origin: string): RequestHandler {
   return ({ headers }, response, next) => {
     const site = headers['sec-fetch-site'];

@@ -9,7 +9,7 @@ import type { ListedPasskey } from '../sign-in/passkeys.ts';
 import type { Renewal } from '../subscriptions/kept-elsewhere.ts';
 import type { HeldPlan } from '../subscriptions/subscriptions.ts';
 
-/** What a device is and when it was last used, in words. */
+/** Says what a device is and when it was last used. */
 export function wordsOf(device: ListedDevice, thisDevice: number | undefined, now: number) {
   const { id, kind, label, created, lastSeen } = device;
   const [browser, system] = label?.split('/') ?? [];
@@ -22,7 +22,7 @@ export function wordsOf(device: ListedDevice, thisDevice: number | undefined, no
   };
 }
 
-/** When a passkey was made and last used, in words. */
+/** Says when a passkey was made and last used. */
 export function useOf({ created, lastUsed }: ListedPasskey): string {
   const added = words.added(created);
   return lastUsed === null ? added : `${added}, ${words.lastUsed(lastUsed)}`;
@@ -42,7 +42,7 @@ export function planCard(plan: HeldPlan, renewal: Renewal | undefined, offer: Of
   const failed = renewal?.failed === true && !hasEnded;
   const end = failed ? PLAN.due : renewal?.ends ? PLAN.ends(last) : PLAN.renews(last);
   const when = renewal && !hasEnded ? end : stateOf(plan, now);
-  // Others open what came out before, too.
+  // Plans without a zone open earlier sets, too.
   const since = zone === null || hasEnded ? undefined : PLAN.since(day(from, zone));
   return { title, price: renewal && offer?.price, when, since, hasEnded, failed };
 }

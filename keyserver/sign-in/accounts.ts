@@ -19,7 +19,7 @@ export interface Account {
   readonly password: string;
 }
 
-/** Who signs in, and from where; addresses take turns. */
+/** A password, and the address that sends it; addresses take turns. */
 export interface TypedPassword {
   readonly password: string;
   readonly address: string;
@@ -46,7 +46,7 @@ export async function joinWithCode(state: KeyServerState, code: string, present?
   return state.database.transaction(async () => {
     const invitation = await findInvitation(state, code, '');
     const subscriber = await useInvitation(state, invitation, BROWSER_USER, present);
-    const isOfGroup = invitation.seats !== null && subscriber === present; // no proof of which member it is
+    const isOfGroup = invitation.seats !== null && subscriber === present; // a group's code proves no member
     return createSession(state, subscriber, invitation.own === null && !isOfGroup ? 'person' : 'session');
   });
 }
@@ -59,7 +59,7 @@ export async function joinWithCode(state: KeyServerState, code: string, present?
  * @throws KeyServerError `code-refused`, `seats-taken`, `busy`
  */
 export async function joinWithPassword(state: KeyServerState, code: string, typed: TypedPassword): Promise<NewSession> {
-  await provingInvitation(state, code); // before the costly part
+  await provingInvitation(state, code); // the costly part comes after
   const stored = await hashPassword(state.hashing, typed.password, typed.address);
   const { database } = state;
   return database.transaction(async () => {
@@ -86,7 +86,7 @@ export async function replacePassword(state: KeyServerState, token: string, type
   });
 }
 
-/** One that the publisher or a mail has brought: a session that could make its own would outlive its end. @throws KeyServerError `code-refused` */
+/** Finds an invitation from publisher or mail: a session that could make its own would outlive its end. @throws KeyServerError `code-refused` */
 async function provingInvitation(state: KeyServerState, code: string): Promise<UsableInvitation> {
   const invitation = await findInvitation(state, code, '');
   if (invitation.own === null) return invitation;
@@ -123,7 +123,7 @@ export async function signIn(state: KeyServerState, attempt: SignInAttempt): Pro
   });
 }
 
-/** Who a session's token belongs to; `undefined` if there is no such session any more. */
+/** Finds the subscriber of a session's token; `undefined` if there is no such session any more. */
 export async function findSession({ database, now }: KeyServerState, token: string): Promise<Subscriber | undefined> {
   const sql = `SELECT id, name, revoked FROM sessions JOIN subscribers ON subscribers.id = subscriber
     WHERE token_hash = ? AND expires >= ?`;
@@ -155,7 +155,7 @@ export async function createSession(
   await database.run('DELETE FROM sessions WHERE expires < ?', now());
   if (by === 'person') {
     await database.run('DELETE FROM sessions WHERE subscriber = ? AND proven = ?', subscriber, OF_PURCHASE);
-    await database.run('DELETE FROM checkouts WHERE buyer = ?', subscriber); // nobody comes back from those
+    await database.run('DELETE FROM checkouts WHERE buyer = ?', subscriber); // buyers do not come back from those
   }
   const sql = 'INSERT INTO sessions (token_hash, subscriber, expires, proven) VALUES (?, ?, ?, ?)';
   const proven = { person: now(), purchase: OF_PURCHASE, session: null }[by];

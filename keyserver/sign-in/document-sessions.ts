@@ -43,7 +43,7 @@ export async function enterWithCode(state: KeyServerState, code: string): Promis
   });
 }
 
-/** Who reads with a token; `undefined` if its session, or that of the account, has ended. */
+/** Finds the subscriber who reads with a token; `undefined` if its session, or that of the account, has ended. */
 export async function findDocumentSession(state: KeyServerState, token: string): Promise<Subscriber | undefined> {
   const sql = `SELECT subscribers.id, name, revoked FROM document_sessions
       JOIN sessions ON sessions.token_hash = session JOIN subscribers ON subscribers.id = subscriber

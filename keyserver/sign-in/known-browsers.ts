@@ -19,7 +19,7 @@ export const KNOWN_BROWSER_LIFETIME = 365 * 86_400;
 const NONCE_LENGTH = 16;
 const HEAD_LENGTH = 4 + NONCE_LENGTH;
 const MAC_LENGTH = 32;
-/** No subscriber has this id, so no browser a mark for it. */
+/** Id that no subscriber has, so that no browser has a mark for it. */
 const NO_SUBSCRIBER = -1;
 
 /** Makes a new mark for a browser in which a subscriber has signed in. */
@@ -30,7 +30,7 @@ export async function markKnownBrowser(state: KeyServerState, subscriber: number
 }
 
 /**
- * Whether a mark was made for the subscriber of this name, with the password that counts now, and not too long ago.
+ * Checks that a mark was made for the subscriber of this name, with the password that counts now, and not too long ago.
  *
  * @returns by what the attempts of this browser are counted; `undefined` if it is not known
  */
@@ -48,7 +48,7 @@ async function macOf(state: KeyServerState, { subscriber, password }: Account, h
   return hmacSha256(key, lengthPrefixed(utf8(String(subscriber)), utf8(password), head));
 }
 
-/** Who signs in by mail has no password, and marks that last until there is one. */
+/** Finds an account; whoever signs in by mail has no password, and marks that last until there is one. */
 async function accountOf({ database }: KeyServerState, subscriber: number = NO_SUBSCRIBER): Promise<Account> {
   return (await findAccount(database, subscriber)) ?? { subscriber, password: '' };
 }

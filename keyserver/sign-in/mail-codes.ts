@@ -1,6 +1,6 @@
 /**
  * Codes of six digits that are mailed. A code is good in the browser that asked for it, for ten minutes and five tries. Only digests are
- * stored, and that of a code covers the secret of the browser: who reads the database cannot try the million there are.
+ * stored, and that of a code covers the secret of the browser: whoever reads the database cannot try the million there are.
  *
  * Whatever name is typed, the same is stored and looked up; only whether a mail is sent differs, and that is after the answer.
  */
@@ -14,17 +14,17 @@ import { nameKey } from '../subscriptions/subscribers.ts';
 /** Seconds. */
 export const MAIL_CODE_LIFETIME = 600;
 const TRIES = 5;
-/** Wrong codes for one name, and the seconds after the first of them; after that, mails for it have the link alone. */
+/** Number of wrong codes for one name, and the seconds after the first of them; after that, mails for it have the link alone. */
 const WRONG_CODES = 10;
 const WRONG_CODES_PERIOD = 30 * 86_400;
 const MAXIMUM_TARGET_LENGTH = 4096;
 
-/** To sign in, to make an account, to take another address. */
+/** Purpose: to take another address, to sign in, to make an account. */
 export type MailPurpose = 'move' | 'sign-in' | 'sign-up';
 
 export interface MailCodeRequest {
   readonly purpose: MailPurpose;
-  /** As `typedName` returned it. */
+  /** Name as `typedName` returned it. */
   readonly name: string;
   readonly subscriber: number | undefined;
   /** Path and query to go to afterwards. */
@@ -138,7 +138,7 @@ interface Row extends OpenMailCode {
   readonly tries: number;
 }
 
-/** Whose link was used has no use for the code. */
+/** Finds the row of a code whose link was not used. */
 async function findRow({ database, now }: KeyServerState, secret: string): Promise<Row | undefined> {
   const sql = `SELECT mail_codes.code_hash AS code_hash, purpose, name, mail_codes.subscriber AS subscriber, invitation, target, tries
     FROM mail_codes LEFT JOIN invitations ON invitations.code_hash = invitation
@@ -154,7 +154,7 @@ async function wrongCodes({ database, now }: KeyServerState, name: string): Prom
 const COUNT_WRONG = `INSERT INTO wrong_mail_codes (name_hash, count, expires) VALUES (?, 1, ?)
   ON CONFLICT (name_hash) DO UPDATE SET count = wrong_mail_codes.count + 1`;
 
-/** What a name is stored as where the name itself is not to stay. */
+/** Hashes a name as it is stored where the name itself is not to stay. */
 export function nameHash(name: string): Uint8Array {
   return digest('mail name', nameKey(name));
 }

@@ -1,4 +1,4 @@
-/** What the configuration says of OpenID Connect, with the secret that is in a file of its own. */
+/** Reads the configuration of OpenID Connect, with the secret that is in a file of its own. */
 import type { KeyServerConfig } from '../config/config.ts';
 import { readSecretFile } from '../config/secret-file.ts';
 import type { OpenIdProvider } from './openid-provider.ts';
@@ -14,7 +14,7 @@ export interface OpenIdSignIn {
 }
 
 /**
- * Only who has a provider loads the library.
+ * Loads the library only if there is a provider.
  *
  * @param now - seconds since 1970
  * @param signal - ends requests that are under way

@@ -1,4 +1,4 @@
-/** Which subscriber a person at an OpenID provider is. Accounts are made at the first sign-in. */
+/** Finds the subscriber for a person at an OpenID provider. Accounts are made at the first sign-in. */
 import { KeyServerError } from '../errors.ts';
 import { createSubscriber } from '../readers/invitations.ts';
 import { asReader, audit } from '../storage/audit.ts';
@@ -10,7 +10,7 @@ import { subscribe } from '../subscriptions/subscriptions.ts';
 import { createSession, type NewSession } from './accounts.ts';
 import type { OpenIdPerson } from './openid-provider.ts';
 
-/** As OpenID Connect bounds `sub`. */
+/** Characters of `sub` in OpenID Connect. */
 const MAXIMUM_SUBJECT_LENGTH = 255;
 const MAXIMUM_NICKNAME_LENGTH = 40;
 /** Characters before the @: others have look-alikes that a name of another person could be made of; those of a domain are compared in ASCII. */

@@ -31,14 +31,14 @@ export interface OpenIdOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Who signed in, as the provider says. */
+/** A person who signed in, as the provider says. */
 export interface OpenIdPerson {
   readonly issuer: string;
   /** Names the person at the issuer, for ever. */
   readonly subject: string;
   /** The mail address, if the provider has verified that it is this person's. */
   readonly mail: string | undefined;
-  /** What the person wants to be called. Anyone may choose any. */
+  /** Name by which the person wants to be called. Anyone may choose any. */
   readonly nickname: string | undefined;
 }
 
@@ -76,7 +76,7 @@ export class OpenIdProvider {
   }
 
   /**
-   * Where a browser goes to sign in, and the secret that it has to bring back.
+   * Makes the address at which a browser signs in, and the secret that it has to bring back.
    *
    * @param back - the address that the provider leads back to
    * @throws KeyServerError `openid-unreachable`, `openid-unusable`
@@ -101,7 +101,7 @@ export class OpenIdProvider {
   }
 
   /**
-   * Who came back from the provider.
+   * Finds the person who came back.
    *
    * @param secret - of the browser; empty if it has none
    * @param current - the address that was asked for, with the code
@@ -131,7 +131,7 @@ export class OpenIdProvider {
       return {
         issuer: claims.iss,
         subject: claims.sub,
-        // Some providers say it as text.
+        // Providers may say it as text.
         mail: String(isVerified) === 'true' && typeof email === 'string' ? email : undefined,
         nickname: typeof nickname === 'string' ? nickname : undefined,
       };
@@ -170,7 +170,7 @@ export class OpenIdProvider {
   async #discover(issuer: string = this.#options.issuer): Promise<client.Configuration> {
     const { clientId, clientSecret, trustMail, now, signal } = this.#options;
     const url = new URL(issuer);
-    // Plain HTTP is for this machine; the configuration permits no other.
+    // HTTP without TLS is for this machine; the configuration permits no other.
     const isPlain = url.protocol === 'http:' && isLoopback(url.hostname);
     const metadata = { [client.clockSkew]: now() - Math.floor(Date.now() / 1000) };
     const options = {
@@ -203,7 +203,7 @@ export class OpenIdProvider {
   }
 }
 
-/** Nothing of it leads to the secret, or to another part. */
+/** Derives the parts of a flow: none leads to the secret, or to another. */
 function flowOf(secret: string): { state: string; nonce: string; verifier: string } {
   const part = (label: string) => toBase64url(digest(`openid ${label}`, secret));
   return { state: part('state'), nonce: part('nonce'), verifier: part('code verifier') };

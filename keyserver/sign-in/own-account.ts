@@ -1,4 +1,4 @@
-/** What subscribers do with their own accounts. */
+/** Actions of subscribers on their own accounts. */
 import { devicesOf, removeDevice } from '../readers/devices.ts';
 import { createSubscriber } from '../readers/invitations.ts';
 import { sessionHashOf } from '../readers/session-tokens.ts';
@@ -59,7 +59,7 @@ export async function removeCredentials(state: KeyServerState, subscriber: Named
   });
 }
 
-/** All that is stored of a subscriber but keys and digests, for them to keep. Times are seconds since 1970. */
+/** Exports all that is stored of a subscriber but keys and digests, for them to keep. Times are seconds since 1970. */
 export async function exportSubscriber(state: KeyServerState, subscriber: number) {
   const { database } = state;
   const identities = 'SELECT issuer, subject, created FROM identities WHERE subscriber = ? ORDER BY created';
@@ -86,7 +86,7 @@ export async function exportSubscriber(state: KeyServerState, subscriber: number
   };
 }
 
-/** Everything goes: rights, devices, sessions, password. The seat of a member stays taken for a while. */
+/** Deletes everything: rights, devices, sessions, password. The seat of a member stays taken for a while. */
 export async function deleteSubscriber(state: KeyServerState, { id, name }: Named): Promise<void> {
   const { database, now } = state;
   await database.transaction(async () => {
@@ -98,7 +98,7 @@ export async function deleteSubscriber(state: KeyServerState, { id, name }: Name
 }
 
 /**
- * Within the caller's transaction: gives a subscriber another mail address, if it is free. Invitations that went to the old address are void.
+ * Gives a subscriber another mail address, if it is free, within the caller's transaction. Invitations that went to the old address are void.
  *
  * @returns whether the address was free
  */
@@ -115,7 +115,7 @@ export interface Trial {
   readonly days: number;
 }
 
-/** Within the caller's transaction: the subscriber of an address that was proven. The trial is given once. */
+/** Finds or makes, within the caller's transaction, the subscriber of an address that was proven. The trial is given once. */
 export async function signUp(state: KeyServerState, typed: string, { plan, days }: Trial): Promise<number> {
   const { database, now } = state;
   const name = parseSubscriberName(typed);

@@ -35,19 +35,18 @@ const TIMEOUT = CHALLENGE_LIFETIME * 1000;
 export interface Passkeys {
   readonly state: Pick<KeyServerState, 'actor' | 'database' | 'now' | 'vault'>;
   readonly table: PasskeyTable;
-  /** Exactly the one at which the ceremonies take place. Its host is the RP id. */
+  /** Origin at which the ceremonies take place, exactly. Its host is the RP id. */
   readonly origin: string;
   /** `required`: a PIN, finger or face each time. */
   readonly userVerification: 'preferred' | 'required';
 }
 
-/** Whose a new passkey is. */
 export interface PasskeyOwner {
   readonly id: number;
   readonly name: string;
 }
 
-/** What a browser makes a new passkey from. @param title - what authenticators call the site */
+/** Gives the options from which a browser makes a new passkey. @param title - what authenticators call the site */
 export async function registrationOptions(
   passkeys: Passkeys,
   owner: PasskeyOwner,
@@ -103,7 +102,7 @@ export async function addNewPasskey(
   });
 }
 
-/** What a browser signs in with: any passkey that it has for this site. */
+/** Lets a browser sign in with any passkey that it has for this site. */
 export async function authenticationOptions(passkeys: Passkeys): Promise<PublicKeyCredentialRequestOptionsJSON> {
   const { state, table, userVerification } = passkeys;
   const challenge = await createChallenge(state, authentication(table));
@@ -132,7 +131,7 @@ export async function ownerOfPasskey(passkeys: Passkeys, answer: string): Promis
     verifyAuthenticationResponse({ response, credential, ...expected(passkeys, challenge) }),
   );
   if (!verified) throw refused();
-  // Once more at the row: of two answers at the same time, with one count, one is a copy.
+  // The row is checked once more: of two answers at the same time, with one count, one is a copy.
   if (!(await recordPasskeyUse(state.database, table, id, authenticationInfo.newCounter, state.now()))) throw refused();
   return owner;
 }
@@ -145,7 +144,7 @@ async function usedChallenge(
 ): Promise<string> {
   const { challenge, crossOrigin } = await checked(async () => decodeClientDataJSON(response.clientDataJSON));
   if (typeof challenge !== 'string' || !(await useChallenge(state, purpose, challenge))) throw refused();
-  if (crossOrigin === true) throw refused(); // no page has it in a frame
+  if (crossOrigin === true) throw refused(); // pages here stand in no frame
   return challenge;
 }
 
@@ -170,11 +169,11 @@ function parse<Answer>(text: string): Answer {
   try {
     const answer: unknown = JSON.parse(text);
     if (typeof answer === 'object' && answer !== null) return answer as Answer;
-  } catch {} // as what is no object
+  } catch {} // counts as no object
   throw refused();
 }
 
-/** Whatever the library says of an answer, it is refused. */
+/** Refuses an answer for whatever the library throws. */
 async function checked<Result>(check: () => Promise<Result>): Promise<Result> {
   try {
     return await check();

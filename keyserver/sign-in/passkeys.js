@@ -1,5 +1,5 @@
-// Both ceremonies of passkeys, by the browser's own means. A form with `data-passkey`, the address of the options, is sent with the browser's
-// answer in its field `answer`. `data-confirm` is where it leads whose session is too old for it. It stays hidden where the browser cannot do it. `.problem` in it appears when there is no passkey in the end.
+// Runs both ceremonies of passkeys by the browser's own means. A form with `data-passkey`, the address of the options, is sent with the browser's
+// answer in the field `answer`, or leads to `data-confirm` for a session too old. Without passkeys it stays hidden; `.problem` appears if none comes.
 const isAble =
   'PublicKeyCredential' in window &&
   !/:|^[\d.]+$/.test(location.hostname) && // passkeys belong to names

@@ -77,7 +77,7 @@ export async function removePasskey(
   return (await database.run(`DELETE FROM ${table} WHERE id = ? AND owner = ?`, id, owner)) === 1;
 }
 
-/** One line, and never empty. */
+/** Makes one line, never empty. */
 function labelOf(text: string): string {
   const label = text.replace(/[\p{C}\s]+/gu, ' ').trim();
   return Array.from(label).slice(0, MAXIMUM_LABEL_LENGTH).join('').trim() || 'Passkey';

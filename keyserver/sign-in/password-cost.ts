@@ -1,4 +1,4 @@
 import type { Argon2idCost } from '../../node-support/argon2id.ts';
 
-/** Of a new password: RFC 9106, section 4, the second recommended choice, on one lane because Node gives each hash one thread. */
+/** Cost of a new password: RFC 9106, section 4, the second recommended choice, on one lane because Node gives each hash one thread. */
 export const PASSWORD_COST: Argon2idCost = { memory: 65_536, passes: 3, parallelism: 1 };

@@ -18,7 +18,7 @@ export const MINIMUM_PASSWORD_LENGTH = 10;
 /** UTF-8 bytes of the longest. */
 const MAXIMUM_PASSWORD_BYTES = 1024;
 
-/** Whether a new password is within bounds. */
+/** Tells whether a new password is within bounds. */
 export function isAcceptablePassword(password: string): boolean {
   return [...password].length >= MINIMUM_PASSWORD_LENGTH && !isTooLong(password);
 }
@@ -34,13 +34,13 @@ export async function hashPassword(hashing: Hashing, password: string, address: 
   return storedForm({ ...PASSWORD_COST, salt, hash });
 }
 
-/** As it stands in the database. */
+/** Writes a hash as it is stored. */
 export function storedForm({ memory, passes, parallelism, salt, hash }: StoredPassword): string {
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(hash)}`;
 }
 
 /**
- * Whether `password` is the one that was hashed.
+ * Tells whether `password` is the one that was hashed.
  *
  * @param password - one that is too long is wrong, and is not hashed
  * @param stored - `undefined` where there is no account: costs the same, and is never right

@@ -16,7 +16,7 @@ import type { KeyServerState } from './state.ts';
 const BATCH = 1000;
 
 export interface AuditRow {
-  /** From 1, without gaps. */
+  /** Number, gapless from 1. */
   readonly number: number;
   readonly time: number;
   /** `command USER`, `token NAME`, `stripe`, `operator NAME`, `reader NAME` or `server`. */
@@ -65,7 +65,7 @@ export async function audit(
 }
 
 /**
- * Adds what was noted to the chain. Several processes may do it at once: a number is given once, and who comes second begins again.
+ * Adds what was noted to the chain. Several processes may do it at once: a number is given once, and the second process begins again.
  *
  * @returns the last row; `undefined` where there is none
  */
@@ -102,9 +102,8 @@ export function auditLine(row: AuditRow): string {
   return textOf({ ...row });
 }
 
-/** Which rows are wanted. */
 export interface AuditFilter {
-  /** From this one on, seconds since 1970. */
+  /** Time at which rows begin, in seconds since 1970. */
   readonly since?: number | undefined;
   readonly who?: string | undefined;
   readonly about?: string | undefined;
@@ -126,7 +125,7 @@ export async function newestAudit(database: Database, filter: AuditFilter, most:
   return rowsOf(database, `${where} ORDER BY audit.number DESC LIMIT ?`, ...values, most);
 }
 
-/** All rows from `since` on, oldest first, without holding all of them. */
+/** Reads all rows from `since` on, oldest first, without holding all of them. */
 export async function* auditFrom(database: Database, since = 0): AsyncGenerator<AuditRow> {
   await chainAudit(database);
   for (let after = 0; ; ) {
@@ -147,7 +146,7 @@ async function rowsOf(database: Database, where: string, ...values: (string | nu
   return rows.map((row) => ({ ...row, details: parsed(row.details) }));
 }
 
-/** What was written into the database by hand fits no hash. */
+/** Parses details; any written into the database by hand fit no hash. */
 function parsed(details: string): JsonObject {
   return (parseCanonicalJson(utf8(details)) ?? {}) as JsonObject;
 }

@@ -17,9 +17,9 @@ import { checkCanary, storeOf } from './state.ts';
 import { Vault } from './vault.ts';
 import { commandActor } from './with-state.ts';
 
-/** All pages in one step: a copy in several would begin anew with every write of a key server. */
+/** Pages to copy in one step, all of them: a copy in several would begin anew with every write of a key server. */
 const ALL_PAGES = 2 ** 31 - 1;
-/** What else belongs to a database file. */
+/** Suffixes of the files beside a database file. */
 const BESIDE = ['-wal', '-shm', '-journal'];
 const MADE = 'backup-made';
 
@@ -29,9 +29,9 @@ interface Copied extends Pick<KeyServerConfig, 'masterKey'> {
 }
 
 export interface Restored {
-  /** When the copy was made, in seconds since 1970: what came after it is not known. */
+  /** Time at which the copy was made, in seconds since 1970: what came after it is not known. */
   readonly made: number | null;
-  /** Whose open invitations are void now, how many sessions have ended, and which operators are removed: these may have been used, or have ended, since. */
+  /** Subscribers whose open invitations are void, number of sessions ended, and operators removed: these may have been used, or have ended, since. */
   readonly invited: readonly string[];
   readonly sessions: number;
   readonly operators: readonly string[];
@@ -39,7 +39,7 @@ export interface Restored {
   readonly tokens: readonly string[];
   readonly passkeys: number;
   readonly subscribers: number;
-  /** Of the publication, and of the publisher's bundle; `null` if there was none. */
+  /** Version of the publication, and serial of the publisher's bundle; `null` if there was none. */
   readonly publication: number | null;
   readonly serial: number | null;
 }
@@ -64,7 +64,7 @@ export async function backUp(
     writeFileSync(temporary, '', { mode: 0o600, flag: 'wx' });
     const source = new DatabaseSync(data, { timeout: 5000 });
     try {
-      // Without `sqliteStore`, which would bring a database of an older version up to this one.
+      // `sqliteStore` is not used: it would bring a database of an older version up to this one.
       source.prepare(RECORD).run(nowInSeconds(), commandActor());
       await backup(source, temporary, { rate: ALL_PAGES });
     } catch (error) {
@@ -73,7 +73,7 @@ export async function backUp(
       source.close();
     }
     const copy = new DatabaseSync(temporary);
-    copy.exec('PRAGMA journal_mode = DELETE'); // one file
+    copy.exec('PRAGMA journal_mode = DELETE'); // merges WAL
     copy.prepare(SET_SETTING).run(MADE, String(nowInSeconds()));
     copy.close();
     await check(temporary);

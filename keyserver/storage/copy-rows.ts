@@ -1,4 +1,4 @@
-/** From SQLite to PostgreSQL: every row, as it is. */
+/** Copies every row, as it is, from SQLite to PostgreSQL. */
 import type { Database, Value } from './database.ts';
 
 /** Rows of one statement: the fewest columns are one, and PostgreSQL takes 65,535 values. */
@@ -11,7 +11,7 @@ const ROWS_AT_ONCE = 500;
  * @param to - PostgreSQL
  */
 export async function copyRows(from: Database, to: Database): Promise<void> {
-  // In the order in which they were made: what a table refers to is older.
+  // Tables come in the order in which they were made: what a table refers to is older.
   const sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid";
   const tables = await from.all<{ name: string }>(sql);
   for (const { name } of tables) await copyTable(from, to, name);

@@ -1,10 +1,10 @@
-/** What was answered, by hour: kept for 90 days, for the operators' pages. */
+/** Counts answers by hour: kept for 90 days, for the operators' pages. */
 import type { Database } from './database.ts';
 
 const HOUR = 3600;
 const KEPT_HOURS = 90 * 24;
 
-/** Some have a reason, or what became of it, behind them. */
+/** Kinds, of which some have a reason, or the outcome, behind them. */
 export type Counted =
   | 'key-given'
   | `key-refused ${string}`
@@ -23,7 +23,7 @@ const TOTALS: readonly string[] = [
 ];
 
 export interface HourlyCount {
-  /** Its beginning, in seconds since 1970. */
+  /** Beginning of the hour, in seconds since 1970. */
   readonly time: number;
   readonly what: string;
   readonly n: number;
@@ -48,7 +48,7 @@ export class HourlyCounts {
     this.#add(Math.floor(this.#now() / HOUR), what, n);
   }
 
-  /** Everything that this process has counted since it started. Reasons are left out, so that all kinds are there from the beginning. */
+  /** Gives all that this process has counted since it started. Reasons are left out, so that all kinds are there from the beginning. */
   totals(): ReadonlyMap<string, number> {
     return this.#totals;
   }

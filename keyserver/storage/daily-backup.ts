@@ -36,7 +36,7 @@ export async function backUpDaily(config: KeyServerConfig, folder: string, keep:
   const made = !existsSync(file);
   if (made) await backUp(config, file, (copy) => demandRestorable(config, copy, 'the copy, which was not kept,'));
   else await demandRestorable(config, file, file);
-  // Today's stays in any case: others have later names if the clock was ahead.
+  // The backup of today stays in any case: others have later names if the clock was ahead.
   const others = readdirSync(folder).filter((name) => NAME.test(name) && name !== today);
   const older = others
     .sort()

@@ -1,6 +1,6 @@
 /** The one contract by which the key server uses its database, whether SQLite or PostgreSQL. */
 
-/** What a statement can be given. */
+/** A value that a statement can be given. */
 export type Value = null | number | string | Uint8Array;
 
 /**
@@ -40,9 +40,9 @@ export async function countRows(database: Database, what: string, ...values: Val
   return (await database.first<{ n: number }>(`SELECT count(*) AS n FROM ${what}`, ...values))?.n ?? 0;
 }
 
-/** Where a database is, before it is opened. */
+/** A place of a database, before it is opened. */
 export interface Store {
-  /** For messages: a path, or an address without secrets. */
+  /** Name in messages: a path, or an address without secrets. */
   readonly name: string;
   /** `claimed`: a first start has begun here, and may have been cut short. @throws KeyServerError `store-unusable`, `database-away` */
   occupancy(): Promise<'absent' | 'claimed' | 'filled'>;

@@ -8,7 +8,7 @@ import { chainAudit } from './audit.ts';
 import { removeOldChanges } from './memory.ts';
 import type { KeyServerState } from './state.ts';
 
-/** In seconds. */
+/** Seconds. */
 const LONGEST_MONTH = 31 * 86_400;
 /** Seconds for which tellings of a subscription wait for the word on whose it is, and after which that is said. */
 const UNCLAIMED_LIFETIME = 30 * 86_400;

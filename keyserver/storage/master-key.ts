@@ -24,10 +24,10 @@ const COMMAND_TIMEOUT = 10_000;
 /** The master keys by their version; all decrypt. */
 export type MasterKeys = ReadonlyMap<number, Uint8Array>;
 
-/** Where the configuration says that the master keys are: a file, an environment variable, or a command with its arguments. */
+/** Place of the master keys, as the configuration has it: a file, an environment variable, or a command with its arguments. */
 export type MasterKeySource = string | { readonly environment: string } | { readonly command: readonly string[] };
 
-/** How messages name a source. */
+/** Names a source in messages. */
 export function nameOfSource(source: MasterKeySource): string {
   if (typeof source === 'string') return source;
   return 'environment' in source
@@ -35,7 +35,7 @@ export function nameOfSource(source: MasterKeySource): string {
     : `the command ${source.command[0] ?? ''}`;
 }
 
-/** Whether there is a master key. What a command would print is not asked for. */
+/** Tells whether there is a master key. What a command would print is not asked for. */
 export function hasMasterKey(source: MasterKeySource): boolean {
   if (typeof source === 'string') return existsSync(source);
   return 'command' in source || process.env[source.environment] !== undefined;
@@ -85,13 +85,13 @@ function readKeyFile(path: string): string {
   return readFileSync(path, 'utf8');
 }
 
-/** What it says on standard error is the key manager's, and for the operator's terminal or journal. */
+/** Runs a command. Its standard error is the key manager's, for the operator's terminal or journal. */
 async function outputOf([program = '', ...args]: readonly string[]): Promise<string> {
   try {
     const options = { timeout: COMMAND_TIMEOUT, maxBuffer: COMMAND_OUTPUT };
     return (await promisify(execFile)(program, args, options)).stdout;
   } catch (error) {
-    // Not its message, which has the arguments and what was printed; nor as the cause, which has the output.
+    // The error's message has the arguments and what was printed; as the cause, it would have the output.
     throw refused(`the command ${program} gives no master key: it ended with ${systemCode(error) ?? 'a signal'}`);
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Keeps in memory what was read from the database, until it changes there: by this process, or by any other. Each transaction that changes a table
- * named here writes a number at its end; who uses what is kept asks for the numbers first.
+ * named here writes a number at its end; users of what is kept ask for the numbers first.
  */
 import { randomInt } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';

@@ -3,11 +3,11 @@ import { KeyServerError } from '../errors.ts';
 import type { Database } from './database.ts';
 import { FIRST_VERSION, type SqlTypes, schema } from './schema.ts';
 
-/** From one version of the schema to the next. */
+/** Step from one version of the schema to the next. */
 export type Migration = (types: SqlTypes) => string;
 
 /**
- * What has changed since the first version, one step a version; a new database goes through all of them too. A step is never changed once it
+ * Changes since the first version, one step a version; a new database goes through all of them too. A step is never changed once it
  * was released. It leaves the database such that a key server of the version before can go on beside this one until it is restarted.
  */
 const MIGRATIONS: readonly Migration[] = [

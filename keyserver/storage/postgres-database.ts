@@ -16,7 +16,7 @@ import { Transactions } from './transactions.ts';
 
 /** Shared out among the processes of a key server, of which each has two at least. */
 const MAXIMUM_CONNECTIONS = 10;
-/** Those whose commits do not wait for the disk. */
+/** Connections whose commits do not wait for the disk. */
 const UNFLUSHED_CONNECTIONS = 4;
 /** Milliseconds: for a connection; by the server's clock for a statement, and between two of a transaction; by ours where the server is gone. */
 const TIMES = {
@@ -71,7 +71,7 @@ const AWAY = [
   ...['57P01', '57P02', '57P03', '53300'],
 ];
 
-/** What PostgreSQL says, without the values that it says it of; or that it cannot be reached. */
+/** Error of PostgreSQL, without the values that it is about; or of a server that cannot be reached. */
 class PostgresError extends Error {
   /** SQLSTATE, or the system's code. */
   readonly code: string | undefined;
@@ -79,7 +79,7 @@ class PostgresError extends Error {
   readonly isAway: boolean;
 
   constructor(error: Error) {
-    // Where there are several addresses, the system's message is empty.
+    // The system's message is empty where there are several addresses.
     super((error instanceof pg.DatabaseError ? error.message : systemReason(error)) || systemCode(error));
     this.code = systemCode(error);
     this.isAway = isAway(error);
@@ -135,7 +135,7 @@ class Connection extends pg.Client {
   constructor(config?: pg.ClientConfig) {
     super(config);
     const { host, port, database = '', user = '' } = this;
-    // Only asked for where the server asks.
+    // The password is looked for when the server asks.
     Object.assign(this, { password: async () => findPassword({ host, port, database, user }) });
     this.connection.on('error', () => this.connection.stream.destroy());
   }

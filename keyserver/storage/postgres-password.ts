@@ -1,11 +1,11 @@
-/** Where the password for a PostgreSQL comes from, as with PostgreSQL's own programs: `PGPASSWORD`, or else a file (https://www.postgresql.org/docs/current/libpq-pgpass.html). */
+/** Finds the password for a PostgreSQL: `PGPASSWORD`, or else a file, as libpq does (https://www.postgresql.org/docs/current/libpq-pgpass.html). */
 import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** Where a password is asked for. */
+/** Server that asks for a password. */
 export interface PasswordQuestion {
-  /** Also a directory with a socket. */
+  /** Host name, or a directory with a socket. */
   readonly host: string;
   readonly port: number;
   readonly database: string;

@@ -1,14 +1,14 @@
 /** The version of {@link schema}. What has changed since stands in migrations.ts. */
 export const FIRST_VERSION = 1;
 
-/** What each database calls its own way. */
+/** SQL in which databases differ. */
 export interface SqlTypes {
   /** 64 bits, with a sign. */
   readonly integer: string;
   /** A column of numbers that the database gives out. */
   readonly identity: string;
   readonly blob: string;
-  /** After the columns of a table: of one that has numbers, and of one that has other keys. */
+  /** SQL after the columns of a table: of one that has numbers, and of one that has other keys. */
   readonly strict: string;
   readonly keyed: string;
 }

@@ -25,7 +25,7 @@ export type SecretName = (typeof NAMES)[number];
 
 export const secretRow = (name: string) => ({ table: 'secrets', row: name, keyId: name });
 
-/** Makes the rows that are missing. Of two processes that do this at once, both use what the first one made. */
+/** Makes the rows that are missing. If two processes do this at once, both use what the first one made. */
 export async function fillSecrets(database: Database, vault: Vault): Promise<void> {
   const known = await database.all<{ name: string }>('SELECT name FROM secrets');
   for (const name of NAMES) {

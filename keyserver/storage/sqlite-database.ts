@@ -90,7 +90,7 @@ function connect(path: string, readOnly = false): DatabaseSync {
   }
 }
 
-/** Three connections: what is read outside of a transaction neither joins nor sees an open one, and some writes do not wait for the disk. */
+/** Uses three connections: what is read outside of a transaction neither joins nor sees an open one, and some writes do not wait for the disk. */
 class SqliteDatabase implements Migratable {
   readonly types = TYPES;
   readonly #writing: Connection;
@@ -152,7 +152,7 @@ class SqliteDatabase implements Migratable {
     if (topic && !inside) return this.transaction(() => this.#do(sql, work));
     if (!inside) return this.#transactions.takeTurn(() => whenFree(() => work(this.#writing.prepared(sql))));
     const result = work(inside.prepared(sql));
-    if (topic && result !== 0) this.#transactions.noteChange(topic); // no rows: what strangers ask for may have changed nothing
+    if (topic && result !== 0) this.#transactions.noteChange(topic); // strangers' requests may have changed no row
     return result;
   }
 

@@ -1,4 +1,4 @@
-/** What every part of the key server works on: the database, the vault over it, and the key pair that bundles are sealed to. */
+/** State that every part of the key server works on: the database, the vault over it, and the key pair that bundles are sealed to. */
 import { existsSync, readFileSync } from 'node:fs';
 import { type KeyPair, randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
@@ -29,11 +29,11 @@ export interface KeyServerState {
   readonly recipient: KeyPair;
   readonly now: () => number;
   /**
-   * Before the rights of a subscriber are read for a decision: brings what another system says of them up to date, in no more than seconds.
+   * Brings up to date what another system says of a subscriber's rights, before they are read for a decision, in no more than seconds.
    * Outside transactions. `undefined`: all rights are from here.
    */
   readonly renewRights?: ((subscriber: number) => Promise<void>) | undefined;
-  /** Who acts, for the audit trail: audit.ts. */
+  /** Name of the actor, for the audit trail: audit.ts. */
   readonly actor: string;
   readonly counts: HourlyCounts;
   readonly lastSeen: LastSeen;
@@ -92,7 +92,7 @@ export async function openExisting(config: KeyServerConfig, store: Store, now = 
   return prepare(config, store, vault, now);
 }
 
-/** Fills in whatever is missing. Of two processes that do this at once, the second one finds the work done. */
+/** Fills in whatever is missing. If two processes do this at once, the second one finds the work done. */
 async function prepare(
   config: KeyServerConfig,
   store: Store,
@@ -153,7 +153,7 @@ export async function readRecipient(database: Database, vault: Vault): Promise<K
   return openRecipient(vault, row);
 }
 
-/** Those that a publisher may still seal to. */
+/** Reads key pairs that a publisher may still seal to. */
 export async function readFormerRecipients(database: Database, vault: Vault): Promise<KeyPair[]> {
   const rows = await database.all<RecipientRow>('SELECT public_key, sealed FROM former_recipients');
   return Promise.all(rows.map((row) => openRecipient(vault, row)));

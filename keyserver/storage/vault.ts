@@ -63,7 +63,7 @@ export class Vault {
     return Math.max(...this.#rowKeys.keys());
   }
 
-  /** From now on, seals under the version that `current` says. */
+  /** Seals under the version that `current` says, from now on. */
   follow(current: () => Promise<number>): void {
     this.#currentVersion = current;
   }
@@ -103,7 +103,7 @@ export class Vault {
     throw new KeyServerError('store-unusable', problem);
   }
 
-  /** Like {@link open}; `undefined` where that throws. */
+  /** Decrypts as {@link open}; `undefined` where that throws. */
   async tryOpen(ref: RowRef, sealed: Uint8Array): Promise<Uint8Array | undefined> {
     if (sealed.length < MINIMUM_LENGTH) return undefined;
     const version = readU32(sealed);

@@ -6,7 +6,7 @@ import { KeyServerError } from '../errors.ts';
 import { chainAudit } from './audit.ts';
 import { type KeyServerState, openExisting, storeOf } from './state.ts';
 
-/** Who acts, for the audit trail: the user of the operating system who runs this command. */
+/** Names the actor for the audit trail: the user of the operating system who runs this command. */
 export function commandActor(): string {
   return `command ${userName() ?? process.getuid?.()}`;
 }

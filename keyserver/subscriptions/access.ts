@@ -10,7 +10,7 @@ export const MAXIMUM_VALIDITY = 30 * 86_400;
 
 /** A right to read. Times in seconds since 1970, inclusive. */
 export interface Access {
-  /** Of set names; `*` stands for any characters. */
+  /** Patterns of set names; `*` stands for any characters. */
   readonly patterns: readonly string[];
   readonly from: number;
   /** `null`: without end. */
@@ -34,7 +34,7 @@ export type Verdict<Right extends Access> =
   | { readonly denied: 'lapsed'; readonly by: Right }
   | { readonly denied: 'not-entitled' };
 
-/** Whether, and until when, rights cover a set. Of several, the one that lasts longest counts. */
+/** Decides whether, and until when, rights cover a set. The one that lasts longest counts. */
 export function decideAccess<Right extends Access>(
   rights: readonly Right[],
   setName: string,
@@ -52,7 +52,7 @@ function longestFirst(one: { end: number | undefined }, other: { end: number | u
   return (other.end ?? 0) - (one.end ?? 0);
 }
 
-/** When a right to this set ends, or has ended; `undefined` where it never covered it, or does not yet. */
+/** Finds when a right to this set ends, or has ended; `undefined` where it never covered it, or does not yet. */
 function endOf({ from, until, zone }: Access, setName: string, now: number): number | undefined {
   if (from > now || (until !== null && until <= from)) return undefined; // an empty interval is no right
   const end = until ?? Number.POSITIVE_INFINITY;

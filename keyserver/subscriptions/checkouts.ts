@@ -75,7 +75,7 @@ export interface Purchase {
   readonly isNew: boolean;
 }
 
-/** Within the caller's transaction: notes, once, what was bought. */
+/** Notes, once, what was bought, within the caller's transaction. */
 export async function completeCheckout({ database, now }: State, reference: string, bought: Purchase): Promise<void> {
   const { session, source, buyer, isNew } = bought;
   const sql = `UPDATE checkouts SET session_hash = ?, source = ?, buyer = ?, is_new = ?, expires = ?

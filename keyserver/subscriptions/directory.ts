@@ -36,7 +36,7 @@ export interface DirectoryEntry {
   readonly revoked: number | null;
   /** Title of a plan that is subscribed to, or was last; `null` where only sets were granted. */
   readonly plan: string | null;
-  /** How many rights there are beside it. */
+  /** Number of rights beside it. */
   readonly more: number;
   /** The latest end of a right; `null`: without end, `undefined`: there is no right. */
   readonly until: number | null | undefined;
@@ -89,7 +89,7 @@ export async function listSubscribers(
   const conditions = ['name_key > ?'];
   const values: (string | number)[] = [nameKey(after)];
   if (search !== '') {
-    conditions.push(`(name_key LIKE ? ESCAPE '!' OR name LIKE ? ESCAPE '!')`); // of a domain, the spelling in ASCII and the typed one
+    conditions.push(`(name_key LIKE ? ESCAPE '!' OR name LIKE ? ESCAPE '!')`); // domains are found in ASCII and as typed
     for (const text of [nameKey(search), search]) values.push(`%${text.replace(/[!%_]/g, '!$&')}%`);
   }
   if (plan !== undefined) {
@@ -105,7 +105,7 @@ export async function listSubscribers(
   return { entries: rows.slice(0, limit).map(entryOf), more: rows.length > limit };
 }
 
-/** What is shown of the subscribers of a page. It is looked up for these only. */
+/** Makes SQL for what is shown of the subscribers of a page. It is looked up for these only. */
 function describing(page: string): string {
   return `SELECT id, name, created, revoked,
     (SELECT title FROM plans WHERE name = (SELECT plan FROM subscriptions WHERE subscriber = s.id
@@ -126,7 +126,7 @@ function entryOf({ stands, came, rights, plan, until, ...row }: Row): DirectoryE
   return { ...row, state, plan, more: rights - (plan === null ? 0 : 1), until: end };
 }
 
-/** How many subscribers are in each state, and when. */
+/** Number of subscribers in each state, and of new ones. */
 export interface SubscriberCounts extends Readonly<Record<SubscriberState, number>> {
   readonly recent: number;
   /** Subscribers one of whose devices was seen in the last day: browsers, and Readers. */

@@ -50,7 +50,7 @@ export interface VainOffer {
   readonly todo: string;
 }
 
-/** Finds what the publisher offers, and the configuration cannot keep: who is promised free days, or pays, gets nothing. */
+/** Finds what the publisher offers, and the configuration cannot keep: readers who are promised free days, or pay, get nothing. */
 export async function findVainOffers({ mail, stripe }: Configured, { database }: KeyServerState): Promise<VainOffer[]> {
   const priced = new Set(Object.values(stripe?.plans ?? {}));
   return (await readOffers(database)).flatMap(({ name: plan, trial, buy }) => {

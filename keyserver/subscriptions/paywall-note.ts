@@ -10,7 +10,7 @@ interface KeptPlan {
 }
 
 /**
- * Within the caller's transaction. A subscription that is in the answer begins, or is moved; one that is not in it any more ends. Time that a
+ * Records an answer, within the caller's transaction. A subscription in it begins, or is moved; one that is not in it any more ends. Time that a
  * subscription had stays its time: what a dated plan gave for ever is not taken back by a later beginning.
  *
  * @param at - seconds since 1970

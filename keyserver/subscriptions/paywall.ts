@@ -8,7 +8,7 @@ import type { KeyServerState } from '../storage/state.ts';
 import { recordAnswer } from './paywall-note.ts';
 import { type AnsweredPlan, askPaywall, type PaywallAddress, TIME_LIMIT } from './paywall-question.ts';
 
-/** Questions at a time. Who comes beyond them reads by the last answer. */
+/** Questions at a time. A subscriber beyond them reads by the last answer. */
 const MOST_QUESTIONS = 32;
 /** Seconds between two questions about a subscriber while there is no answer. */
 const RETRY_AFTER = 60;
@@ -22,7 +22,7 @@ interface PaywallSettings extends PaywallAddress {
   readonly outage: number;
 }
 
-/** What the paywall logs: neither names nor answers. */
+/** Log of the paywall, with neither names nor answers. */
 interface PaywallLog {
   warn(message: string): void;
   warn(fields: object, message: string): void;
@@ -104,7 +104,7 @@ export class Paywall {
   async #ask({ id, name, asked }: AskedSubscriber): Promise<void> {
     const { database, now } = this.#state;
     const time = now();
-    // Of several key servers, one asks.
+    // A claim lets one key server ask.
     const claim = `INSERT INTO entitlements (subscriber, asked) VALUES (?, ?)
       ON CONFLICT (subscriber) DO UPDATE SET asked = excluded.asked WHERE entitlements.asked = ?`;
     if ((await database.run(claim, id, time, asked ?? -1)) === 0) return;

@@ -3,9 +3,9 @@ import type { Period } from '../publication/period-keys.ts';
 import type { Access } from './access.ts';
 
 export interface Plan {
-  /** As commands and lists name it. */
+  /** Name in commands and lists. */
   readonly name: string;
-  /** As readers see it. */
+  /** Title that readers see. */
   readonly title: string;
   readonly patterns: readonly string[];
   /** The time zone of a dated plan; `null`: sets may be read while the subscription stands. */
@@ -14,11 +14,11 @@ export interface Plan {
 
 /** A right, and where it comes from. */
 export interface Right extends Access {
-  /** Its name and title; `null` where sets were named. */
+  /** Plan by name and title; `null` where sets were named. */
   readonly plan: { readonly name: string; readonly title: string } | null;
 }
 
-/** When the key of a period is given out, in seconds since 1970: a quarter of its length ahead, so that the border is no rush. */
+/** Finds when the key of a period is given out, in seconds since 1970: a quarter of its length ahead, so that the border is no rush. */
 export function givenFrom({ starts, ends }: Pick<Period, 'starts' | 'ends'>): number {
   return starts - Math.floor((ends + 1 - starts) / 4);
 }
@@ -28,7 +28,7 @@ export function isGivenAt(period: Pick<Period, 'starts' | 'ends'>, now: number):
   return givenFrom(period) <= now && now <= period.ends;
 }
 
-/** Whether the publisher means the same by a plan as this key server: only then does a right to the plan cover what is in its envelopes. */
+/** Tells whether the publisher means the same by a plan as this key server: only then does a right to the plan cover what is in its envelopes. */
 export function isSamePlan(
   period: Pick<Period, 'plan' | 'sets' | 'zone'>,
   here: Pick<Plan, 'name' | 'patterns' | 'zone'>,
@@ -42,7 +42,7 @@ export function hasSameSets({ sets }: Pick<Period, 'sets'>, { patterns }: Pick<P
 }
 
 /**
- * Whether one of the rights covers all sets that stand in the envelope of a period, now and until the period ends. Those of a dated plan begin
+ * Tells whether one of the rights covers all sets that stand in the envelope of a period, now and until the period ends. Those of a dated plan begin
  * with the period; of another plan, all may be read from now on.
  */
 export function coversPeriod(rights: readonly Right[], period: Period, now: number): boolean {

@@ -22,7 +22,7 @@ export interface PlanOverview extends Plan {
   /** Subscriptions that stand now. */
   readonly subscriptions: number;
   /**
-   * Whether subscribers get period keys; `different`: not, because the publisher has other sets or another time zone for it. `null`: the
+   * Tells whether subscribers get period keys; `different`: not, because the publisher has other sets or another time zone for it. `null`: the
    * publisher has none for it.
    */
   readonly periodKeys: 'given' | 'different' | null;
@@ -32,7 +32,7 @@ export interface PlanOverview extends Plan {
   readonly differs: readonly ('sets' | 'title' | 'zone')[];
 }
 
-/** What is given is changed; what is left out stays. */
+/** A change of a plan: what is left out stays. */
 export interface PlanRequest {
   readonly name: string;
   readonly title?: string | undefined;
@@ -114,7 +114,7 @@ export async function findPlan(database: Database, name: string): Promise<Plan |
   return row && planOf(row);
 }
 
-/** All plans, by name. */
+/** Lists plans, by name. */
 export async function listPlans({ database, now }: KeyServerState): Promise<PlanOverview[]> {
   const sql = `SELECT name, title, patterns, zone,
       (SELECT count(*) FROM subscriptions WHERE plan = plans.name AND begins <= ? AND (ends IS NULL OR ends >= ?)) AS subscriptions

@@ -92,7 +92,7 @@ export async function demandSeat(state: Counting, group: number, present?: numbe
   throw new KeyServerError('seats-taken', 'all seats of the group are taken');
 }
 
-/** Within the caller's transaction: keeps the seat of a member who leaves for as long as a key that was given last may be valid. */
+/** Keeps, within the caller's transaction, the seat of a member who leaves for as long as a key that was given last may be valid. */
 export async function keepSeat({ database, now }: Counting, member: number): Promise<void> {
   const sql = 'SELECT member_of FROM subscribers WHERE id = ? AND member_of IS NOT NULL AND revoked IS NULL';
   const group = (await database.first<{ member_of: number }>(sql, member))?.member_of;

@@ -57,7 +57,7 @@ const id = z.string().regex(/^[ -~]{1,255}$/);
 
 const eventAbout = <About extends z.ZodType>(object: About) =>
   z.object({
-    account: z.null().optional(), // of an account that is connected to the seller's
+    account: z.null().optional(), // account that is connected to the seller's
     created: time,
     type: z.string(),
     data: z.object({ object }),
@@ -66,7 +66,7 @@ const eventAbout = <About extends z.ZodType>(object: About) =>
 const subscriptionEvent = eventAbout(
   z.object({
     id,
-    ...period, // before API version 2025-03-31
+    ...period, // API versions before 2025-03-31 have it
     cancel_at: time.nullish(),
     cancel_at_period_end: z.boolean().optional(),
     ended_at: time.nullish(),

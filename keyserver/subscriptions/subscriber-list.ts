@@ -36,7 +36,7 @@ export interface ListReading {
 
 /** Right of a subscriber of a list. */
 export interface ListedSubscriber {
-  /** Of the file, from 1. */
+  /** Line of the file, from 1. */
   readonly line: number;
   readonly name: string;
   /** `undefined` where sets are named. */
@@ -49,7 +49,6 @@ export interface ListedSubscriber {
   readonly seats: number | undefined;
 }
 
-/** What is wrong with a line. */
 export interface ListProblem {
   readonly line: number;
   readonly problem: string;

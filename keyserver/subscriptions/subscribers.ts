@@ -26,7 +26,6 @@ export interface Subscriber {
   readonly revoked: number | null;
 }
 
-/** Whoever is meant. */
 export type Named = Pick<Subscriber, 'id' | 'name'>;
 
 /** A right to read every set whose name matches. */
@@ -98,7 +97,7 @@ export async function findSubscriber(database: Database, name: string): Promise<
   return database.first<Subscriber>('SELECT id, name, revoked FROM subscribers WHERE name_key = ?', nameKey(name));
 }
 
-/** Like {@link findSubscriber}. @throws KeyServerError `no-such-subscriber` */
+/** Finds like {@link findSubscriber}. @throws KeyServerError `no-such-subscriber` */
 export async function knownSubscriber(database: Database, name: string): Promise<Subscriber> {
   const found = await findSubscriber(database, name);
   if (found) return found;
@@ -120,10 +119,10 @@ export async function grantsOf(database: Database, subscriber: number): Promise<
   return database.all<Grant>(sql, subscriber, subscriber);
 }
 
-/** What ends with a revocation. */
+/** Counts what ends with a revocation. */
 export interface Revoked {
   readonly name: string;
-  /** Of a group, who are revoked with it; devices, sessions and invitations are theirs too. */
+  /** Members of a group who are revoked with it; devices, sessions and invitations are theirs too. */
   readonly members: number;
   readonly devices: number;
   readonly sessions: number;
@@ -176,7 +175,7 @@ export async function revokeSubscriber(state: KeyServerState, name: string, { dr
     for (const table of ['gifts', 'invitations', 'sessions'])
       await database.run(`DELETE FROM ${table} WHERE subscriber IN (${WITH_MEMBERS})`, id, id);
     await noteLostAccess(database, id, now());
-    // At the end: what went before finds the members by it.
+    // Revoking comes last: what went before finds the members by it.
     const revoke = `UPDATE subscribers SET revoked = coalesce(revoked, ?) WHERE id IN (${WITH_MEMBERS})`;
     await database.run(revoke, now(), id, id);
     const { name: _, elsewhere: __, ...ended } = revoked;
@@ -221,7 +220,7 @@ export async function renameSubscriber(
 }
 
 /**
- * Within the caller's transaction: gives a subscriber another name, if it is free.
+ * Gives a subscriber another name, if it is free, within the caller's transaction.
  *
  * @param name - as {@link parseSubscriberName} returned it
  * @returns the other subscriber who has it

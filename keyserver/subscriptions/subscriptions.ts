@@ -16,7 +16,7 @@ interface SubscriptionRow {
 export interface HeldPlan {
   readonly plan: string;
   readonly title: string;
-  /** Of a dated plan: by which its days are counted. */
+  /** Time zone of a dated plan, by which its days are counted. */
   readonly zone: string | null;
   readonly from: number;
   readonly until: number | null;
@@ -45,7 +45,7 @@ export function rightOf({ name, title, patterns, zone, begins, ends }: RightRow)
   return { patterns: patterns.split(' '), from: begins, until: ends, zone, plan };
 }
 
-/** Everything that entitles a subscriber: named sets, and current and ended subscriptions; their own, and those of their group. */
+/** Finds all that entitles a subscriber: named sets, and current and ended subscriptions; their own, and those of their group. */
 export async function rightsOf(database: Database, subscriber: number): Promise<Right[]> {
   const grants = await grantsOf(database, subscriber);
   const sql = `SELECT plans.name, title, patterns, zone, begins, ends FROM subscriptions JOIN plans ON plans.name = plan
@@ -57,7 +57,7 @@ export async function rightsOf(database: Database, subscriber: number): Promise<
   ];
 }
 
-/** What {@link subscribe} did. */
+/** Outcome of {@link subscribe}. */
 export type Subscribed = 'begun' | 'moved' | 'unchanged';
 
 /**
@@ -77,7 +77,7 @@ export async function subscribe(
   if (from < 0) throw mistyped('it begins before 1970');
   if (until !== null && until <= from) throw mistyped('it ends before it begins');
   if (!(await findPlan(database, plan))) throw noPlan(plan);
-  // One that ended the second before goes on.
+  // A subscription that ended the second before goes on.
   const sql = `SELECT id, begins, ends FROM subscriptions
     WHERE subscriber = ? AND plan = ? AND coalesce(source, '') = '' AND begins <= ? AND (ends IS NULL OR ends >= ?)
     ORDER BY begins DESC`;

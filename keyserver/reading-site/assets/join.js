@@ -2,9 +2,9 @@
 const [invited, typed] = ['#invited', '#typed'].map((name) => document.querySelector(name));
 const [password, show] = ['#password', '#show'].map((name) => document.querySelector(name));
 
-/** Behind the code stands the publisher, which only a Reader compares. */
+/** Takes the invitation. The publisher stands behind the code: only a Reader compares it. */
 async function takeInvitation() {
-  // On the way to keys, with what was wanted.
+  // The hash has what was wanted, on the way to keys.
   if (location.hash.includes('=')) {
     document.querySelector('#join').action += location.hash;
     return;

@@ -1,4 +1,4 @@
-// One press: a code is made, and the Reader on this computer gets the link with it. It asks before it connects.
+// Makes a code at one press, and gives the Reader on this computer the link with it. The Reader asks before it connects.
 const button = document.querySelector('#connect-reader');
 
 button?.addEventListener('submit', async (event) => {
@@ -15,7 +15,7 @@ button?.addEventListener('submit', async (event) => {
   form.submit();
 });
 
-// Back to the page from which the reader came, which this server does not know.
+// Leads back to the page from which the reader came, which this server does not know.
 if (document.referrer && new URL(document.referrer).origin !== location.origin)
   document.querySelector('#back').addEventListener('click', (event) => {
     event.preventDefault();

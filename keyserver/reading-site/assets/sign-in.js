@@ -7,7 +7,7 @@ for (const form of document.forms) {
 }
 for (const link of document.querySelectorAll('a[href*="?to="]')) {
   if (link.id !== 'openid') link.href += location.hash;
-  // Not through another site: it comes back by a cookie.
+  // The hash does not pass another site: it comes back by a cookie.
   else if (location.hash) link.href += `&place=${encodeURIComponent(location.hash)}`;
 }
 
