@@ -4,19 +4,19 @@ export type ErrorCatalogue = Readonly<Record<string, ErrorEntry>>;
 /** Sentences in Markdown without a full stop: code between backticks, other pages as `docs/keys.md`. */
 export interface ErrorEntry {
   readonly means: string;
-  /** What to do about it. `{file}` stands for the field `file` of the error. */
+  /** Advice on what to do. `{file}` stands for the field `file` of the error. */
   readonly remedy: string;
   /** The verification steps of the specification that fail with this code, such as `W1` or `2, 4`. */
   readonly step?: string;
 }
 
-/** Of a code that is in no catalogue, such as `usage`, there may be none. */
+/** Remedies by code; a code that is in no catalogue, such as `usage`, may have none. */
 type Remedies = Readonly<Record<string, Partial<ErrorEntry>>>;
 
 export interface CodedErrorOptions extends ErrorOptions {
-  /** What the remedy of its code names: target, file, version … */
+  /** Values that the remedy of its code names: target, file, version … */
   readonly fields?: ErrorFields;
-  /** Whether it lies in what a person typed: a word that cannot be what it stands for, the name of a file that is not there. */
+  /** Tells whether the fault lies in what a person typed: a word that cannot be what it stands for, the name of a file that is not there. */
   readonly typed?: boolean;
 }
 
@@ -29,7 +29,7 @@ export type ErrorFields = Readonly<Record<string, string | number>>;
 export abstract class CodedError<Code extends string = string> extends Error {
   readonly code: Code;
   readonly fields: ErrorFields;
-  /** What to do about it, in Markdown. An error that wraps another of the same code, to say where it happened, has its remedy. */
+  /** Advice on what to do, in Markdown. An error that wraps another of the same code, to say where it happened, has its remedy. */
   readonly remedy: string | undefined;
   /** The command line makes it a matter of usage. */
   readonly typed: boolean;
@@ -57,7 +57,7 @@ export function errorClass<Catalogue extends ErrorCatalogue>(catalogue: Catalogu
 }
 
 /**
- * What to do about errors with `code`. A placeholder without a field stands in capitals, as in usage texts: `FILE`.
+ * Returns what to do about errors with `code`. A placeholder without a field stands in capitals, as in usage texts: `FILE`.
  *
  * @returns Markdown; `undefined` where the catalogue has no such code, or no remedy for it
  */

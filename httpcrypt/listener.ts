@@ -114,7 +114,7 @@ async function serveExchange(
     if (!place) return refuse(response, 503, load.pause());
     const inner = { ...head, ...client, body, onceClosed: (closed: () => void) => void onceClosed(response, closed) };
     const isWhole = body instanceof Uint8Array;
-    if (!isWhole) place.end(); // as above
+    if (!isWhole) place.end(); // see above
     const answer = await answerTo(options, opening, inner).finally(() => isWhole && place.end());
     if (received.isBroken) return refuse(response, 500);
     if (answer.body instanceof Uint8Array) send(response, opening, salt, answer, answer.body);
@@ -134,7 +134,7 @@ async function answerTo(
   const isSafe = SAFE.has(method);
   if (!fresh && !isSafe && !mayRepeat(request)) return { status: 425, fields: [], body: NOTHING };
   if (`${scheme}://${authority}` !== origin) return { status: 421, fields: [], body: NOTHING };
-  // Some servers behind read no content of safe requests, and take it for another request.
+  // Servers behind may read no content of safe requests, and take it for another request.
   return path === '*'
     ? { status: 204, fields: [], body: NOTHING }
     : answer(isSafe ? { ...request, body: NOTHING } : request);

@@ -1,4 +1,4 @@
-/** Which content coding a client would have: RFC 9110 section 12.5.3. */
+/** Content coding that a client would have: RFC 9110 section 12.5.3. */
 
 /** Tells whether the coding is sent; else it is undone, as where neither is acceptable. @param coding - in lower case */
 export function prefersCoding(header: string | undefined, coding: string): boolean {

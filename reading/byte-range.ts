@@ -1,7 +1,7 @@
 /** Range requests: RFC 9110 section 14. */
 import type { ByteRange } from '../core/object/geometry.ts';
 
-/** More ranges than a reader of a part has use for: with them, the field is ignored (section 14.2). */
+/** Number of ranges above which the field is ignored (section 14.2): no reader of a part has use for more. */
 const MOST_RANGES = 32;
 
 /** Ranges in ascending order, apart from one another. */

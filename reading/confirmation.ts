@@ -2,7 +2,7 @@
 import type { Freshness } from '../core/publication/site-publication.ts';
 import { headerOf, type RequestHeaders } from './request-headers.ts';
 
-/** On answers for a bound site: when its publication was last confirmed, by its publisher or key server; an HTTP date. */
+/** Header of answers for a bound site: when its publication was last confirmed, by its publisher or key server; an HTTP date. */
 export const CONFIRMED_HEADER = 'wispr-confirmed';
 
 /** The last one that was asked for: the same for all documents of a site, request after request. */
@@ -15,7 +15,7 @@ export function confirmedAt({ confirmed }: Pick<Freshness, 'confirmed'>): string
   return lastConfirmed.text;
 }
 
-/** Whether a request asks for what is newest: an end-to-end reload (RFC 9111 section 5.2.1.4). */
+/** Tells whether a request asks for what is newest: an end-to-end reload (RFC 9111 section 5.2.1.4). */
 export function asksForNewest(headers: RequestHeaders): boolean {
   return /(?:^|[\s,])no-cache(?:$|[\s,])/i.test(headerOf(headers, 'cache-control') ?? '');
 }

@@ -24,7 +24,7 @@ export class FailedHosts {
     this.#failedAt.set(origin, this.#now());
   }
 
-  /** Whether it failed lately. */
+  /** Tells whether it failed lately. */
   has(origin: string): boolean {
     return this.#now() - (this.#failedAt.get(origin) ?? Number.NEGATIVE_INFINITY) < COUNTS_FOR;
   }
@@ -101,7 +101,7 @@ export abstract class HostsInTurn<Host extends ContentHost> implements DocumentS
     for (const attempt of this.#attempts) this.#end(attempt);
   }
 
-  /** Nothing more is wanted. What comes of ending a host's answer is no fault of the host. */
+  /** Ends all attempts. What comes of ending a host's answer is no fault of the host. */
   end(): void {
     this.#isOver = true;
     this.release();

@@ -1,8 +1,8 @@
 /** The headers with which a reading site shows a document in a browser, at an origin where nothing else is. */
 
 /**
- * What no page at an origin of documents may do, whatever is signed: a passkey of the account could be asked for, or overwritten, from a host below
- * the account's.
+ * Features that no page at an origin of documents may use, whatever is signed: a passkey of the account could be asked for, or overwritten, from a
+ * host below the account's.
  */
 export const NO_PASSKEYS = 'publickey-credentials-get=(), publickey-credentials-create=()';
 

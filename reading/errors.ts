@@ -1,6 +1,6 @@
 import { type ErrorCatalogue, errorClass } from '../core/errors.ts';
 
-/** What can go wrong for a reader before an object is there to be checked. */
+/** Errors of a reader before an object is there to be checked. */
 export const READING_ERRORS = {
   'path-refused': {
     means: 'the address has a spelling that no document has',

@@ -1,4 +1,4 @@
-/** What a failure says of the content host that it came from. The same for every reader that has several to ask. */
+/** Fault of the content host that a failure came from. The same for every reader that has several to ask. */
 import { CodedError } from '../core/errors.ts';
 
 /** `dead`: it did not answer, or broke off. `wrong`: it gave other bytes than were signed. */
@@ -20,7 +20,7 @@ export function faultOf(error: unknown): FailureFault | undefined {
   return error instanceof CodedError ? FAULTS[error.code] : undefined;
 }
 
-/** Of two failures the one to report: a host with another object says more than one without an answer, for there may be a newer publication. */
+/** Chooses the failure to report: a host with another object says more than one without an answer, for there may be a newer publication. */
 export function moreTelling(one: unknown, other: unknown): unknown {
   return rank(other) >= rank(one) ? other : one;
 }

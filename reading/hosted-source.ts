@@ -1,5 +1,5 @@
 /**
- * Where the files of a site's publication come from: what is at hand, then the content hosts in the publisher's order; where one is late, the
+ * Source of the files of a site's publication: what is at hand, then the content hosts in the publisher's order; where one is late, the
  * next in parallel. The key server comes first for a timestamp, and last for a snapshot, which no host can hide then. Nothing is believed here;
  * time is bounded here, size by the fetcher.
  */
@@ -35,7 +35,7 @@ type Endpoint<Host> = Host | undefined;
 type OwnFile = Uint8Array | null | undefined;
 
 export interface HostedSourceOptions<Host extends AnyHost> {
-  /** From the current descriptor, in order. For a timestamp a slow host is not last: it may have the newest. */
+  /** Hosts of the current descriptor, in order. For a timestamp a slow host is not last: it may have the newest. */
   readonly hosts: (wanted: 'file' | 'timestamp') => readonly Host[] | Promise<readonly Host[]>;
   readonly fetch: FetchFile<Host>;
   /** A file that is at hand, by its URL path. `null`: there is none, and none is looked for elsewhere. */
@@ -62,7 +62,7 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   readonly #options: HostedSourceOptions<Host>;
   /** Origins that were late, or gave other bytes, in this check: asked last. */
   readonly #last = new Set<string>();
-  /** When all fetches of one check have to be over, by `performance.now`. */
+  /** Time by which all fetches of one check have to be over, by `performance.now`. */
   #deadline = Number.POSITIVE_INFINITY;
   #newest = false;
   /** The first timestamp, asked for beside the next root: on slow links this saves a round trip. */
@@ -172,7 +172,7 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
     let isMissing = false;
     for await (const outcome of hedged(endpoints, ask, { hedgeAfter: mayBeMissing ? 0 : times.hedgeAfter })) {
       const { candidate, result } = outcome;
-      if (!mayBeMissing) this.#recordLate(outcome); // asked at the same time, the others are not late
+      if (!mayBeMissing) this.#recordLate(outcome); // hosts asked at the same time are not late
       if (result && (await isGood(result))) return result;
       if (result) {
         other ??= result;

@@ -1,5 +1,5 @@
 /**
- * Where a signed redirect leads: to the same site by a path, at the host and port that were asked; an address of the site
+ * Returns where a signed redirect leads: to the same site by a path, at the host and port that were asked; an address of the site
  * itself over HTTPS would lead past the checks.
  *
  * @param destination - as the site settings have it

@@ -1,4 +1,4 @@
-/** Where a window is led to by an address that came with a request: to a place of one origin, and to no other. */
+/** Targets for a window, from an address that came with a request: places of one origin, and of no other. */
 import { READING_SITE_PAGES } from '../core/site/path.ts';
 
 /** A path, query and fragment of an origin, or its front page for anything else. */
@@ -6,7 +6,7 @@ export function localTarget(text: string, origin: string): string {
   if (!text.startsWith('/') || !URL.canParse(text, origin)) return '/';
   const url = new URL(text, origin);
   const target = url.pathname + url.search + url.hash;
-  // What dot segments leave behind can begin with two slashes, which lead to another host.
+  // Dot segments can leave two slashes at the beginning, which lead to another host.
   return url.origin === origin && !/^\/[/\\]/.test(target) ? target : '/';
 }
 

@@ -1,15 +1,15 @@
 import { reasonOf } from '../core/errors.ts';
 import { ReadingError } from './errors.ts';
 
-/** What is known of the publication that has no such document. Times in seconds since 1970. */
+/** Facts of the publication that has no such document. Times in seconds since 1970. */
 export interface PublicationAtHand {
   readonly version: number;
-  /** When it was last confirmed. */
+  /** Time of the last confirmation. */
   readonly confirmed: number;
   readonly now: number;
 }
 
-/** That there is no such document is true of the publication at hand; where no host could be asked for a newer one, it is no more than that. */
+/** A document is missing in the publication at hand; where no host could be asked for a newer one, nothing more is known. */
 export class MissingSoFar extends ReadingError {
   readonly atHand: PublicationAtHand;
 

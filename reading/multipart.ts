@@ -1,4 +1,4 @@
-/** Several ranges in one answer: `multipart/byteranges`, RFC 9110 section 14.6. */
+/** Answers with several ranges: `multipart/byteranges`, RFC 9110 section 14.6. */
 import type { ByteRange } from '../core/object/geometry.ts';
 
 export interface MultipartFrame {
@@ -27,7 +27,7 @@ export function frameParts(
   return { mediaType: `multipart/byteranges; boundary=${boundary}`, length, fronts, end };
 }
 
-/** In memory of its own, which whoever sends it may give back. */
+/** Encodes into memory of its own, which the sender may give back. */
 function bytesOf(text: string): Uint8Array {
   return new TextEncoder().encode(text).slice();
 }

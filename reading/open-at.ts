@@ -1,5 +1,5 @@
 /**
- * How a reader of a bound site gets one document that the publication names: which URLs it asks a content host for, and what it does with
+ * Opens a document that the publication of a bound site names: which URLs a content host is asked for, and what is done with
  * the answers. Shared by all readers; the caller supplies sockets and keys.
  */
 import { ByteReader } from '../core/encoding/byte-reader.ts';
@@ -13,7 +13,7 @@ import { contentTargetOf, headTargetOf, targetUrlPath } from '../core/publicatio
 import { urlPathOf } from '../core/site/path.ts';
 import { ReadingError } from './errors.ts';
 
-/** What a content host answered. Its headers are not looked at: nothing in them is signed. */
+/** Answer of a content host. Its headers are not looked at: nothing in them is signed. */
 export interface HostAnswer {
   readonly status: number;
   /** The body. The caller reads it to the end or calls `return()` on its iterator, which frees the connection. */
@@ -51,7 +51,7 @@ export async function openAt(
   );
 }
 
-/** What the publication says of the head, for callers that have the object already. */
+/** Returns what the publication says of the head, for callers that have the object already. */
 export function expectationOf(wanted: WantedDocument): Expectation {
   const { head, headLength, set, inBin } = wanted.entry;
   return { ...wanted, pin: { sha256: head, length: headLength, set, inBin } };
@@ -64,7 +64,7 @@ export async function describeAt(
   context: ReadingContext,
 ): Promise<DocumentReader> {
   const { path, entry } = wanted;
-  if (entry.inPage) return (await openAt(fetchRange, wanted, context)).reader; // no part of a page is a part of the object
+  if (entry.inPage) return (await openAt(fetchRange, wanted, context)).reader; // parts of a page are not parts of the object
   const url = objectUrl(path, entry);
   const what = `the protected object of ${path}`;
   const answer = await fetchRange(url, { start: 0, end: entry.headLength });

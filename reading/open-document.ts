@@ -33,7 +33,7 @@ export async function openWhole(
       (reader, bytes) => supply.payload(reader, { bytes, host }),
       (follow) => openAt(fetchFor(supply, host), wanted, { ...context, supply: follow }),
     );
-    return opened as OpenedHere; // what cannot be opened throws
+    return opened as OpenedHere; // failure to open it throws
   });
 }
 
@@ -46,7 +46,7 @@ function fetchFor({ path, entry, asksForContent }: DocumentSupply, { fetch }: Ho
   return (urlPath, range) => (urlPath === url ? content : fetch(urlPath, range));
 }
 
-/** Only what says what the document is. @throws as `openAt` */
+/** Reads only what describes the document. @throws as `openAt` */
 export async function describe(
   supply: DocumentSupply,
   wanted: WantedDocument,

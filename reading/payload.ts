@@ -21,7 +21,7 @@ export interface HostAttempt {
 
 /** An object that was kept whole: head, then payload. */
 export interface StoredCopy {
-  /** From a byte on, up to another. */
+  /** Reads from a byte up to another. */
   from(start: number, end?: number): AsyncIterable<Uint8Array>;
   /** Marks blocks as {@link BlockSource.passed} does, where all of it is in memory. */
   readonly passed?: Set<number> | undefined;
@@ -39,7 +39,7 @@ export interface CopyWriter {
 export interface DocumentSupply {
   readonly path: string;
   readonly entry: DocumentEntry;
-  /** Whether the content of a public document is asked for beside its head: one round trip for both. */
+  /** Tells whether the content of a public document is asked for beside its head: one round trip for both. */
   readonly asksForContent?: boolean;
   /** The copy that is kept; left out where nothing is kept. */
   find?(): Promise<StoredCopy | undefined> | StoredCopy | undefined;
@@ -127,13 +127,13 @@ export class Payload implements BlockSource {
   async recover(offset: number, error: unknown): Promise<void> {
     const { host } = this.#from;
     if (host === undefined) await this.#supply.drop?.();
-    // Another host cannot help where the object is too long.
+    // A further host cannot help where the object is too long.
     else if (!this.#supply.failed(host, error) || isTooLong(error)) throw error;
     else this.#failed = new Set(this.#failed).add(host.origin);
     try {
       this.#from = await fetchPayload(this.#supply, this.reader, { start: offset, end: this.#end }, this.#failed);
     } catch {
-      throw error; // what went wrong first says more
+      throw error; // the first failure says more
     }
   }
 }
@@ -148,12 +148,12 @@ class ObjectCopy {
     return this.#writer;
   }
 
-  /** Whether it is known that the whole is kept, or nothing. */
+  /** Tells whether it is known that the whole is kept, or nothing. */
   get isDecided(): boolean {
     return this.#isDecided;
   }
 
-  /** All are kept from now on, with the head and what was read already; without a writer, none, and block 0 is discarded. */
+  /** Keeps all blocks from now on, with the head and what was read already; without a writer, keeps none, and discards block 0. */
   begin(writer: CopyWriter | undefined, head: Head, discard: (first: Uint8Array) => void): Promise<void> | undefined {
     const first = this.#decide();
     this.#writer = writer;
@@ -163,7 +163,7 @@ class ObjectCopy {
     return written && block ? written.then(() => block) : (written ?? block);
   }
 
-  /** It is not kept, or not to its end. Harmless where all has come. */
+  /** Gives up the copy, begun or not. Harmless where all has come. */
   stop(): void {
     this.#decide();
     this.#writer?.abandon();

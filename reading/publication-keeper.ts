@@ -17,7 +17,7 @@ import type { HostedSource } from './hosted-source.ts';
 import type { ReadingTimes } from './times.ts';
 
 export interface KeeperStore extends MetadataStore {
-  /** Why something newer could not be stored, such as a full disk: nothing is shown, and every request checks again. */
+  /** Reason why something newer could not be stored, such as a full disk: nothing is shown, and every request checks again. */
   readonly failure?: unknown;
   /** Called after a check that stored everything. */
   clearFailure?(): void;
@@ -52,9 +52,9 @@ export class PublicationKeeper {
   #checking: Promise<void> | undefined;
   /** Descriptor's hash before the check that is under way. */
   #before: string | undefined;
-  /** Whether that check has read the newest publication, so that only `follow` is left of it. */
+  /** Tells whether that check has read the newest publication, so that only `follow` is left of it. */
   #hasNewest = false;
-  /** Whether a request has waited for that check in vain. */
+  /** Tells whether a request has waited for that check in vain. */
   #isLate = false;
 
   constructor(options: KeeperOptions) {
@@ -79,7 +79,7 @@ export class PublicationKeeper {
       if (isDue) await this.check().catch(() => undefined);
     } else {
       const isDue = since >= (newest ? times.checkIntervalUrgent : this.#interval);
-      // Without a request for a while: what was withdrawn or replaced in the meantime is not shown first.
+      // Requests have not come for a while: what was withdrawn or replaced in the meantime is not shown first.
       const isIdle = this.#failures === 0 && since >= 2 * times.checkInterval;
       const check = isDue || this.#isMoving ? this.check(newest).catch(() => undefined) : undefined;
       if (!(newest || shown.stale || isIdle || this.#isMoving)) return shown;
@@ -124,12 +124,12 @@ export class PublicationKeeper {
     return this.#followFailure;
   }
 
-  /** Whether a check is under way that a request has already waited `staleWait` for. */
+  /** Tells whether a check is under way that a request has already waited `staleWait` for. */
   get isSlow(): boolean {
     return this.#checking !== undefined && this.#isLate && !this.#hasNewest;
   }
 
-  /** Between the two steps of a change, publication and descriptor do not belong together. */
+  /** Tells whether a change is between its two steps: publication and descriptor do not belong together then. */
   get #isMoving(): boolean {
     return this.#checking !== undefined && this.#before !== this.publication.descriptorHash();
   }
@@ -191,7 +191,7 @@ export class PublicationKeeper {
     }
   }
 
-  /** Until the next check: longer after each failure. */
+  /** Milliseconds until the next check: more after each failure. */
   get #interval(): number {
     const { checkInterval, checkIntervalMaximum } = this.#options.times;
     return Math.min(checkIntervalMaximum, checkInterval * 2 ** Math.min(this.#failures, 10));
@@ -205,7 +205,7 @@ export class PublicationKeeper {
   }
 }
 
-/** Whether a publication comes before another in their order. */
+/** Tells whether a publication comes before another in their order. */
 export function isBelow({ version, confirmed }: Freshness, pair: PublicationPair): boolean {
   return comparePairs({ snapshot: version, timestamp: confirmed }, pair) < 0;
 }

@@ -1,4 +1,4 @@
-/** What of a document is sent: the content as it is carried, or with its content coding undone (RFC 9110 section 8). */
+/** Content of a document as it is sent: as it is carried, or with its content coding undone (RFC 9110 section 8). */
 import type { DocumentReader } from '../core/object/document-reader.ts';
 import type { ContentCoding } from '../core/object/metadata.ts';
 import { prefersCoding } from './accept-encoding.ts';
@@ -10,7 +10,7 @@ export interface Representation extends Validators {
   /** The signed headers, and what describes this transfer; no others. */
   readonly headers: Readonly<Record<string, string>>;
   readonly undo: ContentCoding | undefined;
-  /** Whether ranges of it can be served: only where no coding is involved. */
+  /** Tells whether ranges of it can be served: only where no coding is involved. */
   readonly ranges: boolean;
 }
 
@@ -29,7 +29,7 @@ export async function chooseRepresentation(reader: DocumentReader, request: Requ
   return { headers: { ...rest, etag: plainTag }, etag: plainTag, lastModified, undo: contentCoding, ranges: false };
 }
 
-/** For documents that are read again and again. */
+/** Headers of documents that are read again and again. */
 const signedHeaders = new WeakMap<DocumentReader, Record<string, string>>();
 
 async function computeHeaders(reader: DocumentReader): Promise<Record<string, string>> {

@@ -58,7 +58,7 @@ export class ContentStream {
     this.#holder.payload.spend(piece);
   }
 
-  /** Nothing more is wanted: a copy that is not whole is given up. */
+  /** Gives up a copy that is not whole: nothing more is wanted. */
   stop(): void {
     this.#holder.payload.copy.stop();
   }
@@ -101,7 +101,7 @@ async function answerFor<Chosen extends Adapted>(
   return { status, headers, part, chosen, metadata: reader.metadata, begin };
 }
 
-/** Whether what was opened before may answer: for the whole, block 0 is needed anyway. */
+/** Tells whether what was opened before may answer: for the whole, block 0 is needed anyway. */
 function mayUseMemory({ request: { method, headers }, status }: ServedDocument<Adapted>): boolean {
   return method === 'HEAD' || (status === 200 && (isRange(headerOf(headers, 'range')) || isConditional(headers)));
 }
@@ -112,7 +112,7 @@ function isConditional(headers: RequestHeaders): boolean {
   return CONDITIONS.some((name) => headers[name] !== undefined);
 }
 
-/** Out of what is coming, or, where much would be skipped, by a request of its own. */
+/** Begins out of what is coming, or, where much would be skipped, by a request of its own. */
 async function beginOpened(
   served: ServedDocument<Adapted>,
   opened: OpenedHere,
@@ -144,13 +144,13 @@ async function beginRanges(
   const { ranges, frame } = part;
   const span = { start: ranges[0]?.start ?? 0, end: ranges.at(-1)?.end ?? 0 };
   const { supply, wanted, memory } = served;
-  // No part of a page is a part of the object that it holds as text.
+  // Parts of a page are not parts of the object that it holds as text.
   if (wanted.entry.inPage && wanted.entry.set !== undefined) return beginOutOfWhole(served, part);
   try {
     const payload = await openPart(supply, reader, reader.payloadRange(span));
     payload.copy.stop();
     const pieces = partsOf(reader.contentRange(span, payload), span.start, ranges, frame);
-    const begun = await pieces.next(); // what fails here is an answer of its own
+    const begun = await pieces.next(); // a failure here is an answer of its own
     served.opened?.();
     return new ContentStream(startingWith(begun, pieces), { payload });
   } catch (error) {

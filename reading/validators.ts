@@ -12,21 +12,21 @@ export interface Validators {
   readonly lastModified: string | undefined;
 }
 
-/** Whether a request demands another version than this: 412 is the answer (section 13.2.2, steps 1 and 2). */
+/** Tells whether a request demands another version than this: 412 is the answer (section 13.2.2, steps 1 and 2). */
 export function preconditionFails(headers: RequestHeaders, { etag, lastModified }: Validators): boolean {
   const tags = headerOf(headers, 'if-match');
   if (tags !== undefined) return !isNamed(tags, etag, false);
   return modifiedAfter(headerOf(headers, 'if-unmodified-since'), lastModified) === true;
 }
 
-/** Whether the client has this version already, so that 304 is the answer (steps 3 and 4). */
+/** Tells whether the client has this version already, so that 304 is the answer (steps 3 and 4). */
 export function isNotModified(headers: RequestHeaders, { etag, lastModified }: Validators): boolean {
   const tags = headerOf(headers, 'if-none-match');
   if (tags !== undefined) return isNamed(tags, etag, true);
   return modifiedAfter(headerOf(headers, 'if-modified-since'), lastModified) === false;
 }
 
-/** Whether a range may be served: `If-Range` is absent, or names exactly this version (step 5). */
+/** Tells whether a range may be served: `If-Range` is absent, or names exactly this version (step 5). */
 export function rangeApplies(headers: RequestHeaders, { etag, lastModified }: Validators): boolean {
   const condition = headerOf(headers, 'if-range');
   if (condition === undefined) return true;

@@ -17,7 +17,7 @@ export function unpadMessage(padded: Uint8Array, least: number): Uint8Array | un
   return message.length === length && equalBytes(padMessage(message, least), padded) ? message : undefined;
 }
 
-/** Whether a padded message can be so long once it is encrypted by itself (chunked-encryption.ts). */
+/** Tells whether a padded message can have this length once it is encrypted by itself (chunked-encryption.ts). */
 export function isSealedPadded(sealedLength: number, least: number): boolean {
   const sealed = sealedChunkLengths(sealedLength - PREFIX_LENGTH, true);
   const length = sealed?.reduce((total, chunk) => total + chunk - TAG_LENGTH, 0);

@@ -1,6 +1,6 @@
 import { concat, concatAll, equalBytes } from './bytes.ts';
 
-/** Where chunks come from, and who reuses the memory of a chunk once it is no longer used. */
+/** Source of chunks, which may take back the memory of a chunk that is no longer used. */
 interface ChunkSource extends AsyncIterator<Uint8Array> {
   spend?(chunk: Uint8Array): void;
 }
@@ -58,9 +58,9 @@ export class ByteReader {
     return found < 0 ? undefined : this.#consume(found + 1);
   }
 
-  /** Whether the next bytes are `expected`; they are taken only if they are. */
+  /** Tells whether the next bytes are `expected`, and takes them only then. */
   async consumeIfEqual(expected: Uint8Array): Promise<boolean> {
-    await this.atEnd(); // whatever comes first is there now
+    await this.atEnd(); // the first bytes, if any, are there now
     if (this.#rest.length >= expected.length) {
       if (!equalBytes(this.#rest.subarray(0, expected.length), expected)) return false;
       this.#consume(expected.length);
@@ -73,7 +73,7 @@ export class ByteReader {
     return true;
   }
 
-  /** Whether nothing is left. Waits for the stream to say so. */
+  /** Tells whether nothing is left. Waits for the stream to say so. */
   async atEnd(): Promise<boolean> {
     while (this.#rest.length === 0) {
       const chunk = await this.#next();
@@ -94,7 +94,7 @@ export class ByteReader {
     return concatAll(parts);
   }
 
-  /** All that is left, as a stream of chunks. */
+  /** Yields all that is left, as a stream of chunks. */
   async *remaining(): AsyncGenerator<Uint8Array> {
     if (this.#rest.length > 0) yield this.#consume(this.#rest.length);
     for (let chunk = await this.#next(); chunk !== undefined; chunk = await this.#next()) yield chunk;
@@ -142,14 +142,14 @@ export async function* streamOf(...chunks: Uint8Array[]): AsyncGenerator<Uint8Ar
   yield* chunks;
 }
 
-/** All of a stream, for callers that know it to be small. */
+/** Reads all of a stream, for callers that know it to be small. */
 export async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   for await (const chunk of chunks) parts.push(chunk);
   return concatAll(parts);
 }
 
-/** All bytes of a stream; `undefined` where there are more than `maximum`, of which no further ones are read. */
+/** Reads all bytes of a stream; `undefined` where there are more than `maximum`, and then reads no further ones. */
 export async function readAtMost(chunks: AsyncIterable<Uint8Array>, maximum: number): Promise<Uint8Array | undefined> {
   const reader = new ByteReader(chunks);
   try {

@@ -8,7 +8,7 @@ export async function hexDigest(bytes: Uint8Array): Promise<string> {
 
 const HEX_DIGEST = /^[0-9a-f]{64}$/;
 
-/** Whether a text is of the form of {@link hexDigest}. Tested and not decoded: a snapshot has thousands. */
+/** Tells whether a text has the form of {@link hexDigest}. Does not decode it: a snapshot has thousands. */
 export function isHexDigest(text: string): boolean {
   return HEX_DIGEST.test(text);
 }

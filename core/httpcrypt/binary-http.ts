@@ -12,7 +12,7 @@ export type Fields = readonly string[];
 export interface RequestHead {
   readonly method: string;
   readonly scheme: string;
-  /** Empty where a field `host` says it. */
+  /** Is empty where a field `host` says it. */
   readonly authority: string;
   readonly path: string;
   readonly fields: Fields;
@@ -45,7 +45,7 @@ const DIGITS = /^\d+$/;
 const AUTHORITY = /^[\x21-\x7e]*$/;
 
 /**
- * Encodes what stands before the content; content of known length needs nothing behind it. Who decodes the head checks it.
+ * Encodes what stands before the content; content of known length needs nothing behind it. The side that decodes the head checks it.
  *
  * @param length - of the content; `undefined`: it comes in pieces
  */
@@ -88,7 +88,7 @@ export class MessageDecoder {
   #at = 0;
   /** End that the part which is being read must not pass. */
   #bound = 0;
-  /** Some of that part has not come yet. */
+  /** Bytes of that part are still missing. */
   #isShort = false;
   #isInPieces = false;
   #isOver = false;

@@ -23,15 +23,15 @@ import { isSignedBy, parseMessage, signMessage, signMessageBy } from './sealed-m
 import type { NamedKey } from './wrapped-key.ts';
 
 const REQUEST_LABEL = 'wispr/1 binding request';
-/** Of a browser, whose session stands for the code: docs/spec/web-reader.md, "Devices of browsers". */
+/** Label for a browser, whose session stands for the code: docs/spec/web-reader.md, "Devices of browsers". */
 const BROWSER_REQUEST_LABEL = 'wispr/1 browser binding request';
-/** Of a device that has no device key any more: docs/spec/keys.md, "Renewal". */
+/** Label for a device that has no device key any more: docs/spec/keys.md, "Renewal". */
 const RENEWAL_LABEL = 'wispr/1 device key renewal';
 
 const MEMBERS = ['ed25519', 'publisher', 'signature', 'time', 'xwing'] as const;
 
 export const BINDING_PATH = '/v1/bindings';
-/** Where it takes requests for another device key. */
+/** Path of requests for another device key. */
 export const RENEWAL_PATH = '/v1/renewals';
 
 export interface BrowserBindingRequest {
@@ -45,7 +45,7 @@ export interface BrowserBindingRequest {
   readonly xwing: string;
 }
 
-/** A browser's, which asks for its first keys too: it has no device key yet to prove itself by, and a session instead. */
+/** A browser's request, which asks for its first keys too: it has a session instead of a device key to prove itself by. */
 export interface BrowserDeviceRequest extends BrowserBindingRequest {
   readonly keys: readonly KeyId[];
 }
@@ -109,7 +109,7 @@ export async function encodeBrowserBindingRequest(
 }
 
 /**
- * The issuer's checks: form, keys, and possession of the signing key. Whether the code is good is the caller's to decide.
+ * The issuer's checks: form, keys, and possession of the signing key. The caller decides whether the code is good.
  *
  * @throws KeyError `binding-malformed`
  */
@@ -120,7 +120,7 @@ export async function verifyBindingRequest(bytes: Uint8Array): Promise<VerifiedR
 }
 
 /**
- * The same for the request of a browser. Whose session it came with is the caller's to decide.
+ * The same for the request of a browser. The caller decides whose session it came with.
  *
  * @throws KeyError `binding-malformed`
  */
@@ -133,7 +133,7 @@ export async function verifyBrowserBindingRequest(bytes: Uint8Array): Promise<Ve
 }
 
 /**
- * The same for a device that wants another device key. Whether it was bound is the caller's to decide.
+ * The same for a device that wants another device key. The caller decides whether it was bound.
  *
  * @throws KeyError `binding-malformed`
  */

@@ -64,7 +64,7 @@ export interface BundledPeriod {
 export interface KeyBundle {
   /** base64url of the signed provider descriptor. */
   readonly descriptor: string;
-  /** Of plans, for the current period and the next one. */
+  /** Keys of plans, for the current period and the next one. */
   readonly periods?: readonly BundledPeriod[];
   /** base64url of the publication's first root, `1.root.json`, byte for byte. */
   readonly root: string;

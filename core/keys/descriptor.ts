@@ -19,12 +19,12 @@ export interface SiteDescription {
 export interface ProviderDescriptor {
   /** Seconds since 1970: not to be believed later. */
   readonly expires: number;
-  /** Where the key server takes HTTPCrypt, if it does: docs/spec/httpcrypt.md. */
+  /** HTTPCrypt endpoint of the key server, if it has one: docs/spec/httpcrypt.md. */
   readonly httpcrypt?: HttpcryptEndpoint;
   /** Seconds since 1970: of two descriptors, the one issued later counts. */
   readonly issued: number;
   readonly keyServer: string;
-  /** What the publisher calls itself; shown to readers, proves nothing. */
+  /** Name that the publisher calls itself; shown to readers, proves nothing. */
   readonly name: string;
   /** base64url of the Ed25519 public key under which objects and this descriptor are signed; it may change. */
   readonly publisherKey: string;
@@ -113,7 +113,7 @@ function checkSiteForm(value: Json): void {
     throw malformed(`a content host of ${site} is not an origin`);
 }
 
-/** Whether a site has no key server: it is read in browsers only, where it lies. Reading sites of others are at an origin of their own. */
+/** Tells whether a site has no key server: it is read in browsers only, where it lies. Other sites have a reading site at another origin. */
 export function isServerless({ content, reading }: Pick<SiteDescription, 'content' | 'reading'>): boolean {
   return content[0] === reading;
 }
@@ -123,7 +123,7 @@ export function hostProofLine(publisher: KeyId): string {
   return `wispr/1 root=${publisher}`;
 }
 
-/** Whether a host's proof, a file or one TXT record, names `publisher`. Only whole lines count. */
+/** Tells whether a host's proof, a file or one TXT record, names `publisher`. Only whole lines count. */
 export function isHostProof(text: string, publisher: KeyId): boolean {
   return text.split(/\r?\n/).includes(hostProofLine(publisher));
 }

@@ -1,5 +1,5 @@
 /**
- * What a device does with its device key. A Reader has the key's bytes; a browser has handles of the three keys that are derived from it, whose
+ * Uses of a device key by its device. A Reader has the key's bytes; a browser has handles of the three keys that are derived from it, whose
  * bytes no script can read: docs/spec/web-reader.md, "Devices of browsers".
  */
 import { type HmacHandle, hkdfExpand } from '../crypto/hkdf.ts';
@@ -13,9 +13,9 @@ export interface DeviceKeyHandle {
   readonly id: KeyId;
   /** HMAC-SHA-256 under {@link requestMacKey}. */
   readonly mac: (message: Uint8Array) => Promise<Uint8Array>;
-  /** Under {@link keyAnswerKey}. */
+  /** Opens under {@link keyAnswerKey}. */
   readonly openAnswer: Open;
-  /** Under {@link wrappingKey}. */
+  /** Opens under {@link wrappingKey}. */
   readonly openWrapped: Open;
 }
 

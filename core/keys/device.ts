@@ -18,7 +18,7 @@ export interface DeviceKeys {
   readonly ed25519: KeyPair;
 }
 
-/** Whom a device is bound to: two publishers get keys that have nothing in common. */
+/** Issuer that a device is bound to: two publishers get keys that have nothing in common. */
 export interface KeyIssuer {
   readonly keyServer: string;
   readonly publisher: KeyId;
@@ -49,11 +49,11 @@ export function checkXwingPublicKey(publicKey: Uint8Array): void {
 export function checkX25519PublicKey(point: Uint8Array): void {
   if (point.length !== 32) throw invalid('its X25519 part does not have 32 bytes');
   if (!isCanonicalX25519(point)) throw invalid('its X25519 part is not below p');
-  // Every scalar is clamped to a multiple of the cofactor, so any scalar finds the points of small order.
+  // Scalars are clamped to a multiple of the cofactor, so any of them finds the points of small order.
   if (x25519(new Uint8Array(32).fill(1), point) === undefined) throw invalid('its X25519 part is of small order');
 }
 
-/** Whether a little-endian number is below p = 2^255 - 19. */
+/** Tells whether a little-endian number is below p = 2^255 - 19. */
 function isCanonicalX25519(point: Uint8Array): boolean {
   const [low = 0, ...high] = point;
   const top = high.pop() ?? 0;
@@ -61,7 +61,7 @@ function isCanonicalX25519(point: Uint8Array): boolean {
   return !(top === 0x7f && high.every((byte) => byte === 0xff) && low >= 0xed);
 }
 
-/** Whether each 12-bit little-endian coefficient is below ML-KEM's modulus. */
+/** Tells whether each 12-bit little-endian coefficient is below ML-KEM's modulus. */
 function isReduced(bytes: Uint8Array): boolean {
   for (let offset = 0; offset < bytes.length; offset += 3) {
     const [a, b, c] = [bytes[offset] ?? 0, bytes[offset + 1] ?? 0, bytes[offset + 2] ?? 0];

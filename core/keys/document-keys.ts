@@ -27,7 +27,7 @@ export interface DocumentKey {
   readonly key: Uint8Array;
   readonly notBefore: number;
   readonly notAfter: number;
-  /** What the set is called, for readers. */
+  /** Title of the set, for readers. */
   readonly title?: string | undefined;
 }
 
@@ -103,7 +103,7 @@ export function parseDocumentKeys(plaintext: Uint8Array, most: number): Document
   return { keys: opened, pair, refused, time };
 }
 
-/** Whether each key hashes to its id. */
+/** Tells whether each key hashes to its id. */
 export async function areNamedRight({ keys }: DocumentKeys): Promise<boolean> {
   for (const { id, key } of keys) if (key.length !== KEY_LENGTH || (await keyIdOf('set', key)) !== id) return false;
   return true;

@@ -24,7 +24,7 @@ export function envelopeTargetOf(period: KeyId): string {
 }
 
 /**
- * Whether a set stands in the envelope of a period: a pattern of the plan fits, and in a dated plan the time in the set's name is in the period.
+ * Tells whether a period's envelope holds a set: a pattern of the plan fits, and in a dated plan the time in the set's name is in the period.
  *
  * @param plan - its patterns, and the time zone of a dated plan
  */

@@ -17,7 +17,7 @@ import { MESSAGE_LIMITS } from './limits.ts';
 export const INVITATION_SECRET_LENGTH = 16;
 export const INVITATION_SALT_LENGTH = 16;
 
-/** What Argon2id takes for a password: KiB, lanes, passes. Version 1 knows no other: half a second on a computer, a few on a phone. */
+/** Cost of Argon2id for a password: KiB, lanes, passes. Version 1 knows no other: half a second on a computer, a few on a phone. */
 export const PASSWORD_COST = { memory: 65_536, parallelism: 1, passes: 3 } as const;
 
 /** Keys in one file. */
@@ -27,7 +27,7 @@ const MAGIC = utf8('wispr-keyfile/1\n');
 const LEAST_MESSAGE = 4_096;
 const NAME_LENGTH = 16;
 
-/** For whom a key file is made, and of which site. */
+/** Publisher and site of a key file. */
 export interface KeyFileContext {
   /** Root id of the publisher. */
   readonly root: KeyId;
@@ -35,13 +35,13 @@ export interface KeyFileContext {
 }
 
 export interface KeyFileAddress {
-  /** Of the file, below `/-/keys/`. Says nothing about the invitation to those who do not know its secret. */
+  /** Name of the file, below `/-/keys/`. Says nothing about the invitation to anyone who does not know its secret. */
   readonly name: string;
   /** Opens the file, and nothing else: 32 bytes. */
   readonly key: Uint8Array;
 }
 
-/** Where the key file of an invitation lies, and what opens it. @param secret - 16 bytes of the link, or 32 of the password */
+/** Derives where the key file of an invitation lies, and what opens it. @param secret - 16 bytes of the link, or 32 of the password */
 export async function keyFileAddressOf(secret: Uint8Array, context: KeyFileContext): Promise<KeyFileAddress> {
   const extracted = await hkdfExtract(utf8('wispr/1 invitation'), secret);
   const derive = (label: string, length: number) => hkdfExpand(extracted, contextOf(label, context), length);
@@ -63,7 +63,7 @@ export async function encodeKeyFile(keys: DocumentKeys, key: Uint8Array, context
   return file;
 }
 
-/** Whether `file` can be a key file: steps F1 to F3, which need no key. */
+/** Tells whether `file` can be a key file: steps F1 to F3, which need no key. */
 export function isLikeKeyFile(file: Uint8Array): boolean {
   const isMarked = equalBytes(file.subarray(0, MAGIC.length), MAGIC);
   return file.length <= MESSAGE_LIMITS.keyFile && isMarked && isSealedPadded(file.length - MAGIC.length, LEAST_MESSAGE);

@@ -1,4 +1,4 @@
-/** How a device asks for keys, and is answered: docs/spec/keys.md, "Key requests". */
+/** Requests of a device for keys, and answers to them: docs/spec/keys.md, "Key requests". */
 import { aes256GcmOpen, aes256GcmSeal, randomBytes, sha256 } from '#primitives';
 import { isKeyId, type KeyId } from '../crypto/key-id.ts';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
@@ -72,7 +72,7 @@ export function parseKeyRequest(bytes: Uint8Array): KeyRequest {
 }
 
 /**
- * Whether a request was made by the holder of `deviceKey`. For a device that is not known the server calls this with a decoy
+ * Tells whether a request was made by the holder of `deviceKey`. For a device that is not known the server calls this with a decoy
  * key, so that both cases cost the same and get the same answer.
  */
 export async function isRequestBy(

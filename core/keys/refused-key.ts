@@ -4,7 +4,7 @@ import { hasMembers, isJsonObject, type Json } from '../encoding/canonical-json.
 
 export const MAXIMUM_KEYS_PER_REQUEST = 256;
 
-/** Why a key was not given. `not-entitled` is also said of ids that no set has. */
+/** Reason why a key was not given. `not-entitled` is also said of ids that no set has. */
 export type RefusalReason = 'not-entitled' | 'lapsed' | 'revoked' | 'stale-request' | 'replayed-request';
 
 const REASONS: readonly Json[] = [
@@ -20,7 +20,7 @@ export interface RefusedKey {
   readonly reason: RefusalReason;
 }
 
-/** Whether a received value has the form of a {@link RefusedKey}. */
+/** Tells whether a received value has the form of a {@link RefusedKey}. */
 export function isRefusedKey(value: Json): boolean {
   return (
     isJsonObject(value) &&

@@ -25,30 +25,30 @@ const MAGIC = utf8('wispr-roaming/1\n');
 export const ROAMING_SALT_LENGTH = 16;
 const ID_LENGTH = 16;
 const HEAD_LENGTH = MAGIC.length + ROAMING_SALT_LENGTH;
-/** One size for most readers. */
+/** Size that most readers share. */
 const LEAST_MESSAGE = CHUNK_LENGTH;
 const MAXIMUM_BINDINGS = 256;
 const MAXIMUM_SITES = 16;
 
-/** What Argon2id takes: KiB, lanes, passes. Version 1 knows no other, so a file cannot ask for more, nor for less. */
+/** Cost of Argon2id: KiB, lanes, passes. Version 1 knows no other, so a file cannot ask for more, nor for less. */
 export const ROAMING_COST = { memory: 262_144, parallelism: 1, passes: 3 } as const;
 
 export interface RoamingBinding {
-  /** When the device key was made: seconds since 1970. */
+  /** Time at which the device key was made: seconds since 1970. */
   readonly bound: number;
   readonly descriptor: VerifiedDescriptor;
   readonly descriptorBytes: Uint8Array;
   readonly deviceKey: NamedKey;
   /** The first root of the publisher, byte for byte. */
   readonly firstRoot: Uint8Array;
-  /** Those that the reader confirmed. */
+  /** Sites that the reader confirmed. */
   readonly sites: readonly string[];
 }
 
 export interface RoamingIdentity {
-  /** Of the line of files that follow one another: base64url of 16 random bytes. */
+  /** Id of the line of files that follow one another: base64url of 16 random bytes. */
   readonly id: string;
-  /** Of the file in its line, from 1. */
+  /** Number of the file in its line, from 1. */
   readonly number: number;
   /** Seconds since 1970. */
   readonly written: number;

@@ -32,7 +32,7 @@ export async function signMessageBy<Message extends object>(
   return { ...message, signature: toBase64url(await sign(signedBytes(label, message as JsonObject))) };
 }
 
-/** Whether the member `signature` is valid under `publicKey`. */
+/** Tells whether the member `signature` is valid under `publicKey`. */
 export async function isSignedBy(label: string, message: JsonObject, publicKey: Uint8Array): Promise<boolean> {
   const { signature, ...rest } = message;
   const bytes = fromBase64url(signature, 64);
@@ -49,7 +49,7 @@ export async function macMessage<Message extends object>(
   return { ...message, mac: toBase64url(await (typeof key === 'function' ? key(bytes) : hmacSha256(key, bytes))) };
 }
 
-/** Whether the member `mac` is right, in constant time. */
+/** Tells whether the member `mac` is right, in constant time. */
 export async function isMacBy(label: string, message: JsonObject, key: Uint8Array): Promise<boolean> {
   const { mac, ...rest } = message;
   const given = fromBase64url(mac, 32);

@@ -1,4 +1,4 @@
-/** Whether `pattern`, in which `*` stands for any characters, matches the whole of a set's `name`. In time linear in both. */
+/** Tells whether `pattern`, in which `*` stands for any characters, matches the whole of a set's `name`. Takes time linear in both. */
 export function matchesPattern(pattern: string, name: string): boolean {
   const [start = '', ...rest] = pattern.split('*');
   const end = rest.pop();
@@ -13,8 +13,8 @@ export function matchesPattern(pattern: string, name: string): boolean {
   return true;
 }
 
-/** What patterns plans and subscribers can have: without spaces and commas. */
+/** Patterns that plans and subscribers can have: without spaces and commas. */
 export const SET_PATTERN = /^[^\p{C}\s,]{1,100}$/u;
 
-/** What names plans can have. */
+/** Names that plans can have. */
 export const PLAN_NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;

@@ -52,7 +52,7 @@ export function periodAt(kind: PeriodKind, zone: string, time: number): TimeSpan
   return { start: beginningOf(first, zone), end: beginningOf(next, zone) };
 }
 
-/** Whether this is the name of a time zone, such as `Europe/Berlin`. */
+/** Tells whether this is the name of a time zone, such as `Europe/Berlin`. */
 export function isTimeZone(text: string): boolean {
   try {
     Temporal.PlainDate.from('2026-01-01').toZonedDateTime(text);

@@ -11,7 +11,7 @@ const NONCE_LENGTH = 12;
 const WRAPPED_LENGTH = NONCE_LENGTH + KEY_LENGTH + 16;
 const AAD_LABEL = utf8('wispr/1 wrapped key\n');
 
-/** One key encrypted under another, with its validity. */
+/** A key encrypted under another, with its validity. */
 export interface WrappedKey {
   /** Key id of the key inside. */
   readonly id: KeyId;

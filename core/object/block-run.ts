@@ -1,5 +1,5 @@
 /**
- * From blocks back to the message, in any order: what a block is opened with depends on nothing that another block holds, so the blocks of a
+ * Opens blocks, in any order: what a block is opened with depends on nothing that another block holds, so the blocks of a
  * large document can be opened elsewhere than where the document is read. The counterpart of sealing.ts.
  */
 import { openChunks, sha256 } from '#symmetric';

@@ -5,7 +5,7 @@ import { blockCount, blockRange } from './geometry.ts';
 import { digestOfBlock, type Head } from './head.ts';
 import { payloadShape } from './header.ts';
 
-/** Where the blocks of a payload come from, one after the other: a `ByteReader`, or one with a second source at hand. */
+/** Source of the blocks of a payload, one after the other: a `ByteReader`, or one with a second source at hand. */
 export interface BlockSource {
   /** The next `length` bytes; `undefined` if it ends before. */
   read(length: number): Promise<Uint8Array | undefined>;
@@ -21,7 +21,7 @@ export interface BlockSource {
    */
   recover?(offset: number, error: unknown): Promise<void>;
   /**
-   * For who can have blocks opened elsewhere: those from `first` to `end` (which is not in it), in their order, in pieces of one or more whole
+   * Has blocks opened elsewhere, `first` to `end` (which is not in it): they come in their order, in pieces of one or more whole
    * blocks, each of which has passed steps 11, 12 and 14. `undefined` where they are better read one by one. Block 0 never comes this way.
    */
   openBlocks?(first: number, end: number): AsyncIterable<Uint8Array> | undefined;

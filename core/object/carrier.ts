@@ -48,7 +48,7 @@ export async function* openCarrier(carrier: AsyncIterable<Uint8Array>): AsyncGen
   }
 }
 
-/** Whether a file or an answer that begins with `start` is an HTML carrier. */
+/** Tells whether a file or an answer that begins with `start` is an HTML carrier. */
 export function isHtmlCarrier(start: Uint8Array): boolean {
   return equalBytes(start.subarray(0, OPENING.length), OPENING);
 }

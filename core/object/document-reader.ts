@@ -41,16 +41,16 @@ export interface ReadingContext {
   readonly findKey: (setKeyId: KeyId) => Promise<SetKey | SetKeyHandle | undefined>;
   /** Seconds since 1970. */
   readonly now: number;
-  /** What was opened before at this site, path and publisher; steps 1 to 9 need not be taken twice for the same bytes. */
+  /** Document that was opened before at this site, path and publisher; steps 1 to 9 need not be taken twice for the same bytes. */
   readonly known?: CachedDocument | undefined;
-  /** Optional wrapper around the payload, for caching and failover. */
+  /** Wrapper around the payload, for caching and failover. */
   readonly supply?: ((reader: DocumentReader, payload: ByteReader) => BlockSource) | undefined;
 }
 
 /** A document that was opened before, at the same site, path and publisher. */
 export interface CachedDocument {
   readonly reader: DocumentReader;
-  /** Of `reader.head`, as `headBytes` gives them. */
+  /** Bytes of `reader.head`, as `headBytes` gives them. */
   readonly headBytes: Uint8Array;
   /** SHA-256 of them, hexadecimal. */
   readonly headHash: string;
@@ -100,7 +100,7 @@ export class DocumentReader {
     return this;
   }
 
-  /** Known after {@link open}, or at once for signed documents. */
+  /** Is known after {@link open}, or at once for signed documents. */
   get metadata(): Metadata {
     const { header } = this.head;
     const metadata = isEncrypted(header) ? this.#metadata : header.metadata;
@@ -151,7 +151,7 @@ export class DocumentReader {
     return this.#decrypt(block, index);
   }
 
-  /** Blocks `first` to `end` (which is not in it) of a document that was opened, for who opens them elsewhere. Shares memory with nothing. */
+  /** Blocks `first` to `end` (which is not in it) of a document that is open, to be opened elsewhere. Shares memory with nothing. */
   runOf(first: number, end: number): BlockRun {
     const keys = this.#messageKeys;
     if (keys === undefined && this.#shape.encrypted) throw new Error('block 0 comes first');
@@ -223,7 +223,7 @@ export class DocumentReader {
     this.#contentOffset = contentOffset;
   }
 
-  /** Where block `index` begins in the content: before it, for the block that the front stands in. */
+  /** Returns where block `index` begins in the content: before it, for the block that the front stands in. */
   #contentAt(index: number): number {
     return index * blockMessageLength(this.#shape) - this.#contentOffset;
   }

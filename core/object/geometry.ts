@@ -1,4 +1,4 @@
-/** Where the blocks and chunks of a payload lie: docs/spec/protected-object.md, "Blocks". All lengths and offsets in bytes. */
+/** Places of the blocks and chunks of a payload: docs/spec/protected-object.md, "Blocks". All lengths and offsets in bytes. */
 import { CHUNK_LENGTH, PREFIX_LENGTH, SEALED_CHUNK_LENGTH, TAG_LENGTH } from '../primitives/contract.ts';
 import { LIMITS } from './limits.ts';
 
@@ -14,7 +14,7 @@ export interface ByteRange {
   readonly end: number;
 }
 
-/** Whether a payload can have this shape, and stays within the limits. */
+/** Tells whether a payload can have this shape, and stays within the limits. */
 export function isPossibleShape(shape: PayloadShape): boolean {
   const { encrypted, payloadLength, blockChunks } = shape;
   if (!Number.isSafeInteger(payloadLength) || payloadLength < 0) return false;
@@ -29,7 +29,7 @@ export function blockCount(shape: PayloadShape): number {
   return Math.max(1, Math.ceil((shape.payloadLength - prefixLength(shape)) / fullBlockLength(shape)));
 }
 
-/** Where block `index` lies in the payload. */
+/** Returns where block `index` lies in the payload. */
 export function blockRange(shape: PayloadShape, index: number): ByteRange {
   const prefix = prefixLength(shape);
   const start = index === 0 ? 0 : prefix + index * fullBlockLength(shape);

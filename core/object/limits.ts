@@ -1,4 +1,4 @@
-/** Every bound of the protected object, in one place: docs/spec/protected-object.md, "Byte layout" and "Verification". */
+/** Bounds of the protected object, in one place: docs/spec/protected-object.md, "Byte layout" and "Verification". */
 export const LIMITS = {
   /** Bytes of the header. */
   headerLength: 65_536,

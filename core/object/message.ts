@@ -12,13 +12,13 @@ export function payloadContext(header: Pick<EncryptedHeader, 'site' | 'path' | '
 }
 
 /**
- * What stands in front of the content in an encrypted message: `u32(M) || metadata`.
+ * Encodes what stands in front of the content in an encrypted message: `u32(M) || metadata`.
  *
  * @throws RangeError if the metadata is not of the form that the format allows
  */
 export function encodeMessageFront(metadata: Metadata): Uint8Array {
   const value = { ...metadata } as unknown as JsonObject;
-  const bytes = canonicalJson(value); // first: it refuses what JSON would drop without a word
+  const bytes = canonicalJson(value); // comes first: it refuses what JSON would drop without a word
   if (!isMetadata(value) || bytes.length > LIMITS.metadataLength) {
     throw new RangeError('the metadata is not of the form that the format allows');
   }

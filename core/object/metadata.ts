@@ -1,4 +1,4 @@
-/** What is said of a document's content: docs/spec/protected-object.md, "Metadata". */
+/** Metadata of a document's content: docs/spec/protected-object.md, "Metadata". */
 import { hasMembers, isJsonObject, type Json, type JsonObject } from '../encoding/canonical-json.ts';
 import { LIMITS } from './limits.ts';
 
@@ -7,7 +7,7 @@ export interface Metadata {
   readonly contentCoding?: ContentCoding;
   /** Bytes of the content as carried: after the coding, without padding. */
   readonly contentLength: number;
-  /** Further response headers; names out of {@link SIGNED_HEADERS}. */
+  /** Response headers besides; names out of {@link SIGNED_HEADERS}. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Seconds since 1970-01-01T00:00:00Z. */
   readonly lastModified?: number;
@@ -33,7 +33,7 @@ export const SIGNED_HEADERS = [
 export type SignedHeaderName = (typeof SIGNED_HEADERS)[number];
 
 const VISIBLE_ASCII = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
-/** The only values of these headers: who may store a document, or hold the window it is shown in, is not the publisher's to widen. */
+/** The only values of these headers: the publisher cannot widen who may store a document, or hold the window it is shown in. */
 const VALUES: Readonly<Partial<Record<string, RegExp>>> = {
   'cache-control': /^max-age=(?:0|[1-9][0-9]{0,8})(?:, immutable)?$/,
   'cross-origin-embedder-policy': /^(?:require-corp|credentialless)$/,
@@ -41,7 +41,7 @@ const VALUES: Readonly<Partial<Record<string, RegExp>>> = {
 } satisfies Partial<Record<SignedHeaderName, RegExp>>;
 const MEDIA_TYPE = /^[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+-]+(?: ?; ?[\x20-\x7e]+)?$/;
 
-/** Whether `value` has the shape and the bounds of {@link Metadata}. */
+/** Tells whether `value` has the shape and the bounds of {@link Metadata}. */
 export function isMetadata(value: Json | undefined): value is JsonObject & Metadata {
   if (!isJsonObject(value)) return false;
   if (!hasMembers(value, ['contentLength', 'mediaType'], ['contentCoding', 'headers', 'lastModified'])) return false;
@@ -68,7 +68,7 @@ function isHeaders(value: Json): boolean {
   return Object.entries(value).every(([name, text]) => isSignedHeaderValue(name, text));
 }
 
-/** Whether `value` can be signed as the response header `name`, which is one of {@link SIGNED_HEADERS}. */
+/** Tells whether `value` can be signed as the response header `name`, which is one of {@link SIGNED_HEADERS}. */
 export function isSignedHeaderValue(name: string, value: Json): value is string {
   if (typeof value !== 'string' || value.length > LIMITS.headerValueLength || !VISIBLE_ASCII.test(value)) return false;
   return VALUES[name]?.test(value) ?? true;

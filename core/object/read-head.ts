@@ -16,7 +16,7 @@ export interface Expectation {
   readonly path: string;
   /** The Ed25519 public key of the publisher that the reader is bound to for this site. */
   readonly publisherKey: Uint8Array;
-  /** What the site's publication says of the head. Left out by those who look at an object by itself. */
+  /** Pin of the head, from the site's publication. Left out by callers that look at an object by itself. */
   readonly pin?: HeadPin;
 }
 

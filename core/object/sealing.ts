@@ -1,5 +1,5 @@
 /**
- * From content to payload, block by block and in any order: what a block is made of depends on nothing that another block holds, so the blocks
+ * Makes payloads of content, block by block and in any order: what a block is made of depends on nothing that another block holds, so the blocks
  * of a large document can be made on all cores.
  */
 import { sealChunks } from '#symmetric';
@@ -19,7 +19,7 @@ import {
 export interface SealingPlan {
   readonly shape: PayloadShape;
   readonly contentLength: number;
-  /** What stands before the content in the message; empty for signed documents. */
+  /** Bytes before the content in the message; empty for signed documents. */
   readonly front: Uint8Array;
   /** `undefined` for signed documents. */
   readonly message: { readonly keys: MessageKeys; readonly prefix: Uint8Array } | undefined;

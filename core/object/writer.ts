@@ -75,7 +75,7 @@ export class ObjectWriter {
     this.headLength = headLength(this.#headerBytes.length, blockCount(this.#shape));
   }
 
-  /** Whether an object with this header was made by a writer with the same options, as far as the header tells. */
+  /** Tells whether an object with this header was made by a writer with the same options, as far as the header tells. */
   describes(header: Header): boolean {
     return equalBytes(encodeHeader({ ...header, digestListDigest: ANY_DIGEST }), this.#headerBytes);
   }

@@ -1,5 +1,5 @@
 /**
- * What docs/spec/httpcrypt.md needs besides `#primitives`: X25519 with HChaCha20, and XChaCha20-Poly1305, on node:crypto. By itself as `#channel`, and
+ * Primitives of docs/spec/httpcrypt.md besides `#primitives`: X25519 with HChaCha20, and XChaCha20-Poly1305, on node:crypto. Imported as `#channel`,
  * for Node.js only: browsers have no use for it. Libsodium has the same; OpenSSL's code takes a third of the time for long messages.
  */
 import {
@@ -18,7 +18,7 @@ const CIPHER = 'chacha20-poly1305';
 
 const TAG = { authTagLength: TAG_LENGTH };
 
-/** What stands before a private key in PKCS #8, and before a public key in SPKI (RFC 8410). */
+/** Bytes before a private key in PKCS #8, and before a public key in SPKI (RFC 8410). */
 const PKCS8_X25519 = Buffer.from('302e020100300506032b656e04220420', 'hex');
 const SPKI_X25519 = Buffer.from('302a300506032b656e032100', 'hex');
 
@@ -45,13 +45,13 @@ function agree(privateKey: KeyObject, theirs: Uint8Array): Uint8Array | undefine
     const publicKey = theirKey as unknown as KeyObject;
     return hchacha20(diffieHellman({ privateKey, publicKey }), ZEROS.subarray(0, 16));
   } catch {
-    return undefined; // of small order
+    return undefined; // is of small order
   }
 }
 
 /** "expand 32-byte k", where ChaCha20's state begins. */
 const CONSTANTS = [0x61707865, 0x3320646e, 0x79622d32, 0x6b206574];
-/** As many as there are in a chunk at the most. */
+/** Zeros, as many as a chunk has at the most. */
 const ZEROS = new Uint8Array(16_384);
 
 /**

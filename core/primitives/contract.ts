@@ -1,7 +1,7 @@
 /**
- * What the rest of `core/` may ask of the platform. Two modules provide it, chosen by the import name `#primitives`
+ * Operations that the rest of `core/` may ask of the platform. Two modules provide them, chosen by the import name `#primitives`
  * (package.json): `node.ts` on node:crypto, and `webcrypto.ts` on WebCrypto for browsers. The operations are coarse, so that
- * one awaited call a block costs nothing and an implementation may hand the work to another thread. What stands here is also to be had by
+ * one awaited call a block costs nothing and an implementation may hand the work to another thread. The contract is also to be had by
  * itself, as `#symmetric`: a thread that needs no more does without libsodium, which takes 25 MiB on each.
  *
  * All byte arrays but a `target` are read only; results are fresh arrays of the caller's own, or the target.
@@ -50,8 +50,8 @@ export interface Primitives {
   /**
    * Undoes {@link sealChunks}; `undefined` if any tag is wrong, or if the lengths are not those of such a run.
    *
-   * @param target - memory for the result, at least as long as it; fresh memory that the result is alone in, if left out. It may begin where `ciphertext` does, or before.
-   * What a failure leaves in it must not be used
+   * @param target - memory for the result, at least as long as it; fresh memory that the result is alone in, if left out. It may begin where
+   * `ciphertext` does, or before. What a failure leaves in it must not be used
    */
   openChunks(
     keys: ChunkKeys,
@@ -62,7 +62,7 @@ export interface Primitives {
   ): Promise<Uint8Array | undefined>;
 }
 
-/** Whether an Ed25519 signature (RFC 8032) is valid. Non-canonical S, R and keys and small-order points are refused, and so is every length but 64 and 32. */
+/** Tells whether an Ed25519 signature (RFC 8032) is valid. Refuses non-canonical S, R and keys, small-order points, and lengths but 64 and 32. */
 export type Ed25519Verify = (signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array) => Promise<boolean>;
 
 /** A key pair made from a 32-byte seed. */
@@ -104,7 +104,7 @@ export function chunkNonce(baseNonce: Uint8Array, number: number): Uint8Array {
   return nonce;
 }
 
-/** How a run of `length` sealed bytes is cut into chunks; `undefined` if no run has that length. */
+/** Returns the lengths of chunks in a run of `length` sealed bytes; `undefined` if no run has that length. */
 export function sealedChunkLengths(length: number, last: boolean): number[] | undefined {
   const full = Math.floor(length / SEALED_CHUNK_LENGTH);
   const rest = length % SEALED_CHUNK_LENGTH;
@@ -114,7 +114,7 @@ export function sealedChunkLengths(length: number, last: boolean): number[] | un
     : Array<number>(full).fill(SEALED_CHUNK_LENGTH);
 }
 
-/** How `length` bytes of message are cut into chunks. */
+/** Returns the lengths of chunks in `length` bytes of message. */
 export function plainChunkLengths(length: number, last: boolean): number[] {
   const full = Math.floor(length / CHUNK_LENGTH);
   const rest = length % CHUNK_LENGTH;

@@ -35,7 +35,7 @@ export const aes256GcmOpen: Primitives['aes256GcmOpen'] = async (key, nonce, cip
 export const sealChunks: Primitives['sealChunks'] = async (keys, firstChunk, plaintext, last, target) => {
   const lengths = plainChunkLengths(plaintext.length, last);
   const sealed = target ?? Buffer.allocUnsafe(plaintext.length + lengths.length * TAG_LENGTH);
-  const key = lengths.length === 1 ? keys.key : secretKeyOf(keys.key); // for one chunk, that takes longer than it saves
+  const key = lengths.length === 1 ? keys.key : secretKeyOf(keys.key); // a key object takes longer than it saves for one chunk
   let from = 0;
   let to = 0;
   for (const [index, length] of lengths.entries()) {
@@ -84,7 +84,7 @@ function openRun(
     plaintext.set(chunk, to);
     from += length;
     to += chunk.length;
-    releaseMemory(chunk.buffer); // what a cipher gives out is alone in its memory
+    releaseMemory(chunk.buffer); // a cipher's output is alone in its memory
   }
   return plaintext.subarray(0, to);
 }

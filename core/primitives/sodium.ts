@@ -1,5 +1,5 @@
 /**
- * What is the same on both platforms. From libsodium: Ed25519 (node:crypto accepts low-order and non-canonical points, see
+ * Primitives that are the same on both platforms, from libsodium: Ed25519 (node:crypto accepts low-order and non-canonical points, see
  * tests/vectors), X-Wing, X25519 and constant-time comparison. The only module that imports it.
  */
 import sodium from 'libsodium-wrappers';

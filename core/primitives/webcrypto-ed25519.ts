@@ -27,10 +27,10 @@ async function importKey(publicKey: Uint8Array): Promise<CryptoKey | undefined> 
   }
 }
 
-/** Of the base point: RFC 8032, section 5.1. Numbers like these in functions, or they would stay in scripts that verify nothing. */
+/** Order of the base point: RFC 8032, section 5.1. Numbers like these stand in functions, or they would stay in scripts that verify nothing. */
 const ORDER = () => 2n ** 252n + 27742317777372353535851937790883648493n;
 
-/** Whether an encoding of a point is canonical, and not of small order. The sign of x, the highest bit, makes no difference to that. */
+/** Tells whether an encoding of a point is canonical, and not of small order. The sign of x, the highest bit, makes no difference to that. */
 function isLargePoint(bytes: Uint8Array): boolean {
   const p = 2n ** 255n - 19n;
   const y = numberOf(bytes) & (2n ** 255n - 1n);
@@ -45,7 +45,7 @@ function isLargePoint(bytes: Uint8Array): boolean {
   return y < p && !small.includes(y);
 }
 
-/** Little-endian. */
+/** Reads little-endian. */
 function numberOf(bytes: Uint8Array): bigint {
   return bytes.reduceRight((number, byte) => (number << 8n) | BigInt(byte), 0n);
 }

@@ -16,7 +16,7 @@ const { subtle } = globalThis.crypto;
 /** An X-Wing key pair that is made at random, not from a seed. */
 export interface XwingRecipient {
   readonly publicKey: Uint8Array;
-  /** As `xwingDecapsulate`. @param ciphertext - 1,120 bytes */
+  /** Works as `xwingDecapsulate`. @param ciphertext - 1,120 bytes */
   readonly decapsulate: (ciphertext: Uint8Array) => Promise<Uint8Array | undefined>;
 }
 

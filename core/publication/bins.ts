@@ -27,7 +27,7 @@ export function binName(index: number, bits: number, namePrefix = DOCUMENTS_ROLE
   return `${namePrefix}-${index.toString(16).padStart(digits, '0')}`;
 }
 
-/** Whether a role can be a bin of documents: its number has at most 16 bits (P11). */
+/** Tells whether a role can be a bin of documents: its number has at most 16 bits (P11). */
 export function isBinName(name: string): boolean {
   return name.startsWith(`${DOCUMENTS_ROLE}-`) && /^[0-9a-f]{1,4}$/.test(name.slice(DOCUMENTS_ROLE.length + 1));
 }
@@ -45,7 +45,7 @@ export function binFor(pathHash: Uint8Array, { bits, namePrefix }: SuccinctDeleg
   return binName(binIndex(pathHash, bits), bits, namePrefix);
 }
 
-/** Whether a delegation is for this target path (4.5): by patterns, or by the beginning of its hash. */
+/** Tells whether a delegation is for this target path (4.5): by patterns, or by the beginning of its hash. */
 export function delegates({ paths, pathHashPrefixes }: Delegation, targetPath: string, pathHash: Uint8Array): boolean {
   if (paths) return paths.some((pattern) => matchesPattern(pattern, targetPath));
   const hash = toHex(pathHash);
@@ -60,7 +60,7 @@ export function matchesPattern(pattern: string, path: string): boolean {
   );
 }
 
-/** Without a regular expression, so that no pattern can take long: the last `*` is the only place to go back to. */
+/** Matches without a regular expression, so that no pattern can take long: the last `*` is the only place to go back to. */
 function matchesSegment(pattern: string, text: string): boolean {
   let [at, position, star, mark] = [0, 0, -1, 0];
   while (position < text.length) {

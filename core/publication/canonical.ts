@@ -4,7 +4,7 @@
  */
 import { utf8 } from '../encoding/bytes.ts';
 
-/** What TUF metadata hold. */
+/** Values that TUF metadata hold. */
 export type TufJson = string | number | boolean | null | TufJson[] | { [member: string]: TufJson };
 export type TufObject = { [member: string]: TufJson };
 
@@ -40,7 +40,7 @@ function integer(value: number): string {
   return String(value);
 }
 
-/** By code points, as every other implementation sorts; code units differ from them only where there are surrogates. */
+/** Sorts by code points, as every other implementation does; code units differ from them only where there are surrogates. */
 function sortedNames(value: TufObject): string[] {
   const names = Object.keys(value);
   return names.some((name) => SURROGATE.test(name)) ? names.sort(byCodePoints) : names.sort();

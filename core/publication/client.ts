@@ -45,7 +45,7 @@ export type { TrustedState } from './trusted-state.ts';
 
 export interface ClientOptions extends RoleChecks {
   readonly source: MetadataSource;
-  /** One for each first root. */
+  /** A store for each first root. */
   readonly store: MetadataStore;
   /** The root to begin with; its origin is the caller's matter. Asked for only where the store has no good one. */
   readonly firstRoot: () => Promise<Uint8Array>;
@@ -81,7 +81,7 @@ export class PublicationClient {
     return this.#snapshot?.closed ? this.#snapshot.version : undefined;
   }
 
-  /** Whether something newer than {@link state} is known, but did not arrive whole. */
+  /** Tells whether something newer than {@link state} is known, but did not arrive whole. */
   get isBehind(): boolean {
     const newest = Math.max(this.#timestamp?.role.snapshot.version ?? 0, this.#snapshot?.version ?? 0);
     return newest > (this.#state?.snapshot.version ?? 0);
@@ -110,7 +110,7 @@ export class PublicationClient {
   }
 
   /**
-   * What the publication says about a target (5.6.7), as it is now.
+   * Finds what the publication says about a target (5.6.7) now.
    *
    * @throws PublicationError also where the state is not good any more
    */
@@ -118,7 +118,7 @@ export class PublicationClient {
     return this.#delegated.find(path, this.check(now), now);
   }
 
-  /** What a delegated role says in a state. @throws PublicationError */
+  /** Reads a delegated role as of a state. @throws PublicationError */
   role(step: Step, state: TrustedState): Promise<TargetsMetadata> {
     return this.#delegated.role(step, state);
   }
@@ -205,13 +205,13 @@ export class PublicationClient {
         root = next;
       }
     } finally {
-      if (root !== before) await this.#afterRotation(before, root); // also where a later root was refused
+      if (root !== before) await this.#afterRotation(before, root); // a later root may have been refused
     }
     checkExpiry('root', root, now); // 5.3.10
     return root;
   }
 
-  /** So that a host with other bytes under the name of a root hides no good root at another, and delays no look at the timestamp. */
+  /** Checks a root, so that a host with other bytes under its name hides no good root at another, and delays no look at the timestamp. */
   async #isNextRoot(bytes: Uint8Array, root: RootMetadata): Promise<boolean> {
     try {
       await verifyNextRoot(bytes, root, this.#options);

@@ -28,15 +28,15 @@ export interface Step {
 }
 
 /**
- * A role that was verified, or is about to be. Who delegated to it is part of it: what one role's keys have signed is nothing that another
- * role's, or the same role's later keys would have.
+ * A role that was verified, or is about to be. Its delegation is part of it: a file that one role's keys have signed does not count as signed by
+ * another role's keys, or by the same role's later keys.
  */
 interface RoleEntry {
   readonly file: MetaFile;
   readonly roleKeys: RoleKeys;
   readonly keys: ReadonlyMap<string, TufKey>;
   readonly role: Promise<TargetsMetadata>;
-  /** Of the file, or the most that it can have. */
+  /** Bytes of the file, or the most that it can have. */
   readonly length: number;
 }
 
@@ -44,10 +44,10 @@ type Options = RoleChecks & { readonly source: MetadataSource; readonly store: M
 
 export class DelegatedRoles {
   readonly #options: Options;
-  /** By name, the least recently used first. */
+  /** Roles by name, the least recently used first. */
   readonly #stored = new Map<string, RoleEntry>();
   #bytes = 0;
-  /** What was found in the state that is in use, until a role that it depends on expires: pages are asked for again and again. */
+  /** Targets found in the state that is in use, until a role that they depend on expires: pages are asked for again and again. */
   readonly #found = new Map<string, { readonly target: TargetInfo; readonly until: number }>();
   #foundIn: TrustedState | undefined;
 
@@ -55,7 +55,7 @@ export class DelegatedRoles {
     this.#options = options;
   }
 
-  /** Depth first, in the order of the delegations; a role is asked once. */
+  /** Searches depth first, in the order of the delegations; asks a role once. */
   async find(path: string, state: TrustedState, now: number): Promise<TargetInfo | undefined> {
     const direct = state.targets.target(path);
     if (direct) return direct;

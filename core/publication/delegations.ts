@@ -13,8 +13,8 @@ export interface Delegator {
 }
 
 /**
- * Lists do not name themselves, so one can be substituted for another of the same keys, or of fewer. What stands here keeps such a one
- * from handing on more than the role may whose place it takes.
+ * Lists do not name themselves, so one can be substituted for another of the same keys, or of fewer. This check keeps such a list
+ * from delegating more than the role whose place it takes may delegate.
  *
  * @param by - the keys of `role`
  * @throws PublicationError `metadata-malformed`
@@ -59,7 +59,7 @@ function isEnd({ bins, delegations }: TargetsMetadata): boolean {
 }
 
 /**
- * One path is enough: a list that was signed for another bin holds none of this one's.
+ * Checks one path, which is enough: a list that was signed for another bin holds none of this one's.
  *
  * @throws PublicationError `metadata-malformed`
  */
@@ -73,14 +73,14 @@ export async function checkBin(
   throw new PublicationError('metadata-malformed', `${role} holds what belongs to another list`);
 }
 
-/** Whether as many of the same keys have to sign, by id and by value. */
+/** Tells whether as many of the same keys have to sign, by id and by value. */
 function sameKeys(one: Delegator, other: Delegator): boolean {
   const { keyids, threshold } = other.roleKeys;
   const same = (keyid: string) => one.keys.get(keyid)?.public === other.keys.get(keyid)?.public;
   return one.roleKeys.threshold === threshold && sameMembers(one.roleKeys.keyids, keyids) && keyids.every(same);
 }
 
-/** Whether both have the same members, as often, in whatever order. */
+/** Tells whether both have the same members, as often, in whatever order. */
 export function sameMembers(a: readonly string[], b: readonly string[]): boolean {
   const sorted = [...b].sort();
   return a.length === b.length && [...a].sort().every((member, index) => member === sorted[index]);

@@ -1,4 +1,4 @@
-/** What a publication says about one document: docs/spec/publication.md, "Targets". */
+/** Entry of a publication for one document: docs/spec/publication.md, "Targets". */
 import { isKeyId, type KeyId } from '../crypto/key-id.ts';
 import { fromHex } from '../encoding/hex.ts';
 import type { TufObject } from './canonical.ts';
@@ -14,7 +14,7 @@ export interface DocumentEntry {
   readonly set: KeyId | undefined;
   /** SHA-256 of a public document's content, hexadecimal. */
   readonly content: string | undefined;
-  /** Whether the object lies inside the page at the document's own URL. */
+  /** Tells whether the object lies inside the page at the document's own URL. */
   readonly inPage: boolean;
   /** True if a bin names it: then the head needs no signature of its own. */
   readonly inBin?: boolean;

@@ -13,16 +13,16 @@ export interface Envelope {
   readonly signatures: readonly TufSignature[];
   /** The bytes that have to be signed. */
   readonly message: Uint8Array;
-  /** What they say; to be asked for once enough keys have signed them. */
+  /** Reads these bytes; to be called once enough keys have signed them. */
   readonly signed: () => TufObject;
-  /** Another reading of the same file, to be tried where the signatures are not over this one's message. */
+  /** A second reading of the same file, to be tried where the signatures are not over this one's message. */
   readonly otherwise?: () => Envelope;
 }
 
-/** How this project's writer puts an envelope: then the signed bytes need not be made again, only found. */
+/** Form in which this project writes an envelope: its signed bytes need not be made again, only found. */
 const OUR_FORM = /^\{"signatures":(\[(?:\{"keyid":"[0-9a-f]{64}","sig":"[0-9a-f]{128}"\},?){1,64}\]),"signed":(?=\{)/;
 const START_LENGTH = 16_384;
-/** Never fails, and gives one character a byte. */
+/** Decoder that never fails, and gives one character a byte. */
 const latin1 = new TextDecoder('latin1');
 
 /**
@@ -75,12 +75,12 @@ function openOurForm(bytes: Uint8Array, role: string, maximum: number): Envelope
     signatures: checkEach(signatures, role),
     message,
     signed: () => parseObject(message),
-    // Others write this form too, but sign the canonical one: they differ where there are escapes.
+    // Programs of others write this form too, but sign the canonical one: they differ where there are escapes.
     otherwise: () => openAnyForm(bytes, role, maximum),
   };
 }
 
-/** All of it is read and written again before anything in it is known to be signed: so it must not be as long as others may be. */
+/** Reads and writes all of it again before anything in it is known to be signed: so it must not be as long as others may be. */
 function openAnyForm(bytes: Uint8Array, role: string, maximum: number): Envelope {
   if (bytes.length > maximum) throw malformed(role);
   const value = parse(bytes);
@@ -93,7 +93,7 @@ function openAnyForm(bytes: Uint8Array, role: string, maximum: number): Envelope
   }
 }
 
-/** No more signatures than are allowed, each of its form, and each key id once (4.2). */
+/** Checks that there are not too many signatures, each is of its form, and each key id stands once (4.2). */
 function checkEach(signatures: readonly TufJson[], role: string): TufSignature[] {
   if (signatures.length > PUBLICATION_LIMITS.signatures || !signatures.every(isSignature)) throw malformed(role);
   if (new Set(signatures.map(({ keyid }) => keyid)).size < signatures.length) throw malformed(role);
@@ -122,7 +122,7 @@ function isSignature(value: TufJson): value is { keyid: string; sig: string } {
   return isTufObject(value) && typeof value.keyid === 'string' && typeof value.sig === 'string';
 }
 
-/** Whether `value` is an object, and no array. */
+/** Tells whether `value` is an object, and no array. */
 export function isTufObject(value: TufJson | undefined): value is TufObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,4 @@
-/** How a publisher makes a publication current at its key server: docs/spec/keys.md, "Handing over". */
+/** Message by which a publisher makes a publication current at its key server: docs/spec/keys.md, "Handing over". */
 import { ed25519Sign } from '#primitives';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
 import { concat, lengthPrefixed, utf8 } from '../encoding/bytes.ts';
@@ -14,15 +14,15 @@ export const PUBLISHING_PATH = '/v1/publishing';
 export const FORMER_READERS_PATH = `${PUBLISHING_PATH}/former-readers`;
 
 export const HAND_OVER_LIMITS = {
-  /** Of the whole message, in bytes: the longest snapshot in base64url, and roots. */
+  /** Bytes of the whole message: the longest snapshot in base64url, and roots. */
   length: 24 * 1024 * 1024,
   roots: 255,
   expiries: 64,
-  /** Bytes that begin or separate something in JSON; the largest message has fewer. Of a message with more, nothing is parsed. */
+  /** Bytes that begin or separate something in JSON; the largest message has fewer. A message with more is not parsed. */
   structure: 512,
 } as const;
 
-/** When a role has to be signed again. */
+/** Time by which a role has to be signed again. */
 export interface RoleExpiry {
   /** `snapshot`, `targets`, `documents`, the name of a section; `bins` for the one of all bins that expires first. */
   readonly role: string;
@@ -35,7 +35,7 @@ export interface HandOver {
   readonly snapshot: Uint8Array;
   /** `2.root.json` and all that follow, byte for byte. */
   readonly roots: readonly Uint8Array[];
-  /** For the operator's eyes; nothing is decided by it. */
+  /** Information for the operator; nothing is decided by it. */
   readonly expiries: readonly RoleExpiry[];
 }
 
@@ -80,7 +80,7 @@ export function parseHandOver(bytes: Uint8Array): ReceivedHandOver {
   };
 }
 
-/** Whether it is no longer than it may be, and parsing it costs no more than reading its strings. */
+/** Tells whether it is no longer than it may be, and parsing it costs no more than reading its strings. */
 function isBounded(bytes: Uint8Array): boolean {
   if (bytes.length > HAND_OVER_LIMITS.length) return false;
   let structure = 0;

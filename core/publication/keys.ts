@@ -8,11 +8,11 @@ import { type TufObject, tufCanonical } from './canonical.ts';
 export interface TufKey {
   readonly keytype: string;
   readonly scheme: string;
-  /** As it stands in `keyval.public`. */
+  /** Value of `keyval.public`. */
   readonly public: string;
 }
 
-/** Which keys may sign for a role, and how many of them have to. */
+/** Keys that may sign for a role, and how many of them have to. */
 export interface RoleKeys {
   readonly keyids: readonly string[];
   readonly threshold: number;
@@ -34,7 +34,7 @@ export const verifyEd25519: SignatureVerifier = async (key, signature, message) 
   return publicKey !== undefined && signature.length === 64 && ed25519Verify(signature, message, publicKey);
 };
 
-/** How an Ed25519 public key stands in metadata. */
+/** Encodes an Ed25519 public key for metadata. */
 export function encodeTufKey(publicKey: Uint8Array): TufObject {
   return { keytype: 'ed25519', keyval: { public: toHex(publicKey) }, scheme: 'ed25519' };
 }
@@ -44,7 +44,7 @@ export async function tufKeyId(publicKey: Uint8Array): Promise<string> {
   return hexDigest(tufCanonical(encodeTufKey(publicKey)));
 }
 
-/** Whether all are of the form of {@link tufKeyId}: on a bound site, no others are read. */
+/** Tells whether all are of the form of {@link tufKeyId}: on a bound site, no others are read. */
 export function areTufKeyIds(texts: Iterable<string>): boolean {
   return [...texts].every(isHexDigest);
 }
@@ -58,7 +58,7 @@ export async function roleSigner(pair: KeyPair): Promise<RoleSigner> {
 }
 
 /**
- * How many different keys of a role have signed. One key counts once, under however many ids it stands or signs; invalid signatures are
+ * Counts the different keys of a role that have signed. One key counts once, under however many ids it stands or signs; invalid signatures are
  * skipped, and no more are checked than the threshold needs.
  */
 export async function countSigners(

@@ -1,4 +1,4 @@
-/** All documents of a publication, for readers that keep a site, or a part of it. */
+/** Lists the documents of a publication, for readers that keep a site, or a part of it. */
 import { binNames } from './bins.ts';
 import type { Step } from './delegated-roles.ts';
 import type { DocumentEntry } from './document-entry.ts';
@@ -27,7 +27,7 @@ export interface FailedList {
 export type OnFailedList = (list: FailedList) => void;
 
 /**
- * All documents; asks for the files of all bins.
+ * Lists all documents; asks for the files of all bins.
  *
  * @param now - seconds since 1970
  * @param failed - called for each section or bin that fails a check: its documents are missing here
@@ -56,8 +56,8 @@ export async function* listDocuments(
 }
 
 /**
- * All target paths of the delegated roles, in no order; some may be named by a role that is not asked for them, or more than once. What
- * counts of them, looking them up says.
+ * Yields the target paths of the delegated roles, in no order; some may be named by a role that is not asked for them, or more than once. A
+ * look-up tells which of them count.
  */
 async function* targetPaths(
   publication: SitePublication,

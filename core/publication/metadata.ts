@@ -33,13 +33,13 @@ export interface TimestampMetadata extends RoleMetadata {
 }
 
 export interface SnapshotMetadata extends RoleMetadata {
-  /** By file name without `.json`: what the role is called. */
+  /** Files by role name, which is the file name without `.json`. */
   readonly roles: ReadonlyMap<string, MetaFile>;
   /** A closing publication: no document is shown until a higher snapshot (docs/spec/publication.md, "Withdrawal"). */
   readonly closed: boolean;
 }
 
-/** One target: the head of a document, or a whole file. */
+/** A target: the head of a document, or a whole file. */
 export interface TargetInfo {
   readonly length: number;
   /** SHA-256, hexadecimal. */
@@ -111,7 +111,7 @@ export function parseTargets(signed: TufObject, role: string): TargetsMetadata {
   const { keys, roles = [], succinct_roles: succinct } = delegations;
   if (!Array.isArray(roles) || (succinct !== undefined && roles.length > 0)) throw malformed(role);
   const delegated = roles.map((value) => parseDelegation(value, role));
-  // Two of one name would share a file, and the one that is found first would hide the other.
+  // Delegations of one name would share a file, and the one that is found first would hide the other.
   if (new Set(delegated.map(({ name }) => name)).size < delegated.length) throw malformed(role, 'a delegation twice');
   return {
     ...common,
@@ -123,12 +123,12 @@ export function parseTargets(signed: TufObject, role: string): TargetsMetadata {
   };
 }
 
-/** Whether two entries can only be of the same file. */
+/** Tells whether two entries can only be of the same file. */
 export function sameFile(a: MetaFile, b: MetaFile): boolean {
   return a.version === b.version && a.sha256 === b.sha256 && a.length === b.length;
 }
 
-/** Whether `timestamp` or `snapshot` has lost a key by a later root (5.3.11). */
+/** Tells whether `timestamp` or `snapshot` has lost a key by a later root (5.3.11). */
 export function hasLostOnlineKeys(before: RootMetadata, after: RootMetadata): boolean {
   const lost = (role: TopLevelRole) =>
     before.roles[role].keyids.some((keyid) => !after.roles[role].keyids.includes(keyid));
@@ -214,7 +214,7 @@ function parseSuccinct(value: TufJson, role: string): SuccinctDelegation {
   return { ...parseRoleKeys(value, role), bits, namePrefix };
 }
 
-/** What a delegated role cannot be called: others' files are kept under these names. */
+/** Tells whether no delegated role can have this name: other files are kept under it. */
 function isReserved(name: string): boolean {
   return name === '' || ['root', 'timestamp', 'snapshot', 'targets'].includes(name) || name.includes('wispr:');
 }

@@ -1,4 +1,4 @@
-/** Where the files of a publication lie: docs/spec/publication.md, sections 1 and 3. All as URL paths, in the one spelling used for fetching. */
+/** Paths of the files of a publication: docs/spec/publication.md, sections 1 and 3. All are URL paths, in the one spelling used for fetching. */
 import { isDocumentPath, OBJECT_SUFFIX, urlPathOf } from '../site/path.ts';
 import { DESCRIPTOR_PATH } from '../site/well-known.ts';
 

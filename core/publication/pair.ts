@@ -1,7 +1,7 @@
 /** The order of publications (docs/spec/publication.md, R1): by snapshot version, then by timestamp version. The greater pair wins. */
 import type { TimestampMetadata } from './metadata.ts';
 
-/** Which publication of a site is current, and when that was last confirmed. */
+/** Versions that tell which publication of a site is current, and when that was last confirmed. */
 export interface PublicationPair {
   /** Version of the snapshot, which is that of the publication. */
   readonly snapshot: number;
@@ -17,7 +17,7 @@ export function comparePairs(a: PublicationPair, b: PublicationPair): number {
   return a.snapshot - b.snapshot || a.timestamp - b.timestamp;
 }
 
-/** Whether one timestamp takes the place of another. */
+/** Tells whether one timestamp takes the place of another. */
 export function isGreater(a: TimestampMetadata, b: TimestampMetadata): boolean {
   return comparePairs(pairOf(a), pairOf(b)) > 0;
 }

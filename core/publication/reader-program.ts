@@ -1,4 +1,4 @@
-/** Which program browsers get that read a site: docs/spec/publication.md, "Site settings". */
+/** Program that a site's browsers get: docs/spec/publication.md, "Site settings". */
 import { canonicalJson, isJsonObject, type Json } from '../encoding/canonical-json.ts';
 import { hexDigest, isHexDigest } from '../encoding/digest.ts';
 

@@ -1,4 +1,4 @@
-/** What sections may be called, and how many there are: docs/spec/publication.md, section 4. */
+/** Names that sections may have, and how many there are: docs/spec/publication.md, section 4. */
 
 export const MOST_SECTIONS = 16;
 

@@ -1,4 +1,4 @@
-/** What readers see in place of the names of sets: docs/spec/publication.md, "Site settings". */
+/** Titles that readers see in place of the names of sets: docs/spec/publication.md, "Site settings". */
 import { hasMembers, isJsonObject, type Json } from '../encoding/canonical-json.ts';
 
 /** The placeholders in names of sets and in their titles: parts of a date. */
@@ -6,7 +6,7 @@ export const PLACEHOLDERS = ['yyyy', 'mm', 'dd'] as const;
 
 export type Placeholder = (typeof PLACEHOLDERS)[number];
 
-/** What each stands for, as the source of a regular expression. */
+/** Form of each, as the source of a regular expression. */
 export const PLACEHOLDER_FORMS: Readonly<Record<Placeholder, string>> = {
   yyyy: '[0-9]{4}',
   mm: '(?:0[1-9]|1[0-2])',
@@ -17,11 +17,11 @@ export function placeholdersIn(text: string): Placeholder[] {
   return PLACEHOLDERS.filter((placeholder) => text.includes(`{${placeholder}}`));
 }
 
-/** How the sets of one name, or of one form of names, are called. */
+/** Title of the sets of one name, or of one form of names. */
 export interface SetTitle {
   /** The name of a set, perhaps with placeholders, each at most once. */
   readonly set: string;
-  /** With placeholders of the name only. */
+  /** Has placeholders of the name only. */
   readonly title: string;
 }
 
@@ -31,7 +31,7 @@ const NAME = /^[\p{L}\p{N}{][\p{L}\p{M}\p{N}{} ._-]*$/u;
 /** Text without what controls it, or turns its direction. */
 const TITLE = /^[^\p{C}\p{Zl}\p{Zp}]+$/u;
 
-/** Why a title is refused; `undefined` if it is good. */
+/** Says why a title is refused; `undefined` if it is good. */
 export function problemOfTitle({ set, title }: SetTitle): string | undefined {
   if (set.length > TITLE_LIMITS.set || !NAME.test(set)) return '"set" is no name of a set';
   if (title.length > TITLE_LIMITS.title || !TITLE.test(title) || title.trim() !== title)
@@ -60,7 +60,7 @@ export function areSetTitles(value: Json): boolean {
 }
 
 /**
- * How a set is called: by the first entry that fits.
+ * Finds the title of a set: by the first entry that fits.
  *
  * @param name - of the set
  * @returns `undefined` if no entry fits
@@ -75,7 +75,7 @@ export function titleOfSet(titles: readonly SetTitle[], name: string): string | 
 }
 
 function expressionOf(set: string): RegExp {
-  const literal = set.replaceAll('.', '\\.'); // no other sign of a name means anything in an expression
+  const literal = set.replaceAll('.', '\\.'); // dots are the only signs of names that mean anything in an expression
   const source = PLACEHOLDERS.reduce(
     (text, each) => text.replace(`{${each}}`, () => `(?<${each}>${PLACEHOLDER_FORMS[each]})`),
     literal,
@@ -83,7 +83,7 @@ function expressionOf(set: string): RegExp {
   return new RegExp(`^${source}$`, 'u');
 }
 
-/** With a letter in their place: without one, what stands around them could become a placeholder. */
+/** Puts a letter in their place: without one, what stands around them could become a placeholder. */
 function withoutPlaceholders(text: string): string {
   return PLACEHOLDERS.reduce((rest, each) => rest.replaceAll(`{${each}}`, 'x'), text);
 }

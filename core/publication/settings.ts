@@ -24,22 +24,22 @@ export interface Redirect {
   readonly to: string;
 }
 
-/** How pages look that stand beside the publisher's own, and what they lead to. */
+/** Look of the pages that stand beside the publisher's own, and what they lead to. */
 export interface SiteAppearance {
   /** The publisher's colour, as `#rrggbb` in lower case; pages use it where it can be read (`core/site/accent.ts`). */
   readonly accent?: string;
   readonly logo?: string;
-  /** Where people subscribe: an `https:` URL. */
+  /** Address at which people subscribe: an `https:` URL. */
   readonly subscribe?: string;
-  /** What sets are called; the first that fits a name. Left out rather than empty. */
+  /** Titles of sets; the first that fits a name counts. Left out rather than empty. */
   readonly titles?: readonly SetTitle[];
-  /** Whether the in-browser reader puts its button onto pages; left out where it does. */
+  /** Tells whether the in-browser reader puts its button onto pages; left out where it does. */
   readonly sheet?: false;
   /** Offers to strangers, in the order of showing. Left out rather than empty. */
   readonly plans?: readonly OfferedPlan[];
   /** Limits within which readers may give pages away; left out where they may not. */
   readonly gifts?: Gifts;
-  /** People whom a page that cannot be read here leads on to the reading site at once; left out: who has read there before. */
+  /** People whom a page that cannot be read here leads on to the reading site at once; left out: people who have read there before. */
   readonly redirect?: 'always' | 'never';
 }
 
@@ -47,11 +47,11 @@ export interface SiteSettings extends SiteAppearance {
   readonly cleanUrls: boolean;
   /** Seconds. */
   readonly grace: number;
-  /** Whether documents that are kept where they are read may be shown after the grace period, as of its end; left out where they may not. */
+  /** Tells whether documents that are kept where they are read may be shown after the grace period, as of its end; left out where they may not. */
   readonly keptAfterGrace?: true;
   /** Path of the document that stands for all that do not exist. */
   readonly notFound?: string;
-  /** What browsers get in which no Reader is installed. Left out where the publisher does not say. */
+  /** Program for browsers in which no Reader is installed. Left out where the publisher does not say. */
   readonly reader?: ReaderProgram;
   readonly redirects: readonly Redirect[];
 }
@@ -134,7 +134,7 @@ function isRedirect(value: Json): value is JsonObject {
   return isDocumentPath(value.from) && STATUSES.includes(value.status) && isRedirectDestination(value.to);
 }
 
-/** Whether a redirect can lead to `text`: somewhere on the same site, or to an `https:` URL. */
+/** Tells whether a redirect can lead to `text`: somewhere on the same site, or to an `https:` URL. */
 export function isRedirectDestination(text: unknown): text is string {
   if (typeof text !== 'string' || text.length > MAXIMUM_DESTINATION || !/^[\x21-\x7e]+$/.test(text)) return false;
   // Two slashes, or a slash and a backslash, would begin another host.

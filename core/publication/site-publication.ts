@@ -22,7 +22,7 @@ import { type Resolution, resolveUrl } from './resolve.ts';
 import type { SiteSettings } from './settings.ts';
 import { readSettings, type StoredSettings, storeSettings } from './stored-settings.ts';
 
-/** Where the files of a site come from: metadata, and the small targets that every reader needs. */
+/** Source of the files of a site: metadata, and the small targets that every reader needs. */
 export interface SiteSource extends MetadataSource {
   /**
    * A file of the site.
@@ -39,19 +39,18 @@ export interface SitePublicationOptions {
   readonly rootId: string;
   readonly source: SiteSource;
   readonly store: MetadataStore;
-  /** Others can write to the store: settings in it count only if the publication beside them names them. */
+  /** Tells whether others can write to the store: then settings in it count only if the publication beside them names them. */
   readonly isStoreOpen?: boolean;
 }
 
-/** How fresh a publication is. All times in seconds since 1970. */
+/** Freshness of a publication: times in seconds since 1970. */
 export interface Freshness {
-  /** Of the publication. */
   readonly version: number;
-  /** When publisher or key server last said that this is the current one. */
+  /** Time at which publisher or key server last said that this is the current one. */
   readonly confirmed: number;
-  /** Until when that counts. */
+  /** Time until which that counts. */
   readonly freshUntil: number;
-  /** Until when it is shown all the same, with a word about its age. */
+  /** Time until which it is shown all the same, with a word about its age. */
   readonly shownUntil: number;
   readonly stale: boolean;
 }
@@ -65,12 +64,12 @@ export interface PastPublication {
 }
 
 const DESCRIPTOR_LENGTH = 65_536;
-/** Nothing is fetched. */
+/** Fetches nothing. */
 const NO_SOURCE: SiteSource = {
   metadata: async () => undefined,
   file: async () => undefined,
   async *timestamps() {
-    // none
+    // yields none
   },
 };
 const NO_SETTINGS: SiteSettings = { cleanUrls: false, grace: 0, redirects: [] };
@@ -93,7 +92,7 @@ export class SitePublication {
       store: this.#store,
       strict: true,
       verify: verifyEd25519,
-      grace: PUBLICATION_LIMITS.grace, // that of the settings is checked at each look-up
+      grace: PUBLICATION_LIMITS.grace, // the grace of the settings is checked at each look-up
       firstRoot: () => this.#firstRoot(),
       beforeUse: (state) => this.#readSettings(state),
     });
@@ -124,7 +123,7 @@ export class SitePublication {
     return this.#client.state;
   }
 
-  /** Whether the newest publication is a closing one. */
+  /** Tells whether the newest publication is a closing one. */
   get isWithdrawn(): boolean {
     return this.#client.closedVersion !== undefined;
   }
@@ -185,7 +184,7 @@ export class SitePublication {
     return target && documentEntryOf(target, path);
   }
 
-  /** What a delegated role says in a state, for listing.ts. @throws PublicationError */
+  /** Reads a delegated role as of a state, for listing.ts. @throws PublicationError */
   role(step: Step, state: TrustedState): Promise<TargetsMetadata> {
     return this.#client.role(step, state);
   }
@@ -260,7 +259,7 @@ export class SitePublication {
   }
 }
 
-/** What is kept of one publisher is never taken for another's, also where a site is connected anew in the same place. */
+/** Keeps what is stored of one publisher apart from another's, also where a site is connected anew in the same place. */
 export function storeFor(rootId: string, store: MetadataStore): MetadataStore {
   return {
     read: (name) => store.read(`${rootId} ${name}`),

@@ -1,10 +1,10 @@
-/** What a reader of publications asks of its surroundings: where metadata come from, and where they are kept. */
+/** Interfaces to the surroundings of a reader of publications: where metadata come from, and where they are kept. */
 import { PublicationError } from './errors.ts';
 import type { MetaFile, RootMetadata } from './metadata.ts';
 import { metadataFile } from './names.ts';
 import { tooLarge } from './verify-roles.ts';
 
-/** Where metadata come from. Nothing is believed of what it gives; it has to bound time, and how many bytes it reads. */
+/** Source of metadata. Nothing that it gives is believed; it has to bound time, and how many bytes it reads. */
 export interface MetadataSource {
   /**
    * A metadata file.
@@ -26,7 +26,7 @@ export interface MetadataSource {
 
 export type IsGood = (bytes: Uint8Array) => Promise<boolean>;
 
-/** What one place had to say when it was asked for a timestamp: none, one, or what went wrong. */
+/** Answer of one place that was asked for a timestamp: none, one, or what went wrong. */
 export interface TimestampAnswer {
   readonly result?: Uint8Array | undefined;
   readonly error?: unknown;
@@ -47,7 +47,7 @@ export async function* inTurn(
 }
 
 /**
- * Where a client keeps what it trusts, by the names of roles and a few of its own that contain `wispr:`. Names are any text: a store of files
+ * Store of what a client trusts, by the names of roles and a few of its own that contain `wispr:`. Names are any text: a store of files
  * has to encode them. A write replaces what was there as a whole or not at all; an empty file is as good as none.
  */
 export interface MetadataStore {

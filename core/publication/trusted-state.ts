@@ -1,5 +1,5 @@
 /**
- * What a client keeps over a restart: the newest metadata that were verified, under the names of their roles, for what may not go back; and
+ * State that a client keeps over a restart: the newest metadata that were verified, under the names of their roles, for what may not go back; and
  * the last complete state, under names of its own, because the newest may be of a publication that has not arrived whole.
  */
 import { ifGood } from './errors.ts';
@@ -26,7 +26,7 @@ export interface VerifiedRole<Role> {
   readonly bytes: Uint8Array;
 }
 
-/** What was verified last of each role. The files of a state are left out where they are those of the state before. */
+/** Metadata that were verified last of each role. The files of a state are left out where they are those of the state before. */
 export interface StateFiles {
   readonly timestamp: VerifiedRole<TimestampMetadata>;
   readonly snapshot: Uint8Array | undefined;
@@ -62,7 +62,7 @@ export async function loadStored(root: RootMetadata, options: Options): Promise<
   const timestamp = await readStored(store, NEWEST.timestamp, (bytes) => verifyOwnTimestamp(bytes, root, options));
   const snapshot = (await readStored(store, NEWEST.snapshot, (bytes) => verifyOwnSnapshot(bytes, root, options)))?.role;
   if (snapshot?.closed) {
-    await forgetState(store); // also where closing was interrupted
+    await forgetState(store); // closing may have been interrupted
     return { timestamp, snapshot, state: undefined };
   }
   const state = (await loadState(IN_USE, root, options))?.state ?? (await recoverState(root, options));
@@ -109,7 +109,7 @@ export function targetsFile(snapshot: SnapshotMetadata): MetaFile {
   return file;
 }
 
-/** Where a write of the state in use was interrupted, the newest files are complete: they were written before. */
+/** Recovers from an interrupted write of the state in use: the newest files are complete, as they were written before. */
 async function recoverState(root: RootMetadata, options: Options): Promise<TrustedState | undefined> {
   const newest = await loadState(NEWEST, root, options);
   if (newest) await storeState(options.store, newest.files);

@@ -22,10 +22,10 @@ import {
   type TimestampMetadata,
 } from './metadata.ts';
 
-/** What differs between a reader of a bound site and a client of any TUF repository. */
+/** Checks that differ between a reader of a bound site and a client of any TUF repository. */
 export interface RoleChecks {
   readonly verify: SignatureVerifier;
-  /** Whether metadata have to name length and SHA-256 of those below them (P4), and consistent snapshots are demanded. */
+  /** Tells whether metadata have to name length and SHA-256 of those below them (P4), and consistent snapshots are demanded. */
   readonly strict: boolean;
 }
 

@@ -26,7 +26,7 @@ export interface RolePublicKeys {
   readonly threshold: number;
 }
 
-/** How a metadata file is named by the one above it. */
+/** Entry for a metadata file in the one above it. */
 export interface FileFacts {
   readonly version: number;
   readonly length: number;
@@ -141,7 +141,7 @@ export function signMetadata(signed: TufObject, signers: readonly RoleSigner[]):
   );
 }
 
-/** One signature over canonical metadata, for those that are gathered one by one. */
+/** Makes a signature over canonical metadata, for signatures that are gathered one by one. */
 export function signMessage(message: Uint8Array, { keyid, secretKey }: RoleSigner): TufSignature {
   return { keyid, sig: toHex(ed25519Sign(message, secretKey)) };
 }
@@ -179,7 +179,7 @@ async function keysOf(roles: readonly RolePublicKeys[]): Promise<TufObject> {
   );
 }
 
-/** Not by assignment: a target may be called `__proto__`. */
+/** Avoids assignment: a target may be called `__proto__`. */
 function objectOf(targets: Iterable<readonly [string, TufObject]>): TufObject {
   return Object.fromEntries(targets);
 }

@@ -3,27 +3,27 @@
  * there is not used. WCAG 2.2, "contrast ratio".
  */
 
-/** One colour for each scheme, as `#rrggbb`. */
+/** A colour for each scheme, as `#rrggbb`. */
 export interface Accent {
-  /** On light backgrounds, with white text on it. */
+  /** Colour on light backgrounds, with white text on it. */
   readonly light: string;
-  /** On dark backgrounds, with {@link ON_DARK_ACCENT} as text on it. */
+  /** Colour on dark backgrounds, with {@link ON_DARK_ACCENT} as text on it. */
   readonly dark: string;
 }
 
-/** Where the publisher names no colour, or one that is too pale. */
+/** Colours where the publisher names none, or one that is too pale. */
 export const BUILT_IN_ACCENT: Accent = { light: '#0b5d66', dark: '#76c7cf' };
 export const ON_LIGHT_ACCENT = '#ffffff';
 export const ON_DARK_ACCENT = '#12171c';
 
-/** Of all backgrounds of these pages, those on which text is hardest to read. */
+/** Backgrounds of these pages on which text is hardest to read. */
 const PAPER = { light: '#f7f6f2', dark: '#1a2128' } as const;
-/** What text of any size needs (1.4.3). */
+/** Contrast that text of any size needs (1.4.3). */
 const LEAST_CONTRAST = 4.5;
-/** In how many steps a colour becomes white. */
+/** Number of steps in which a colour becomes white. */
 const STEPS = 16;
 
-/** Whether `text` is a colour in the one spelling that is signed: `#rrggbb`, in lower case. */
+/** Tells whether `text` is a colour in the one spelling that is signed: `#rrggbb`, in lower case. */
 export function isColour(text: unknown): text is string {
   return typeof text === 'string' && /^#[0-9a-f]{6}$/.test(text);
 }

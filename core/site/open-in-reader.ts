@@ -1,12 +1,12 @@
-/** How pages for browsers without a Reader lead to the Reader on the same computer, if there is one. */
+/** Links from pages for browsers without a Reader to the Reader on the same computer, if there is one. */
 
-/** Where a Reader listens, unless its reader chose another port or another program has it. */
+/** Port at which a Reader listens, unless its reader chose another port or another program has it. */
 export const READER_PORT = 8001;
 
-/** What a page of another site may post an invitation to, as `link`: the Reader shows it, and asks before anything is done with it. */
+/** Path to which a page of another site may post an invitation, as `link`: the Reader shows it, and asks before anything is done with it. */
 export const READER_INVITATION_PATH = '/invitation';
 
-/** Where that is, for forms. */
+/** Address of that, for forms. */
 export const READER_INVITATION_URL = `http://localhost:${READER_PORT}${READER_INVITATION_PATH}`;
 
 /**

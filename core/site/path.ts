@@ -13,7 +13,7 @@ export const READING_SITE_PAGES = '/-';
 
 export const JOIN_PAGE = '/-/join';
 
-/** Where keys are asked for at the vault, and arrive at the documents' origin: docs/spec/web-reader.md, "The bounce". */
+/** Page where keys are asked for at the vault, and arrive at the documents' origin: docs/spec/web-reader.md, "The bounce". */
 export const KEYS_PAGE = '/-/keys';
 
 /** Page of a frame behind a browser's first page, at the documents' origin: docs/spec/web-reader.md, "The first page". */
@@ -33,7 +33,7 @@ export const GIFT_PAGE = '/-/gift';
 /** Query of a page that was given: the server opens it, and what it loads, also where a worker answers for all else. */
 export const GIVEN = '?wispr-gift';
 
-/** Where keys are had on a site without a key server: docs/spec/web-reader.md, "Key files". */
+/** Page where keys are had on a site without a key server: docs/spec/web-reader.md, "Key files". */
 export const OPEN_PAGE = '/-/open.html';
 
 /** Key files lie here, by their names. */
@@ -42,7 +42,7 @@ export const KEY_FILES_PATH = '/-/keys/';
 /** The service worker of a site without a key server: at the top, because its scope reaches no further up than it lies. */
 export const ROOT_WORKER = '/wispr-worker.js';
 
-/** Where a browser at the documents' origin is led after signing out. */
+/** Page to which a browser at the documents' origin is led after signing out. */
 export const LEAVE_PAGE = '/-/leave';
 
 const MAXIMUM_PATH_BYTES = 2048;
@@ -52,7 +52,7 @@ const REFUSED_IN_SEGMENT = /[/\\\u0000-\u001f\u007f]/;
 const UNRESERVED = /^[A-Za-z0-9._~-]$/;
 const ONLY_UNRESERVED = /^[A-Za-z0-9._~-]*$/;
 
-/** Whether `text` is a document's path in its one canonical form. */
+/** Tells whether `text` is a document's path in its one canonical form. */
 export function isDocumentPath(text: unknown): text is string {
   if (typeof text !== 'string' || !text.startsWith('/') || !text.isWellFormed()) return false;
   if (3 * text.length > MAXIMUM_PATH_BYTES && utf8(text).length > MAXIMUM_PATH_BYTES) return false;

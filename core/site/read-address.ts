@@ -6,7 +6,7 @@ export function shownPath(urlPath: string): string {
 }
 
 /**
- * Where the Read link of a document's fallback page leads: to the document on the reading site; without a key server, to the page that gets keys.
+ * Returns the address of the Read link of a fallback page: the document on the reading site; without a key server, the page that gets keys.
  *
  * @param reading - origin
  * @param urlPath - as {@link shownPath} has it; the link's script puts query and fragment behind it

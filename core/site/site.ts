@@ -2,7 +2,7 @@ const LABEL = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
 const MAXIMUM_LENGTH = 253;
 
 /**
- * Whether `text` is a site: a host name in lower case, without port or final dot, and no IP address
+ * Tells whether `text` is a site: a host name in lower case, without port or final dot, and no IP address
  * (docs/spec/protected-object.md, "Conventions"). International names stand in their A-label form.
  */
 export function isSite(text: unknown): text is string {
@@ -13,7 +13,7 @@ export function isSite(text: unknown): text is string {
 }
 
 /**
- * Whether `text` is an origin as this project writes them into configurations and signed descriptors: scheme, host and perhaps
+ * Tells whether `text` is an origin as this project writes them into configurations and signed descriptors: scheme, host and perhaps
  * a port, nothing behind it. `https:` is required unless the host is loopback and `allowLoopback` is set, or `allowHttp`.
  */
 export function isOrigin(
@@ -30,7 +30,7 @@ export function isOrigin(
   );
 }
 
-/** Whether a host name is this machine by its spelling alone: `localhost`, names below it, 127.0.0.0/8, and ::1. */
+/** Tells whether a host name is this machine by its spelling alone: `localhost`, names below it, 127.0.0.0/8, and ::1. */
 export function isLoopback(hostname: string): boolean {
   return (
     hostname === 'localhost' ||

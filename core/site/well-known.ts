@@ -1,5 +1,5 @@
-/** Where a key server serves its descriptor. */
+/** Path at which a key server serves its descriptor. */
 export const DESCRIPTOR_PATH = '/.well-known/wispr-provider';
 
-/** Where a host names its publisher. */
+/** Path at which a host names its publisher. */
 export const HOST_PROOF_PATH = '/.well-known/wispr-site';

@@ -12,7 +12,6 @@ import { IDEMPOTENT, SAFE } from '../../node-support/http-requests.ts';
 import { findServerKey, type WhereToAsk } from './find-key.ts';
 import { type OpenedAnswer, openStream, sealStream } from './streams.ts';
 
-/** Methods that are taken without a ticket. */
 /** Fields of a request that the message says otherwise. */
 const SAID_OTHERWISE = ['content-length', 'expect', 'host'];
 /** Status of what the endpoint could not open. */
@@ -86,7 +85,7 @@ export class HttpcryptChannel {
         return answer;
       } catch (error) {
         if (failed || (isSent && !mayRepeat) || !isUnopened(error)) throw error;
-        this.#tickets = []; // of the same server key, most likely
+        this.#tickets = []; // tickets of the same server key, most likely
         if (!ticket) failed = shown.server;
       }
     }
@@ -110,7 +109,7 @@ export class HttpcryptChannel {
     const before = this.#server;
     const known = await before?.catch(() => undefined);
     if (known && known !== failed && nowInSeconds() <= known.notAfter) return known;
-    // Meanwhile, another exchange may have begun to look.
+    // A parallel exchange may have begun to look.
     if (this.#server && this.#server !== before) return this.#server;
     this.#server = findServerKey({ ...this.#options, headers: this.#looks(fields) }, failed);
     return this.#server;
@@ -134,7 +133,7 @@ export class HttpcryptChannel {
       dispatcher,
       method: 'POST',
       headers: { ...this.#looks(fields), 'content-type': 'application/octet-stream', cookie },
-      body: sealed.body as Uint8Array, // or an iterable, which undici takes, and its types do not
+      body: sealed.body as Uint8Array, // an iterable is taken by undici too, but not by its types
       ...(signal && { signal }),
       ...(bodyTimeout !== undefined && { bodyTimeout }),
       ...(headersTimeout !== undefined && { headersTimeout }),

@@ -11,7 +11,7 @@ export function forwardTo(origin: string, dispatcher: Dispatcher): (inner: Inner
   return async ({ method, authority, path, fields, body, address, onceClosed }) => {
     const leaving = new AbortController();
     onceClosed(() => leaving.abort());
-    // For CGI and its like, X_Forwarded_For is X-Forwarded-For.
+    // CGI and its like take X_Forwarded_For for X-Forwarded-For.
     const ambiguous = fields.filter((name) => name.includes('_')).map((name) => name.toLowerCase());
     const isEmpty = body instanceof Uint8Array && body.length === 0;
     try {

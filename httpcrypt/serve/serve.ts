@@ -57,7 +57,7 @@ export async function serveHttpcrypt(options: ServeOptions): Promise<RunningEndp
   const { to, url, listen } = options;
   const signer = channelKey(options.key);
   const keys = await startKeys(options, signer);
-  const dispatcher = new Agent(); // no more connections than clients have
+  const dispatcher = new Agent(); // opens no more connections than clients have
   const server = createServer(serverOptions(LIMITS, { maxHeaderSize: LONGEST_HEAD, requestTimeout: 0 }));
   const app = createListener({ url, keys, admit: admitting(), answer: forwardTo(to, dispatcher) });
   const isProxy = trustedProxies(['loopback']);

@@ -186,7 +186,7 @@ export const LOCKED = {
   passphraseHint: 'The one that protects your keys. It stays on this computer.',
   submit: 'Unlock',
 };
-/** After everything was forgotten that a passphrase protected. */
+/** Words after everything was forgotten that a passphrase protected. */
 export const ANEW: typeof LOCKED = {
   title: NOTHING_CONNECTED,
   lead: 'Everything was forgotten. Choose a passphrase that will protect your new keys on this computer. Then you can connect.',

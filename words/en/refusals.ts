@@ -108,5 +108,5 @@ export const BUTTONS = {
   signIn: 'Sign in',
 };
 
-/** Folded away: codes, in the program's own words. */
+/** Codes, folded away, in the program's own words. */
 export const FOR_THE_PUBLISHER = 'For the publisher';

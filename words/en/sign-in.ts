@@ -66,6 +66,6 @@ export const SIGN_IN = {
   goOn: 'Continue',
   codeFor: 'The code works for 10 minutes, in this browser. No mail? Look into the spam folder, or <a>start again</a>.',
   sendAgain: 'Send it again',
-  /** While it counts down; `#` is the number of seconds. */
+  /** Label while it counts down; `#` is the number of seconds. */
   sendAgainIn: 'Send it again in # s',
 };
