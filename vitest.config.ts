@@ -7,7 +7,7 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/wi
 
 useMemoryForTemporaryFiles();
 
-/** These replace modules or change their process for good: each has a process of its own. All others share processes, and what is loaded in them. */
+/** Tests that replace modules or change their process for good have one each. All others share processes, and what is loaded in them. */
 const ISOLATED = ['tests/**/*.isolated.test.ts'];
 
 /** The release tier (scripts/test-release.ts), with longer limits; `npm test` runs everything else. */
@@ -16,17 +16,17 @@ const RELEASE_ONLY = ['tests/release/**', 'tests/browsers/**'];
 
 export default defineConfig({
   test: {
-    // Two cores: four files at a time, because much of the time is spent waiting for sockets and clocks. Servers, browsers and caches in tests choose free ports, so
-    // files do not collide.
+    // Files run four at a time on two cores, because much of the time is spent waiting for sockets and clocks. Servers, browsers and caches in tests
+    // choose free ports, so files do not collide.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     setupFiles: ['tests/support/cheap-passwords.ts'],
     reporters: [new SlowestFiles(), 'default'],
-    // A hang costs so much, and no more. Nothing here is timed: a machine may be three times as slow as another, and hooks start browsers and databases.
+    // A hang costs this much. Nothing here is timed: a machine may be three times as slow as another, and hooks start browsers and databases.
     testTimeout: IS_RELEASE ? 120_000 : 60_000,
     hookTimeout: IS_RELEASE ? 120_000 : 60_000,
     expect: { poll: { timeout: 30_000 } },
-    // No test is focused by mistake where it counts.
+    // A focused test is a mistake where it counts.
     allowOnly: !process.env.CI,
     passWithNoTests: false,
     projects: [

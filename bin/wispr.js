@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plain JavaScript, so that an old Node.js says what it lacks instead of a syntax error. A clone runs its sources as they are; the npm
+// JavaScript without types, so that an old Node.js says what it lacks instead of a syntax error. A clone runs its sources as they are; the npm
 // package has them in lib/, without their types (scripts/build-package.ts).
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -14,7 +14,7 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 15)) {
   process.exitCode = await runWithNewerNode();
 } else {
-  await keepCompiledSources(); // first of all: without it, Node.js loads its compiler for TypeScript
+  await keepCompiledSources(); // comes first: without it, Node.js loads its compiler for TypeScript
   const { startFrugally } = await import(isClone ? '../cli/start-frugally.ts' : '../lib/cli/start-frugally.js');
   startFrugally();
   endWithParent();

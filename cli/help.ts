@@ -33,7 +33,7 @@ const coloured = (text: string) => styleText('cyan', text, { validateStream: fal
 
 /** Settings of the help, set before commands are added, which inherit them. Without a terminal, or NO_COLOR is set, commander takes colours away. */
 export const HELP: HelpConfiguration = {
-  minWidthToWrap: 20, // beside long names too, everything stays within 80 columns
+  minWidthToWrap: 20, // keeps everything within 80 columns, beside long names too
   styleTitle: bold,
   styleCommandText: coloured,
   styleSubcommandText: coloured,

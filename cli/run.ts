@@ -7,11 +7,11 @@ import { currentIo, type Io, processIo, runWith, setExitCode } from './io/contex
 import { adaptUsageErrors } from './io/usage-errors.ts';
 import { EXIT, explain } from './io/voice.ts';
 
-/** By name, in the order in which the help shows them. */
+/** Commands by name, in the order in which the help shows them. */
 export type CommandTable = Readonly<Record<string, () => Promise<(program: Command) => void>>>;
 
 const VERSION_OPTIONS = ['-V', '--version'];
-/** How usage lines call arguments and options that are, or may be, paths. */
+/** Names in usage lines of arguments and options that are, or may be, paths. */
 const PATHS = ['file', 'files', 'public-key-file', 'dir', 'from', 'place', 'target'];
 
 /** @returns the exit code */
@@ -45,13 +45,13 @@ export async function createProgram(commands: CommandTable, words: readonly stri
   for (const name of namedIn(commands, words)) (await commands[name]?.())?.(program.commandsGroup(roleOf(name)));
   program.commandsGroup(roleOf('help')).helpCommand('help [command]', 'show the help of a command');
   addEndOfHelp(program);
-  program.enablePositionalOptions(); // what stands behind a command is for it; set last, because commands would inherit it
+  program.enablePositionalOptions(); // leaves options after a command to it; set last, because commands would inherit it
   adaptUsageErrors(program);
   program.hook('preAction', (_, action) => resolvePaths(action));
   return program;
 }
 
-/** Only the command that is asked for is loaded: all of them together take twice the time to start, and 20 MiB more. */
+/** Loads only the command that is asked for: all of them together take twice the time to start, and 20 MiB more. */
 function namedIn(commands: CommandTable, words: readonly string[]): readonly string[] {
   const [first = ''] = words;
   if (VERSION_OPTIONS.includes(first)) return [];

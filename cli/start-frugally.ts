@@ -31,6 +31,6 @@ export function startFrugally(): void {
  */
 export function saveMemory(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
-  setFlagsFromString('--min-semi-space-size=4'); // for threads that may have so much: begun with 1 MiB, they would stay there
+  setFlagsFromString('--min-semi-space-size=4'); // needed by threads that may have so much: begun with 1 MiB, they would stay there
   setFlagsFromString('--heap-growing-percent=30');
 }

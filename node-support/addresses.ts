@@ -1,4 +1,4 @@
-/** Which addresses lie on this computer or in its own network, in any form: programs connect for others to no such address, unless `--allow-local` permits it. */
+/** Addresses on this computer or in its own network, in any form: programs connect for others to none of them, unless `--allow-local` permits it. */
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
@@ -20,7 +20,7 @@ const PUBLIC_IPV6_BITS = 3;
 /** Networks wider than these are no neighbourhood: what is "on" them may be anywhere. */
 const WIDEST_NEIGHBOURHOOD = { ipv4: 16, ipv6: 48 } as const;
 
-/** Whether `text` is one address without a zone, or `ADDRESS/BITS`. */
+/** Tells whether `text` is one address without a zone, or `ADDRESS/BITS`. */
 export function isRange(text: string): boolean {
   return parseRange(text) !== undefined;
 }
@@ -35,7 +35,7 @@ export function parseRange(text: string): AddressRange | undefined {
   return { address, bits: bits === undefined ? all : Number(bits) };
 }
 
-/** Whether an address lies in a block; an address of IPv4 written in IPv6 is the same address. */
+/** Tells whether an address lies in a block; an address of IPv4 written in IPv6 is the same address. */
 export function isInRange(address: string, { address: first, bits }: AddressRange): boolean {
   if (!isPlainAddress(address)) return false;
   const parsed = ipaddr.process(address);
@@ -43,9 +43,9 @@ export function isInRange(address: string, { address: first, bits }: AddressRang
 }
 
 /**
- * Whether an address is for use on this computer or in a private network, or leads there: loopback, private, link-local, shared,
+ * Tells whether an address is for use on this computer or in a private network, or leads there: loopback, private, link-local, shared,
  * multicast, reserved and unassigned ones, addresses of IPv4 of these kinds inside IPv6, and whatever is in the same network as this computer.
- * What is no address at all counts as one.
+ * Any other text counts as one.
  *
  * @param own - this computer's addresses, as the system lists them
  */
@@ -69,7 +69,7 @@ function embeddedIPv4(address: Address): Address | undefined {
   return address.range() === '6to4' ? ipaddr.fromByteArray(bytes.slice(2, 6)) : undefined;
 }
 
-/** This computer under any of its addresses, and with IPv6 also the devices around it, which have public addresses. */
+/** Tells whether it is this computer under any of its addresses, or with IPv6 a device around it, which has a public address. */
 function isNeighbour(address: string, own: OwnAddresses): boolean {
   const all = Object.values(own).flatMap((addresses) => addresses ?? []);
   return all.some(({ address: mine, cidr }) => {
@@ -87,9 +87,9 @@ function isPlainAddress(text: string): boolean {
   return isIP(text) > 0 && (ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text));
 }
 
-/** One permission: a name with all its addresses, or a block of addresses with all their names. */
+/** Permission for a name with all its addresses, or for a block of addresses with all their names. */
 export interface AllowLocal {
-  /** As it was typed. */
+  /** Text as it was typed. */
   readonly text: string;
   readonly host: string | undefined;
   readonly range: AddressRange | undefined;
@@ -111,7 +111,7 @@ export function readAllowLocal(text: string): AllowLocal | undefined {
   return { text, host: range ? undefined : host, range, port };
 }
 
-/** Whether a connection to one address of `host` is permitted. */
+/** Tells whether a connection to one address of `host` is permitted. */
 export function isAllowed(
   rules: readonly AllowLocal[],
   { host, port }: { readonly host: string; readonly port: number },

@@ -13,7 +13,7 @@ const YOUNG_GENERATION = 3;
  */
 export class AnsweringThread<Job, Answer> {
   readonly #worker: Worker;
-  /** One for each job under way, in their order. */
+  /** Promises of the jobs under way, in their order. */
   readonly #waiting: PromiseWithResolvers<Answer>[] = [];
   readonly #ended: Promise<void>;
   #onDeath: (reason: unknown) => void = () => undefined;
@@ -35,7 +35,7 @@ export class AnsweringThread<Job, Answer> {
     this.#worker.unref();
   }
 
-  /** Whether nothing will be answered any more. */
+  /** Tells whether nothing will be answered any more. */
   get isDead(): boolean {
     return this.#death !== undefined;
   }
@@ -86,7 +86,7 @@ export class AnsweringThread<Job, Answer> {
     if (this.#death) return;
     const error = new Error('the thread ended before its answer', { cause: reason });
     this.#death = error;
-    this.#worker.postMessage(undefined); // where an answer could not be understood, it still runs
+    this.#worker.postMessage(undefined); // ends a thread that still runs, because its answer could not be understood
     if (!this.#isEnding || this.load > 0) this.#onDeath(reason);
     for (const { reject } of this.#waiting.splice(0)) reject(error);
   }

@@ -27,7 +27,7 @@ export const ARGON2ID_LENGTH = 32;
 /** Characters that a new passphrase has to have: shorter ones are found by trying, whatever one try costs. */
 export const LEAST_PASSPHRASE = 8;
 
-/** Whether a passphrase may be chosen. Those that were chosen before go on to open what they open. */
+/** Tells whether a passphrase may be chosen. Those that were chosen before go on to open what they open. */
 export function isLongEnough(passphrase: string): boolean {
   return [...passphrase].length >= LEAST_PASSPHRASE;
 }
@@ -35,15 +35,15 @@ export function isLongEnough(passphrase: string): boolean {
 /** RFC 9106 section 4, second recommended option: 64 MiB, t = 3, p = 4. Well under a second on current machines. */
 const RECOMMENDED: Argon2idCost = { memory: 65_536, parallelism: 4, passes: 3 };
 
-/** More than any caller asks for, and little enough that a planted file cannot stall or exhaust the machine. */
+/** Bounds: more than any caller asks for, and little enough that a planted file cannot stall or exhaust the machine. */
 const BOUNDS = { memory: [8192, 1_048_576], parallelism: [1, 16], passes: [1, 16] } as const;
 
-/** For something new. @param salt - 16 random bytes */
+/** Makes parameters for something new. @param salt - 16 random bytes */
 export function newParameters(salt: Uint8Array, cost: Argon2idCost = RECOMMENDED): Argon2idParameters {
   return { ...cost, salt: toBase64url(salt) };
 }
 
-/** Whether parameters that come from a file or a database may be computed with. */
+/** Tells whether parameters that come from a file or a database may be computed with. */
 export function areArgon2idParameters(value: Json | undefined): value is JsonObject & Argon2idParameters {
   return (
     isJsonObject(value) &&
@@ -55,7 +55,7 @@ export function areArgon2idParameters(value: Json | undefined): value is JsonObj
   );
 }
 
-/** 32 bytes from a passphrase. Runs off the main thread. */
+/** Derives 32 bytes from a passphrase. Runs off the main thread. */
 export function keyFromPassphrase(passphrase: string, { salt, ...cost }: Argon2idParameters): Promise<Uint8Array> {
   return argon2id(passphrase, cost, fromBase64url(salt, ARGON2ID_SALT_LENGTH) as Uint8Array);
 }
@@ -71,7 +71,7 @@ export function argon2idNow(typed: string, cost: Argon2idCost, salt: Uint8Array)
 }
 
 function parametersOf(typed: string, cost: Argon2idCost, salt: Uint8Array) {
-  // One spelling: keyboards differ in how they compose accented letters.
+  // Letters with accents get one spelling: keyboards differ in how they compose them.
   return { message: utf8(typed.normalize('NFC')), nonce: salt, tagLength: ARGON2ID_LENGTH, ...cost };
 }
 

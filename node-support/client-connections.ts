@@ -18,16 +18,16 @@ export interface ConnectionLimits {
   /** Requests that wait on one connection for those before them, and fields of one; beyond, it is cut. */
   readonly pipelined: number;
   readonly fields?: number;
-  /** Until the head of a request has arrived; and between two requests on a connection. */
+  /** Milliseconds until the head of a request has arrived; and between two requests. */
   readonly requestHead: number;
   readonly clientIdle: number;
 }
 
-/** Pipelined requests for which a connection is read no further. One read of a socket may hold 2,000. */
+/** Number of pipelined requests at which a connection is read no further. One read of a socket may hold 2,000. */
 const PIPELINED = 32;
 /** Bytes that are read and dropped of a request that was answered early, to keep its connection. */
 export const DROPPED_OF_REQUEST = 16_777_216;
-/** Until a connection is destroyed whose client was told what is wrong: a reset at once could overtake the answer. */
+/** Milliseconds until a connection is destroyed whose client was told what is wrong: a reset at once could overtake the answer. */
 const FAREWELL = 1_000;
 
 /** Node.js's names for what is wrong with a request, where 400 does not say it all. */
@@ -59,9 +59,9 @@ interface Connection {
   response?: ServerResponse;
   /** Requests that came before the one under way was answered. */
   readonly queue: (() => void)[];
-  /** It was once read no further, so that requests wait in the socket. */
+  /** Set once it was read no further, so that requests wait in the socket. */
   isPaused?: true;
-  /** What is sent as soon as nothing is under way any more, because what came after it is no request. */
+  /** Answer that is sent as soon as nothing is under way any more, because what came after it is no request. */
   farewell?: string;
   /** The last answer said that it is the last, or there will be none: whatever comes behind is not looked at. */
   isOver?: true;
@@ -81,11 +81,11 @@ export interface ConnectionOptions {
 
 export class ClientConnections {
   readonly #connections = new Map<Duplex, Connection>();
-  /** Those without a request, the one that has waited longest first. */
+  /** Connections without a request, the one that has waited longest first. */
   readonly #waiting = new Set<Duplex>();
-  /** Those whose request has not arrived whole, the oldest first. */
+  /** Connections whose request has not arrived whole, the oldest first. */
   readonly #arriving = new Set<Duplex>();
-  /** Those that are turned away, for as long as they take to end. */
+  /** Connections that are turned away, for as long as they take to end. */
   readonly #leaving = new Set<Duplex>();
   readonly #byAddress = new Map<string, Set<Duplex>>();
   readonly #limits: ConnectionLimits;
@@ -132,7 +132,7 @@ export class ClientConnections {
     for (const candidates of [this.#leaving, this.#waiting, this.#arriving, this.#untaken()])
       for (const socket of candidates) {
         if (among && !among.has(socket)) continue;
-        cutConnection(socket as Socket); // not a clean end, which could pass for that of an answer
+        cutConnection(socket as Socket); // a clean end could pass for that of an answer
         this.#forget(socket);
         return true;
       }
@@ -144,7 +144,7 @@ export class ClientConnections {
       if (response?.writableEnded && !response.writableFinished) yield socket;
   }
 
-  /** Nothing of the connection is taken any more. */
+  /** Takes nothing more of the connection. */
   readonly turnAway = (socket: Socket): void => {
     if (this.#waiting.delete(socket)) this.#leaving.add(socket);
   };
@@ -164,7 +164,7 @@ export class ClientConnections {
       }
       connection.request = request;
       connection.response = response;
-      // Each limit before a page waits for it, too.
+      // Limits before a page wait for it, too.
       response.setMaxListeners(20).once('close', () => this.#done(request, response, connection));
       // Node.js leaves out a tab behind `chunked`, and its parser refuses it only when the request is here already: in the same turn.
       if (request.headers['transfer-encoding']?.toLowerCase() !== 'chunked') answer();
@@ -175,12 +175,12 @@ export class ClientConnections {
     else if (connection.queue.length >= PIPELINED) holdBack(connection, socket);
   }
 
-  /** Whether a request is under way: then a connection cannot become a tunnel. */
+  /** Tells whether a request is under way: then a connection cannot become a tunnel. */
   isBusy(socket: Duplex): boolean {
     return this.#connections.get(plainSocketOf(socket))?.response !== undefined;
   }
 
-  /** From now on the connection is a tunnel, which counts, and does not make room. */
+  /** Makes the connection a tunnel, which counts, and does not make room. */
   becomeTunnel(socket: Duplex): void {
     this.#waiting.delete(socket);
     if (this.#connections.has(socket)) (socket as Socket).setTimeout(0);

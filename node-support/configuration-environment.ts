@@ -1,7 +1,7 @@
 /** Members of a configuration that environment variables give, in place of the file's. */
 import { z } from 'zod';
 
-/** What of a JSON Schema is needed to name its members. */
+/** Members of a JSON Schema that are needed to name its members. */
 interface Described {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, Described>>;
@@ -20,7 +20,7 @@ export interface EnvironmentMember {
 }
 
 /**
- * What the environment says: `listen.port` is `PREFIX_LISTEN__PORT`, `masterKey` is `PREFIX_MASTER_KEY`. A text stands as it is, anything else as
+ * Reads the environment: `listen.port` is `PREFIX_LISTEN__PORT`, `masterKey` is `PREFIX_MASTER_KEY`. A text stands as it is, anything else as
  * JSON.
  *
  * @returns `unknown` has the variables with the prefix that name no member

@@ -13,12 +13,12 @@ import { type Environment, membersGiven, withMembers } from './configuration-env
 import { nearestWords } from './nearest-words.ts';
 
 const MAXIMUM_LENGTH = 1024 * 1024;
-/** Things that one message names. */
+/** Number of things that one message names. */
 const MOST_PROBLEMS = 20;
 
 type Issue = z.core.$ZodIssue;
 
-/** What of a JSON Schema is needed to name the members that an object may have. */
+/** Members of a JSON Schema that are needed to name those of an object. */
 interface Described {
   readonly properties?: Readonly<Record<string, Described>>;
   readonly items?: Described;
@@ -65,7 +65,7 @@ export function parseConfigurationText<Schema extends z.ZodType>(
   const result = schema.safeParse(withMembers(getNodeValue(tree), given));
   if (result.success && duplicates.length + strangers.length === 0) return result.data;
   const issues = result.error?.issues.flatMap(eachKey) ?? [];
-  // A misspelt member is the cause, and that another one is missing the consequence.
+  // The cause is a misspelt member, and that another one is missing the consequence.
   const isUnknown = ({ code }: Issue) => code === 'unrecognized_keys';
   const ordered = [...issues.filter(isUnknown), ...issues.filter((issue) => !isUnknown(issue))];
   throw refuseAt(
@@ -86,7 +86,7 @@ interface Problem {
   readonly message: string;
 }
 
-/** One line for each; a thousand wrong members of one list have one cause. */
+/** Writes one line for each; a thousand wrong members of one list have one cause. */
 function describeProblems(problems: readonly Problem[], text: string, file: string): string {
   const lines = problems.slice(0, MOST_PROBLEMS).map(({ offset = 0, variable, message }) => {
     if (variable !== undefined) return `${variable}: ${withoutControls(message)}`;
@@ -97,12 +97,12 @@ function describeProblems(problems: readonly Problem[], text: string, file: stri
   return [...lines, ...(more > 0 ? [`${file}: ${more} more are wrong`] : [])].join('\n');
 }
 
-/** Unknown members of one object come as one issue. */
+/** Splits the issue in which unknown members of one object come. */
 function eachKey(issue: Issue): Issue[] {
   return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => ({ ...issue, keys: [key] })) : [issue];
 }
 
-/** Nothing that a terminal would act on. */
+/** Replaces what a terminal would act on. */
 function withoutControls(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?');
 }
@@ -127,7 +127,7 @@ function locationOf(issue: Issue): (string | number)[] {
   return issue.path.filter((step) => typeof step !== 'symbol');
 }
 
-/** Where in the text an issue is: the unknown member, the wrong value, or the object that lacks one. */
+/** Finds where in the text an issue is: the unknown member, the wrong value, or the object that lacks one. */
 function offsetOf(tree: Node, issue: Issue): number {
   const path = locationOf(issue);
   const unknown = issue.code === 'unrecognized_keys' ? issue.keys[0] : undefined;

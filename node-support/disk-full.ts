@@ -1,4 +1,4 @@
-/** Full disks, by one code in every program: what the system says of them, and SQLite, is not for people. */
+/** A full disk has one code in every program: what the system and SQLite say of it is not for people. */
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CodedError, type CodedErrorOptions, type ErrorCatalogue, errorClass } from '../core/errors.ts';
@@ -65,6 +65,6 @@ function hasNoRoom(directory: string): boolean {
     const { bavail, bsize, files, ffree } = statfsSync(directory);
     return bavail * bsize < LEAST_ROOM || (files > 0 && ffree === 0);
   } catch {
-    return false; // unknown
+    return false; // is unknown
   }
 }

@@ -1,7 +1,7 @@
 /** Heads of requests, as every HTTP listener reads them: RFC 9112 sections 2.3, 3.2, 6.1; RFC 9110 sections 7.2, 10.1.1. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** What may stand in `Host`: nothing that ends it, and nothing of a URL besides host and port. RFC 9110 section 7.2 */
+/** Texts of `Host`: nothing that ends it, and nothing of a URL besides host and port. RFC 9110 section 7.2 */
 const HOST = /^[\w.:[\]%~!$&'()*+,;=-]*$/;
 
 /**
@@ -62,7 +62,7 @@ export const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** Methods of requests that may be sent again though they may have arrived. RFC 9110 section 9.2.2 */
 export const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
-/** Whether a body comes with a request. */
+/** Tells whether a body comes with a request. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }

@@ -5,7 +5,7 @@ const INTERVAL = 50;
 const MOST_LATE = 500;
 /** Messages that are answered at a time. */
 const MOST_UNDER_WAY = 1000;
-/** Seconds after which to ask again, at random: who was refused together does not come back together. */
+/** Seconds after which to ask again, at random: clients refused together do not come back together. */
 const LEAST_PAUSE = 2;
 const MOST_PAUSE = 10;
 

@@ -24,7 +24,7 @@ export async function makeDirectory(directory: string, mode = OPEN): Promise<voi
   } catch (error) {
     if (!lacksParent(error, directory)) throw error;
     await makeDirectory(dirname(directory), mode);
-    await makeOne(directory, mode); // once: whatever is missing now stays so
+    await makeOne(directory, mode); // tried once: whatever is missing now stays so
   }
 }
 
@@ -66,7 +66,7 @@ function makeOneNow(directory: string, mode: number): void {
   }
 }
 
-/** A file system that has none. */
+/** Ignores that a file system has none. */
 function ifNoPermissions(error: unknown): void {
   if (systemCode(error) !== 'EPERM') throw error;
 }

@@ -20,7 +20,7 @@ export class MinuteCounts {
   readonly #counts: LRUCache<string, Hits>;
 
   constructor(max = MAXIMUM_COUNTED) {
-    // No `max`: it would take room before that is needed.
+    // A `max` would take room before that is needed.
     this.#counts = new LRUCache({ maxSize: max, sizeCalculation: () => 1 });
   }
 

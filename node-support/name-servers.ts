@@ -76,7 +76,7 @@ export function nameResolver(servers?: readonly string[]): ResolveName {
   };
 }
 
-/** For sockets that are given a name. */
+/** Makes the `lookup` of sockets. */
 export function lookupBy(resolve: ResolveName): LookupFunction {
   return (host, { all }, callback) => {
     const found = ([first = { address: '', family: 0 }, ...others]: readonly LookupAddress[]) =>

@@ -17,7 +17,7 @@ export function nearestWords(typed: string, words: readonly string[]): string[] 
     .map(({ word }) => word);
 }
 
-/** Optimal string alignment: letters left out, put in, changed, or two exchanged. */
+/** Counts letters left out, put in, changed, or two exchanged: optimal string alignment. */
 function distanceBetween(a: string, b: string): number {
   let [before, last]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, index) => index)];
   for (let i = 1; i <= a.length; i++) {

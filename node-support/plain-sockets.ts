@@ -6,7 +6,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** Open plain connections of all listeners, by their two ends. */
+/** Connections of TCP that are open at all listeners, by their two ends. */
 const connections = new Map<string, Socket>();
 
 /** Remembers the plain connections of a server, for as long as they are open. */
@@ -28,7 +28,7 @@ export function cutConnection(socket: Socket | null): void {
   if (!socket || socket.destroyed) return;
   const plain = plainSocketOf(socket);
   if ('resetAndDestroy' in plain) (plain as Socket).resetAndDestroy();
-  else plain.destroy(); // within a process
+  else plain.destroy(); // happens within a process
 }
 
 function endsOf({ localAddress, localPort, remoteAddress, remotePort }: Socket): string {

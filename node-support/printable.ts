@@ -6,7 +6,7 @@ const UNSEEN = String.raw`[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u28
 const OVERLAYS = String.raw`[\p{Me}\u0334-\u0338\u1cd4\u1ce2-\u1ce8\u20d2\u20d3\u20d8-\u20da\u20e5\u20e6\u20ea\u20eb\u{10a39}\u{16af0}-\u{16af4}\u{1bc9e}\u{1d167}-\u{1d169}]`;
 /** A mark that stands on no letter or digit, or on so many others that no language writes it. */
 const LOST_MARK = String.raw`(?<![\p{L}\p{N}\p{M}])\p{M}|(?<=\p{M}{6})\p{M}`;
-/** With the marks behind them, which would stand on what is shown instead. */
+/** Characters to show by number, with the marks behind them, which would stand on that instead. */
 const SHOWN_BY_NUMBER = new RegExp(`(?:${UNSEEN}|${OVERLAYS}|${LOST_MARK})\\p{M}*`, 'gu');
 
 /**

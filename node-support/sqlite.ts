@@ -24,19 +24,19 @@ export function inTransaction<Result>(database: DatabaseSync, work: () => Result
   }
 }
 
-/** Whether an error is SQLite's. */
+/** Tells whether an error is SQLite's. */
 export function isSqliteError(error: unknown): error is Error & { errcode: number } {
   return error instanceof Error && 'errcode' in error;
 }
 
-/** Whether SQLite says that another program has a database to itself, and went on for longer than was waited. */
+/** Tells whether SQLite says that another program has a database to itself, and went on for longer than was waited. */
 export function saysBusy(error: unknown): boolean {
   return isSqliteError(error) && (Number(error.errcode) & 0xff) === BUSY;
 }
 
-/** Whether SQLite says that a file is damaged, or no database at all. */
+/** Tells whether SQLite says that a file is damaged, or no database at all. */
 export function saysDamaged(error: unknown): boolean {
-  return isSqliteError(error) && DAMAGED.includes(Number(error.errcode) & 0xff); // without the extended part of the code
+  return isSqliteError(error) && DAMAGED.includes(Number(error.errcode) & 0xff); // leaves out the extended part of the code
 }
 
 /** Words for why a database cannot be used: SQLite does not say itself that permissions are the reason. */
@@ -51,7 +51,7 @@ export function databaseReason(error: unknown, file: string): string {
   return systemReason(error);
 }
 
-/** One of the two numbers that SQLite keeps for a program in a database's header. */
+/** Reads one of the two numbers that SQLite keeps for a program in a database's header. */
 export function headerNumber(database: DatabaseSync, name: 'application_id' | 'user_version'): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
 }

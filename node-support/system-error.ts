@@ -43,7 +43,7 @@ function isListing(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error && ['scandir', 'opendir'].includes(String(error.syscall));
 }
 
-/** Innermost cause of an error; the error itself where it has none. */
+/** Finds the innermost cause of an error; the error itself where it has none. */
 export function innermost(error: unknown): unknown {
   let cause = error;
   while (cause instanceof Error && cause.cause instanceof Error) cause = cause.cause;

@@ -24,10 +24,10 @@ const SCRIPTS = [
 /** Scripts that the worker puts into pages: it has their addresses in front. */
 export const SCRIPTS_OF_WORKER = ['page', 'sheet'] as const;
 
-/** Those at the origin of the documents; the others are at the reading site's own. */
+/** Scripts at the origin of the documents; the others are at the reading site's own. */
 export const SCRIPTS_WITH_DOCUMENTS: readonly string[] = ['worker', 'start', 'first', ...SCRIPTS_OF_WORKER];
 
-/** Those of sites that have no key server. */
+/** Scripts of sites that have no key server. */
 const WITHOUT_KEY_SERVER: readonly string[] = ['root-worker', 'open', 'password'];
 
 export interface WebReaderFile {
@@ -35,7 +35,7 @@ export interface WebReaderFile {
   /** The same, compressed as tightly as it goes. */
   readonly gzip: Buffer;
   readonly brotli: Buffer;
-  /** For the attribute `integrity`: `sha256-` and SHA-256 in base64. */
+  /** Value of the attribute `integrity`: `sha256-` and SHA-256 in base64. */
   readonly integrity: string;
 }
 
@@ -52,7 +52,6 @@ export function readWebReader(folder?: string): WebReaderFiles | undefined {
   return files as WebReaderFiles;
 }
 
-/** What a page needs to load a script. */
 export interface ScriptAddress {
   readonly src: string;
   readonly integrity: string;
@@ -63,12 +62,12 @@ export function addressOf(path: string, file: WebReaderFile): ScriptAddress {
   return { src: `${path}?v=${versionOf(file)}`, integrity: file.integrity };
 }
 
-/** As it stands in an address. */
+/** Writes it as in an address. */
 export function versionOf({ integrity }: WebReaderFile): string {
   return Buffer.from(integrity.slice('sha256-'.length), 'base64').toString('base64url');
 }
 
-/** Whose documents a worker reads, who signs them, and where keys are had. */
+/** Site of a worker: whose documents it reads, who signs them, and where keys are had. */
 export interface WorkerSite {
   /** The page that has keys, on a site without a key server. */
   readonly keys?: string;

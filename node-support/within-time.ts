@@ -1,4 +1,4 @@
-/** No complete answer before the deadline. */
+/** Answer not complete by the deadline. */
 export class OutOfTime extends Error {
   constructor() {
     super('it did not answer in time');
@@ -7,7 +7,7 @@ export class OutOfTime extends Error {
 }
 
 /**
- * Does something that waits for others, and may take so long. What does not heed the signal is left to itself.
+ * Does something that waits for others, and may take so long. Work that does not heed the signal is left to itself.
  *
  * @param work - gives up when its signal says so, the body of an answer included
  * @param given - gives it up as well
@@ -20,7 +20,7 @@ export async function withinTime<Result>(
 ): Promise<Result> {
   given?.throwIfAborted();
   const time = new AbortController();
-  const timer = setTimeout(() => time.abort(new OutOfTime()), milliseconds); // unlike AbortSignal.timeout, keeps the process
+  const timer = setTimeout(() => time.abort(new OutOfTime()), milliseconds); // keeps the process, unlike AbortSignal.timeout
   const signal = given ? AbortSignal.any([time.signal, given]) : time.signal;
   const { promise: givenUp, reject } = Promise.withResolvers<never>();
   signal.addEventListener('abort', () => reject(signal.reason), { once: true });

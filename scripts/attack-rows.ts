@@ -14,7 +14,7 @@ export function rowFaults(catalogue: string, sources: readonly string[]): string
   ];
 }
 
-/** In titles, which stand outside of comments. */
+/** Finds rows in titles, which stand outside of comments. */
 function rowsIn(source: string): number[] {
   const lines = source.split('\n').filter((line) => !/^\s*(?:\*|\/[*/])/.test(line));
   return lines.flatMap((line) => Array.from(line.matchAll(/\battack (\d+)\b/g), ([, row]) => Number(row)));

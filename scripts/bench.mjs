@@ -1,4 +1,4 @@
-// `npm run bench`: what measuring needs, then the measuring. Who asks for help gets that alone. Plain JavaScript, as set-up.mjs.
+// `npm run bench`: what measuring needs, then the measuring. A user who asks for help gets that alone. Plain JavaScript, as set-up.mjs.
 import { spawnSync } from 'node:child_process';
 
 const given = process.argv.slice(2);

@@ -27,7 +27,7 @@ export function billOfMaterials(sums: string, time: number): string {
   bill.serialNumber = `urn:uuid:${uuidOf(sums)}`;
   const packed = packedFrom(root, bill.dependencies);
   const components = bill.components.filter((each) => packed.has(each['bom-ref']));
-  for (const each of components) delete each.properties; // all that they say is which ones development needs, too
+  for (const each of components) delete each.properties; // says nothing but which ones development needs, too
   bill.components = [...components, ...TARGETS.map(nodeComponent)];
   bill.dependencies = bill.dependencies
     .filter(({ ref }) => packed.has(ref))

@@ -53,7 +53,7 @@ export async function buildDeb(architecture: Architecture, out: string): Promise
     setRightsAndTimes(root, time);
     mkdirSync(out, { recursive: true });
     const file = join(out, `wispr_${packageJson.version}_${architecture}.deb`);
-    const compression = ['-Zxz', '-z2', '--threads-max=1']; // several threads would give other bytes
+    const compression = ['-Zxz', '-z2', '--threads-max=1']; // threads would give other bytes
     run('dpkg-deb', ['--root-owner-group', ...compression, '--build', root, file], ROOT, {
       SOURCE_DATE_EPOCH: `${time}`,
     });

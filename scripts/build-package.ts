@@ -25,7 +25,7 @@ function write(file: string): void {
   } else copyFileSync(join(ROOT, file), join(LIB, file));
 }
 
-/** Imports of `./x.ts` become `./x.js`, in statements and in `import()`. */
+/** Makes imports of `./x.ts` into those of `./x.js`, in statements and in `import()`. */
 function withEndings(source: string): string {
   return source.replace(/((?:\bfrom|\bimport|\bimport\()\s*'\.{1,2}\/[^'\n]*\.)ts'/g, "$1js'");
 }

@@ -59,7 +59,7 @@ async function collectAssets() {
   const assets = {};
   for (const thread of THREADS) {
     assets[thread] = thread.replaceAll('/', '-');
-    await bundle(thread, join(work, assets[thread])); // no package in it that is not in the program
+    await bundle(thread, join(work, assets[thread])); // has no package in it that is not in the program
   }
   for (const file of programSources()) if (!file.endsWith('.ts')) assets[file] = join(ROOT, file);
   packages.push(...(await writeWebReader(join(work, 'web-reader'))), relative(ROOT, pinnedNode(HOST)));
@@ -68,7 +68,7 @@ async function collectAssets() {
   return assets;
 }
 
-/** Everything that a program imports in one module; returns the folders of the packages that are in it. */
+/** Bundles everything that a program imports into one module; returns the folders of the packages that are in it. */
 async function bundle(entry, outfile) {
   const { metafile } = await build({
     absWorkingDir: ROOT,
@@ -78,7 +78,7 @@ async function bundle(entry, outfile) {
     platform: 'node',
     format: 'esm',
     target: 'node26',
-    mainFields: ['module', 'main'], // old packages that choose their format as they run cannot be bundled
+    mainFields: ['module', 'main'], // packages that choose their format as they run cannot be bundled
     metafile: true,
     logLevel: 'warning',
     banner: { js: REQUIRE },
@@ -95,8 +95,8 @@ function inject(target, assets) {
     executable: nodeProgram(target),
     output,
     disableExperimentalSEAWarning: true,
-    useCodeCache: false, // it differs from one run to the next
-    execArgv: FRUGAL_FLAGS, // for all commands: protecting 400 documents takes no more with them
+    useCodeCache: false, // differs from one run to the next
+    execArgv: FRUGAL_FLAGS, // serves all commands: protecting 400 documents takes no more with them
     execArgvExtension: 'none', // NODE_OPTIONS adds no code
     assets,
   };

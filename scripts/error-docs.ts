@@ -19,7 +19,7 @@ Every refusal and failure has a short code: on pages of the Reader and the readi
 Errors are on standard error, also with \`--json\`. After exit code 1 the same command goes on where the first run ended.
 `;
 
-/** The whole page. */
+/** Makes the whole page. */
 export function errorDocs(): string {
   return wrapped([HEAD, ...SECTIONS.map(describeSection)].join('\n'));
 }
@@ -40,12 +40,12 @@ function row(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |');
 }
 
-/** Other pages of docs/ as links. */
+/** Makes links to other pages of docs/. */
 function linked(sentence: string): string {
   return sentence.replace(/docs\/([a-z-]+\.md)(#[a-z-]+)?/g, '[$1](../$1$2)');
 }
 
-/** Paragraphs in lines of at most 100 columns; tables as they are. */
+/** Wraps paragraphs to lines of at most 100 columns; tables stay as they are. */
 function wrapped(page: string): string {
   const lines = page
     .split('\n')

@@ -41,7 +41,7 @@ export function manual(program: Command): Map<string, string> {
   return new Map([...pages, ['wispr.bash', bashCompletion(program)], ['_wispr', zshCompletion(program)]]);
 }
 
-/** Text as groff reads it: man(7), "Portability" says how `-` and `\` are written. */
+/** Writes text as groff reads it: man(7), "Portability" says how `-` and `\` are written. */
 export function escaped(text: string): string {
   const lines = text.replaceAll('\\', '\\e').replaceAll('-', '\\-').replaceAll("'", '\\(aq').split('\n');
   return lines.map((line) => line.trimStart().replace(/^\./, '\\&.')).join('\n');

@@ -50,7 +50,7 @@ for (const [index, mutation] of wanted.entries()) {
 process.stdout.write(`${wanted.length} checks, ${unexpected} not as listed\n`);
 process.exitCode = unexpected > 0 ? 1 : 0;
 
-/** The release tier finds more, but a check has to be held by the tests that decide about each change. */
+/** Tells whether a test decides about each change: the release tier finds more, but those have to hold a check. */
 function isOfNpmTest(name: string): boolean {
   return name.endsWith('.test.ts') && !/^tests\/(?:release|browsers)\//.test(name);
 }
@@ -83,7 +83,7 @@ function testsFailWithout({ attacks, file, find, replace }: Mutation): boolean {
   }
 }
 
-/** What Vitest says of the first test that fails; `undefined` if all pass. */
+/** Returns what Vitest says of the first test that fails; `undefined` if all pass. */
 function failureOf(attacks: readonly number[]): string | undefined {
   const title = `attack (${attacks.join('|')})\\b`;
   const fitting = files.filter((name) => new RegExp(title).test(readFileSync(join(copy, name), 'utf8')));

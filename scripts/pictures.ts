@@ -47,14 +47,14 @@ async function takePages(page: Page, { cache, server }: Serving, person: Record<
   await page.fill('#password', person.password);
   await page.click('#sign-in button');
   await page.waitForSelector('html[data-reader="ready"]');
-  await page.evaluate(() => document.querySelector('video')?.removeAttribute('controls')); // they turn while it loads
+  await page.evaluate(() => document.querySelector('video')?.removeAttribute('controls')); // controls turn while it loads
   await take(page, 'article');
   await page.goto(`${server.readingUrl}/-/account`);
   await page.waitForSelector('#program', { state: 'attached' });
   await take(page, 'account');
 }
 
-/** 128 colours, without dithering: flat areas compress, and the same page is the same file. */
+/** Takes 128 colours, without dithering: flat areas compress, and the same page is the same file. */
 async function take(page: Page, name: string): Promise<void> {
   const frames = page.frames().map((frame) => frame.evaluate(() => document.fonts.ready.then(() => undefined)));
   await Promise.all(frames);

@@ -102,7 +102,7 @@ function fail(text) {
 }
 
 function run(command, args) {
-  // Without this folder's own programs: they are what is being installed.
+  // Programs of this folder are left out: they are what is being installed.
   const path = (process.env.PATH ?? '')
     .split(delimiter)
     .filter((folder) => folder !== join(ROOT, 'node_modules', '.bin'));
@@ -121,16 +121,16 @@ function once(folder, product, input, work) {
   writeFileSync(stamp, wanted);
 }
 
-/** By npm's own note of what it has installed, which it writes at the end: after `npm ci` nothing is left to do. */
+/** Reads npm's own note of what it has installed, which it writes at the end: after `npm ci` nothing is left to do. */
 function npmPackagesAreThere() {
   const packagesIn = (file) => JSON.parse(readFileSync(join(ROOT, file), 'utf8')).packages;
   const note = 'node_modules/.package-lock.json';
   if (!existsSync(join(ROOT, note)) || !existsSync(join(ROOT, 'node_modules/.bin/node'))) return false;
   const installed = packagesIn(note);
-  // What comes from elsewhere than a registry has no integrity: it has to be there all the same.
+  // A package from elsewhere than a registry has no integrity: it has to be there all the same.
   const isThere = (path, { version, integrity }) =>
     path in installed && installed[path].version === version && installed[path].integrity === integrity;
-  // What is optional is of another platform, or is there as the lock file has it: the pinned Node.js is.
+  // An optional package is of another platform, or is there as the lock file has it: the pinned Node.js is.
   return Object.entries(packagesIn('package-lock.json')).every(
     ([path, wanted]) => path === '' || (wanted.optional && !(path in installed)) || isThere(path, wanted),
   );
@@ -147,7 +147,7 @@ function installNpmPackages() {
   });
 }
 
-/** What the key server serves to browsers. Made anew each time: it takes less than to find out whether a source has changed. */
+/** Builds what the key server serves to browsers. Made anew each time: it takes less than to find out whether a source has changed. */
 function buildWebReader() {
   const script = 'scripts/build-web-reader.ts';
   if (!existsSync(join(ROOT, script)) || run(join(ROOT, 'node_modules/.bin/node'), [script, '--quiet'])) return;
@@ -174,7 +174,7 @@ function apt(packages) {
   run(command, args);
 }
 
-/** What is Python, each in an environment of its own with its own libraries. */
+/** Programs in Python, each in an environment of its own with its own libraries. */
 const PYTHON = {
   '--bench': [
     ['mitmproxy', 'bench/mitmproxy/requirements.txt', '.cache/mitmproxy'],

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path/posix';
 interface Layer {
   readonly folders: readonly string[];
   readonly packages: readonly string[];
-  /** Others import it only where they name it, not by a folder that it lies in. */
+  /** Tells that others import it only where they name it, not by a folder that it lies in. */
   readonly isProgram?: true;
 }
 
@@ -36,10 +36,10 @@ const ABOVE: Layer = {
   packages: ['*', 'node:'],
 };
 
-/** Imported where a layer names them, and nowhere else. */
+/** Packages that are imported where a layer names them, and nowhere else. */
 const CRYPTOGRAPHY = ['libsodium-wrappers', '@noble'];
 
-/** The longest name that begins a file's path counts. */
+/** Layers by the beginnings of files' paths; the longest counts. */
 const LAYERS: Readonly<Record<string, Layer>> = {
   'core/primitives': { folders: ['core'], packages: ['libsodium-wrappers', '@noble', 'node:', ...PRIMITIVES] },
   core: { folders: ['core'], packages: PRIMITIVES },
@@ -77,7 +77,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   link: PROGRAM,
   'web-reader': { folders: ['core', 'reading', 'words'], packages: PRIMITIVES },
   'cache-config': { folders: ['core', 'node-support'], packages: ['node:', 'zod'] },
-  cli: { ...ABOVE, folders: [...ABOVE.folders, 'web-reader'] }, // for its error codes
+  cli: { ...ABOVE, folders: [...ABOVE.folders, 'web-reader'] }, // needed for its error codes
   serve: ABOVE,
   // Certificates and servers that tests start too; tests import neither of these two.
   bench: { ...ABOVE, folders: [...ABOVE.folders, 'tests/support'] },
@@ -96,7 +96,7 @@ export interface ModuleFile {
   readonly imports: readonly string[];
 }
 
-/** Everything that breaks the structure, as lines; cycles outside tests. */
+/** Lists what breaks the structure, as lines; cycles outside tests. */
 export function violations(files: readonly ModuleFile[]): string[] {
   const product = files.filter(({ path }) => !path.startsWith('tests/'));
   const edges = product.flatMap(({ path, imports }) =>
@@ -147,7 +147,7 @@ type Edge = readonly [from: string, to: string];
 function betweenFolders([from, to]: Edge): Edge[] {
   const [one, other] = [from.split('/'), to.split('/')];
   const depth = one.findIndex((name, index) => name !== other[index]) + 1;
-  if (one.length === depth && other.length === depth) return []; // two loose files
+  if (one.length === depth && other.length === depth) return []; // files, both loose
   return [[one.slice(0, depth).join('/'), other.slice(0, depth).join('/')]];
 }
 

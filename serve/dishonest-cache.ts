@@ -7,11 +7,11 @@ import { close, listen } from './hosts.ts';
 
 export interface DishonestCache {
   readonly url: string;
-  /** From now on, changes one byte of the object at this URL path. */
+  /** Changes one byte of the object at this URL path from now on. */
   tamperWith(urlPath: string): void;
   /** Answers nothing from now on. */
   cutOff(): void;
-  /** From now on, changes nothing. */
+  /** Changes nothing from now on. */
   beHonest(): void;
   stop(): Promise<void>;
 }

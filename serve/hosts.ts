@@ -6,7 +6,7 @@ import express from 'express';
 import { findServer, startNginx, startSquid, startVarnish } from '../cache-config/servers.ts';
 
 export interface Carrier {
-  /** What to call it, with its version. */
+  /** Name of it, with its version. */
   readonly name: string;
   readonly url: string;
   stop(): Promise<void>;
@@ -21,7 +21,7 @@ export interface SharedCache extends Carrier {
   readonly kind: 'forward' | 'reverse';
 }
 
-/** nginx with this project's configuration where it is installed, otherwise {@link startFileServer}. */
+/** Starts nginx with this project's configuration where it is installed, otherwise {@link startFileServer}. */
 export async function startContentHost(root: string, readingOrigin: string): Promise<ContentHost> {
   if (findServer('nginx') === undefined) return startFileServer(root);
   const nginx = await startNginx({ root, readingOrigin });
@@ -33,7 +33,7 @@ export async function startContentHost(root: string, readingOrigin: string): Pro
   };
 }
 
-/** Varnish, or else Squid, or else none. */
+/** Starts Varnish, or else Squid, or else none. */
 export async function startSharedCache(host: ContentHost): Promise<SharedCache | undefined> {
   if (findServer('varnishd') !== undefined) {
     const { hostname, port } = new URL(host.url);
@@ -45,7 +45,7 @@ export async function startSharedCache(host: ContentHost): Promise<SharedCache |
   return { name: `Squid ${squid.version}`, kind: 'forward', url: squid.url, stop: () => squid.stop() };
 }
 
-/** The least that a web host has to do: files as they are, objects under their media type, and open to the in-browser reader. */
+/** Starts the least that a web host has to do: files as they are, objects under their media type, and open to the in-browser reader. */
 export async function startFileServer(root: string): Promise<ContentHost> {
   let requests = 0;
   const app = express().disable('x-powered-by');

@@ -86,7 +86,7 @@ export async function tell(world: World, settings: SiteSettings, say: Teller): P
   };
 }
 
-/** Two people read the whole site, one after the other; the second should cost the web host nothing where there is a cache. */
+/** Has two people read the whole site, one after the other; the second should cost the web host nothing where there is a cache. */
 async function readTwice(
   paths: readonly string[],
   { site, source }: SiteSettings,
@@ -172,7 +172,7 @@ async function tamperWithOne(
   }
 }
 
-/** Servers log a request shortly after they answered it: counts until the count stands still. */
+/** Counts until the count stands still: servers log a request shortly after they answered it. */
 async function settled(count: () => Promise<number>): Promise<number> {
   for (let before = -1, now = await count(); ; before = now, now = await count()) {
     if (before === now) return now;

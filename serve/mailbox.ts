@@ -12,7 +12,7 @@ export interface Mail {
 export interface Mailbox {
   /** The address of the mail server. */
   readonly smtp: string;
-  /** The newest last; older ones than the last {@link MOST_MAILS} are forgotten. */
+  /** Mails, newest last; older ones than the last {@link MOST_MAILS} are forgotten. */
   readonly mails: readonly Mail[];
   stop(): Promise<void>;
 }

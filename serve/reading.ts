@@ -19,14 +19,14 @@ export interface ReadingReport {
 export interface ReadingTask {
   readonly proxy: string;
   readonly site: string;
-  /** Where the publisher's own files are. */
+  /** Folder of the publisher's own files. */
   readonly source: string;
   readonly paths: readonly string[];
 }
 
 const AT_ONCE = 8;
 
-/** Plain HTTP goes to a proxy in absolute form, not through a tunnel, which the Reader could not look into. */
+/** Sends plain HTTP to a proxy in absolute form, not through a tunnel, which the Reader could not look into. */
 export function throughProxy(url: string): ProxyAgent {
   return new ProxyAgent({ uri: url, proxyTunnel: false });
 }

@@ -53,7 +53,7 @@ export async function sellToStranger(serving: Serving, source: string): Promise<
   return { good: isHidden && isRead && isSeen && mails() > 0 && taken === shop.stripe.sent.length, lines };
 }
 
-/** The last paragraph of a page, which no teaser has. */
+/** Finds the last paragraph of a page, which no teaser has. */
 function secretOf(html: string): string {
   return html.slice(html.lastIndexOf('<p>')).slice(0, 60).split('\n')[0] ?? '';
 }

@@ -20,11 +20,11 @@ export interface Views {
 export interface Serving {
   readonly server: RunningKeyServer;
   readonly host: ContentHost;
-  /** Behind `cache`, in front of `host`, or beside both as a proxy. */
+  /** Cache behind `cache`, in front of `host`, or beside both as a proxy. */
   readonly shared: SharedCache | undefined;
   /** Cache that everyone asks: honest, unless the tour has it change a byte. */
   readonly cache: DishonestCache;
-  /** Whose Reader keeps nothing, so that it shows what the cache does. */
+  /** Person whose Reader keeps nothing, so that it shows what the cache does. */
   readonly person: Person;
   readonly publisher: string;
   readonly protection: ProtectSummary;
@@ -60,7 +60,7 @@ export async function withWorld<Result>(
     return await Promise.race([working, untilAborted(signal)]);
   } finally {
     await world.close();
-    await working.catch(() => undefined); // it may have written something first
+    await working.catch(() => undefined); // work may have written something first
     await world.close();
   }
 }
@@ -121,7 +121,7 @@ function publishedIn(world: World, { public: groups }: ProtectSummary): Publishe
   return { objects, open, sample: sampleOf([...objects.keys()], open) };
 }
 
-/** An encrypted document: the front page, or else any page, where there is one. */
+/** Chooses an encrypted document: the front page, or else any page, where there is one. */
 function sampleOf(paths: readonly string[], open: ReadonlySet<string>): string {
   const encrypted = paths.filter((path) => !open.has(path));
   const front = encrypted.find((path) => path === '/index.html');

@@ -1,5 +1,5 @@
 /**
- * Everything that is started for a site: a publisher's workspace, a content host, a shared cache, a key server with its reading site, and
+ * Things that are started for a site: a publisher's workspace, a content host, a shared cache, a key server with its reading site, and
  * Readers of people. All of it on loopback, in one temporary directory, and all of it ended by `close`.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -30,7 +30,7 @@ import { type Published, startTour, type Tour, type TourOptions } from './tour.t
 export interface Person {
   readonly name: string;
   readonly proxy: RunningProxy;
-  /** For the reading site. */
+  /** Password for the reading site. */
   readonly password: string;
 }
 
@@ -43,7 +43,7 @@ interface Publisher {
 export class World {
   readonly #directory: string;
   readonly #settings: SiteSettings;
-  /** What to end, newest last. */
+  /** Things to end, newest last. */
   readonly #endings: (() => Promise<void>)[] = [];
   #closed = false;
   #publisher: Publisher | undefined;
@@ -76,7 +76,7 @@ export class World {
   }
 
   /**
-   * @param inBrowser - whether browsers that can decrypt the documents of the reading site by themselves
+   * @param inBrowser - whether browsers that can decrypt the documents of the reading site do so
    * @param more - further settings
    */
   async startKeyServer(inBrowser = true, more: Partial<KeyServerConfig> = {}): Promise<RunningKeyServer> {
@@ -146,7 +146,7 @@ export class World {
     return { made, protection: await this.publishAgain() };
   }
 
-  /** What `wispr publish` does where the output itself is served: whatever changed in the site, readers find it at their next look. */
+  /** Does what `wispr publish` does where the output itself is served: whatever changed in the site, readers find it at their next look. */
   async publishAgain(): Promise<ProtectSummary> {
     if (this.#publisher === undefined) throw new Error('the site was not published yet');
     const { made, passphrase, token } = this.#publisher;
@@ -179,7 +179,7 @@ export class World {
     const parent = cache?.kind === 'forward' ? { parentProxy: cache.url } : {};
     const proxy = await startProxy({ ...own, port: 0, allowLocal, ...parent, ...special });
     await this.#ending(proxy, () => proxy.close());
-    // On this machine no certificate speaks for the site, so the person says by hand that it is the publisher's.
+    // Certificates speak for no site on this machine, so the person says by hand that it is the publisher's.
     await bindSite({ ...own, link: await this.invite(name, server), trustSites: [this.site] });
     const password = toBase64url(randomBytes(9));
     const { code } = await inviteSubscriber(server.state, { name });
@@ -195,7 +195,7 @@ export class World {
     await rm(this.#directory, { recursive: true, force: true });
   }
 
-  /** What was still starting when everything was ended is ended at once. */
+  /** Ends at once what was still starting when everything was ended. */
   async #ending<Thing>(thing: Thing, end: () => Promise<void>): Promise<Thing> {
     if (this.#closed) {
       await end();

@@ -1,6 +1,6 @@
 /** wispr's own template for teasers. What a publisher's may hold: docs/configuration.md, "Fallback pages". */
 
-// Every value goes through the template's escaping (<%= %>) but structured data, style and script, which are safe as they come (<%~ %>).
+// Values go through the template's escaping (<%= %>) but structured data, style and script, which are safe as they come (<%~ %>).
 export const BUILT_IN_TEMPLATE = `<!doctype html>
 <html lang="<%= it.language %>"<% if (it.direction) { %> dir="<%= it.direction %>"<% } %>>
 <head>

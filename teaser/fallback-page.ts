@@ -25,7 +25,7 @@ export interface FallbackPage {
   readonly links: readonly MachineLink[];
   readonly structured: StructuredData;
   readonly excerpt: readonly string[];
-  /** Who wrote it, and when it was published (ISO 8601); empty where the page does not say. */
+  /** Author, and time of publication (ISO 8601); empty where the page does not say. */
   readonly author: string;
   readonly published: string;
   /** Day as readers write it, in the language of the page. */
@@ -58,14 +58,14 @@ export interface FallbackSettings {
   readonly plans?: readonly OfferedPlan[] | undefined;
   readonly subscribe?: string | undefined;
   readonly redirect?: FallbackPage['redirect'] | undefined;
-  /** Whether pictures of the site that pages name for previews are public. Default: `public`. */
+  /** Tells whether pictures of the site that pages name for previews are public. Default: `public`. */
   readonly previews?: 'public' | 'none' | undefined;
 }
 
 /** Characters that a fallback page shows, so that it stays small. */
 const SHOWN = { title: 150, description: 300, excerpt: 900 } as const;
 
-/** The fallback page of the document at `path`. @param headers - of the document, names in lower case */
+/** Makes the fallback page of the document at `path`. @param headers - of the document, names in lower case */
 export function fallbackPageOf(
   path: string,
   teaser: Teaser,
@@ -117,16 +117,16 @@ export function fallbackPageOf(
 
 /** A day as people write it: `Tuesday 17 November 2026`, whatever their clock says. @param published - as ISO 8601 writes it; may be empty */
 function dateOf(published: string, language: string): string {
-  const day = new Date(published.slice(0, '2026-11-17'.length)); // without its time: the day where it was written
+  const day = new Date(published.slice(0, '2026-11-17'.length)); // leaves out its time: the day is that where it was written
   if (Number.isNaN(day.getTime())) return '';
   const form = { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' } as const;
   try {
     if (language !== 'en') return day.toLocaleDateString(language, form);
-  } catch {} // no language
+  } catch {} // is no language
   return day.toLocaleDateString('en-GB', form).replace(',', '');
 }
 
-/** Of an address; a longer one is left out, since half of it leads nowhere. */
+/** Characters of an address; a longer one is left out, since half of it leads nowhere. */
 const MAXIMUM_ADDRESS = 2000;
 /** Characters of the addresses of all links of a page. */
 const LINKS = 8000;

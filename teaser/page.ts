@@ -1,4 +1,4 @@
-/** What a page says about itself: its set, and what its author shows to people who cannot read it yet. */
+/** Reads what a page says about itself: its set, and what its author shows to people who cannot read it yet. */
 import { Parser } from 'htmlparser2';
 import { decodePage } from './encoding.ts';
 import { addDirectives, addMachineLink, isCrawler, isFeed, isRepeatedMeta, type MachineLink } from './machine-words.ts';
@@ -8,20 +8,20 @@ import { describingData, parseStructured, type StructuredData } from './structur
 /** The part of a page that its fallback page shows. */
 export interface Teaser {
   readonly title: string;
-  /** As the author wrote it, or its first sentence: generators copy whole texts there. */
+  /** Text of the author, or its first sentence: generators copy whole texts there. */
   readonly description: string;
   /** BCP 47, from `<html lang>`. */
   readonly language: string;
   /** `rtl` where the page is. */
   readonly direction: string;
-  /** Absolute URL out of `<link rel="canonical">`, as written. */
+  /** Address out of `<link rel="canonical">`, as written; it is absolute. */
   readonly canonical: string;
-  /** Out of {@link OPEN_GRAPH}. */
+  /** Values of {@link OPEN_GRAPH}. */
   readonly openGraph: ReadonlyMap<string, string>;
   /** Paragraphs of the text inside elements with `data-wispr-excerpt`. */
   readonly excerpt: readonly string[];
   readonly author: string;
-  /** From `<meta property="article:published_time">`, where it is a date or time as ISO 8601 writes it. */
+  /** Value of `<meta property="article:published_time">`, where it is a date or time as ISO 8601 writes it. */
   readonly published: string;
   /** Addresses of feeds out of `<link rel="alternate">`, as written. */
   readonly feeds: readonly string[];
@@ -29,7 +29,7 @@ export interface Teaser {
   readonly base: string;
   /** Directives by crawler, wherever on the page: `robots` for all. */
   readonly robots: ReadonlyMap<string, string>;
-  /** Further `<meta name>` for machines: keywords, and proofs of whose site it is. */
+  /** Values of further `<meta name>` for machines: keywords, and proofs of whose site it is. */
   readonly meta: ReadonlyMap<string, string>;
   readonly links: readonly MachineLink[];
   readonly structured: StructuredData;
@@ -39,7 +39,7 @@ export interface Page {
   readonly teaser: Teaser;
   /** The content of `<meta name="wispr-set">` in the head. */
   readonly set: string | undefined;
-  /** Why what it says about its set is refused. */
+  /** Reason why what it says about its set is refused. */
   readonly problem: string | undefined;
 }
 
@@ -71,14 +71,14 @@ const MAXIMUM_METAS = 16;
 /** Characters of the body in which descriptions are looked for. */
 const SEARCHED = 20_000;
 
-// Where one of these begins or ends inside an excerpt, a paragraph ends.
+// Elements that end a paragraph inside an excerpt where they begin or end.
 const BLOCKS = new Set(
   'address article aside blockquote br dd details div dl dt fieldset figcaption figure footer h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section table td th tr ul'.split(
     ' ',
   ),
 );
 const UNSHOWN = new Set('script style template noscript svg math iframe object video audio'.split(' '));
-/** What can stand in a head: anything else begins the body, whether or not its tag is written (WHATWG HTML, "after head"). */
+/** Elements of a head: anything else begins the body, whether or not its tag is written (WHATWG HTML, "after head"). */
 const IN_HEAD = new Set(['html', 'head', 'title', 'meta', 'link', 'script', 'style', 'base', 'noscript', 'template']);
 /** Elements without an end tag. */
 const VOID = new Set('area base br col embed hr img input link meta source track wbr'.split(' '));
@@ -131,7 +131,7 @@ class PageHandler {
   #text = '';
   #inCode = false;
   #excerptLength = 0;
-  /** Open elements inside the marked one, which is the first; empty outside. */
+  /** Elements open inside the marked one, which is the first; empty outside. */
   readonly #inExcerpt: string[] = [];
 
   onopentag(qualifiedName: string, attributes: Record<string, string>): void {
@@ -231,7 +231,7 @@ class PageHandler {
     if (known && !this.#openGraph.has(graph)) this.#openGraph.set(graph, collapse(keep(content)));
   }
 
-  /** Outside the head it may be a reader's comment; ignoring it could publish what its author meant to protect. So it is refused. */
+  /** Takes a set in the head. Elsewhere it may be a reader's comment, and ignoring it could publish what is protected: it is refused. */
   #set(content: string): void {
     if (this.#inHead) this.#sets.push(collapse(keep(content)).normalize('NFC'));
     else this.#lateSet = true;
@@ -252,7 +252,7 @@ class PageHandler {
   }
 }
 
-/** In XML, elements can have a prefix; in HTML, no element that is known here has one. */
+/** Removes the prefix that elements can have in XML; in HTML, no element that is known here has one. */
 function localNameOf(name: string): string {
   return name.slice(name.indexOf(':') + 1);
 }

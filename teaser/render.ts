@@ -24,7 +24,7 @@ interface TemplateNode {
 
 const { escapeFunction: escaped } = new Eta().config;
 
-/** A value that is not there would stand in the page as the word "undefined". */
+/** Refuses a value that is not there: it would stand in the page as the word "undefined". */
 function escapeValue(value: unknown): string {
   if (value !== undefined && value !== null) return escaped(value as string);
   throw new Error(

@@ -8,7 +8,7 @@ import { importsOf } from './script-imports.ts';
 
 export interface Form {
   readonly method: string;
-  /** As written; empty for the page's own address. */
+  /** Address as written; empty for the page's own. */
   readonly action: string;
   readonly offset: number;
 }
@@ -73,16 +73,16 @@ export function scanPage(text: string, xml: boolean): PageScanner {
 }
 
 export class PageScanner {
-  /** From `<base href>`; the page's own address if undefined. */
+  /** Value of `<base href>`; the page's own address if undefined. */
   base: string | undefined;
   readonly references: Reference[] = [];
   readonly forms: Form[] = [];
   readonly scripts: Match[] = [];
   /** Addresses of frames with an origin of their own. */
   readonly sandboxed: Match[] = [];
-  /** Whether it has `<meta name="wispr-set">` somewhere. */
+  /** Tells whether it has `<meta name="wispr-set">` somewhere. */
   namesSet = false;
-  /** From `og:image`; the first counts. */
+  /** Value of `og:image`; the first counts. */
   readonly openGraph = new Map<string, string>();
   readonly robots = new Map<string, string>();
   readonly feeds: string[] = [];

@@ -1,29 +1,29 @@
-/** What sheet and library show: the answer of the worker to `/-/about.json`. Times in seconds since 1970, lengths in bytes. */
+/** Values of sheet and library: the answer of the worker to `/-/about.json`. Times in seconds since 1970, lengths in bytes. */
 import * as words from '../words/en/browser.ts';
 
 export interface KeptIssue {
   title: string;
   /** URL paths of its pages, and their titles in HTML. */
   pages: [path: string, title: string][];
-  /** What is too long: the kind of media, and its length. */
+  /** Media that are too long: their kind, and their length. */
   left: [kind: string, length: number][];
   bytes: number;
-  /** Why it is not whole. */
+  /** Reason why it is not whole. */
   trouble?: 'full' | 'network' | undefined;
 }
 
 /** An issue as pages show it. */
 export interface ShownIssue extends KeptIssue {
   readonly id: string;
-  /** How many documents belong to it, as far as they are known, and how many of them open without a network. */
+  /** Number of documents that belong to it, as far as they are known, and of those that open without a network. */
   readonly documents: number;
   readonly kept: number;
-  /** Whether it is being kept at this moment. */
+  /** Tells whether it is being kept at this moment. */
   readonly running: boolean;
 }
 
 export interface About {
-  /** What the publisher calls itself; the site. */
+  /** Name that the publisher uses; the site. */
   readonly name: string;
   readonly site: string;
   /** The publisher's colours. */
@@ -33,7 +33,7 @@ export interface About {
   readonly logo?: string | undefined;
   readonly confirmed?: number | undefined;
   readonly isFresh: boolean;
-  /** Until when what is kept opens without a network, where that ends. */
+  /** Time until which what is kept opens without a network, where that ends. */
   readonly until?: number | undefined;
   /** Tells whether readers may give pages away. */
   readonly gives: boolean;
@@ -41,7 +41,7 @@ export interface About {
   readonly vault?: string | undefined;
   readonly used: number;
   readonly left: number;
-  /** Of the page that was asked about: the id of its issue, and what that is called. */
+  /** Issue of the page that was asked about: its id, and its title. */
   readonly set?: string | undefined;
   readonly title?: string | undefined;
   /** URL paths of pages that were only read, the latest first. */
@@ -61,7 +61,7 @@ export async function changeKept(change: Readonly<Record<string, string>>): Prom
   await fetch(`/-/kept?${new URLSearchParams(change)}`, { method: 'POST' });
 }
 
-/** How far an issue is kept, in words. */
+/** Describes how far an issue is kept. */
 export function stateOf({ kept, documents, left, trouble, running }: ShownIssue): string {
   const count = words.keptOf(kept, documents);
   if (running) return documents === 0 ? words.looking : `${count} …`;
@@ -77,7 +77,7 @@ export const extentOf = ({ pages, bytes }: ShownIssue) => words.extent(pages.len
 
 type Child = Node | string | undefined | false;
 
-/** An element. Text stays text, whatever is in it. */
+/** Makes an element. Text stays text, whatever is in it. */
 export function element<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   properties: Partial<HTMLElementTagNameMap[Name]> = {},
@@ -88,6 +88,6 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** What is dark in one scheme is light in the other. */
+/** Styles: what is dark in one scheme is light in the other. */
 export const COLOURS = ({ light, dark }: Pick<About, 'dark' | 'light'>) =>
   `:host,:root{--accent:${light};--on:#fff;--paper:#fdfcf9;--ink:#1c1b19;--quiet:#5c5850}@media(prefers-color-scheme:dark){:host,:root{--accent:${dark};--on:#12171c;--paper:#1a2128;--ink:#e6e4df;--quiet:#b0aca4}}`;

@@ -6,7 +6,6 @@ import { X25519_KEY_LENGTH } from '../core/primitives/webcrypto-x25519.ts';
 import { KEYS_PAGE } from '../core/site/path.ts';
 import { documentTarget } from '../reading/local-target.ts';
 
-/** What a content origin asks the vault for. */
 export interface KeysWanted {
   /** X25519 public key, 32 bytes. */
   readonly key: Uint8Array;
@@ -15,7 +14,7 @@ export interface KeysWanted {
   readonly to: string;
 }
 
-/** Query of a bounce that asks the reader for nothing: who is not signed in is led back without keys. */
+/** Query of a bounce that asks the reader for nothing: a reader who is not signed in is led back without keys. */
 export const SILENT = '?silent=yes';
 
 /** @param vault - origin */

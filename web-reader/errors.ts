@@ -1,6 +1,6 @@
 import { type ErrorCatalogue, errorClass } from '../core/errors.ts';
 
-/** What can go wrong in the in-browser reader, besides what `core/` names. */
+/** Errors of the in-browser reader, besides those that `core/` names. */
 export const WEB_READER_ERRORS = {
   'site-changed': {
     means: 'this address belongs to another site, or to another publisher, than at the first visit',

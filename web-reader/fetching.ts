@@ -7,9 +7,9 @@ import type { HostAttempt } from '../reading/payload.ts';
 
 /** Milliseconds. */
 export interface BodyTimes {
-  /** Between two pieces of a body. */
+  /** Time between two pieces of a body. */
   readonly piece: number;
-  /** In which a host may be as slow as it likes; on average over each such time it gives {@link SLOWEST} at least. */
+  /** Time in which a host may be as slow as it likes; on average over each such time it gives {@link SLOWEST} at least. */
   readonly slow: number;
 }
 
@@ -18,7 +18,7 @@ const BODY_TIMES: BodyTimes = { piece: 30_000, slow: 60_000 };
 /** Bytes a second: otherwise a host that sends one now and then would keep a page from the others for ever. */
 const SLOWEST = 1024;
 
-/** Some hosts without a key server lead from `/x.html` to `/x`: what is fetched is verified, wherever it lies at this origin. */
+/** Hosts without a key server may lead from `/x.html` to `/x`: what is fetched is verified, wherever it lies at this origin. */
 const HERE = { mode: 'same-origin', redirect: 'follow' } as const;
 const ELSEWHERE = { mode: 'cors', redirect: 'error' } as const;
 
@@ -68,7 +68,7 @@ export class FetchingHost implements HostAttempt {
     try {
       for (;;) {
         const timer = setTimeout(() => this.end(), this.#times.piece);
-        const asked = performance.now(); // what is done with a piece is no fault of the host's
+        const asked = performance.now(); // work on a piece is no fault of the host's
         const piece = await reader?.read().finally(() => clearTimeout(timer));
         if (piece === undefined || piece.done) return;
         waited += performance.now() - asked;
@@ -82,7 +82,7 @@ export class FetchingHost implements HostAttempt {
     } catch (cause) {
       throw this.#unreachable(cause);
     } finally {
-      reader?.cancel().catch(() => undefined); // of one that failed, the browser says so again
+      reader?.cancel().catch(() => undefined); // ignored: of a stream that failed, the browser says so again
     }
   }
 

@@ -5,7 +5,7 @@
  */
 import { x25519KeyPair } from '../core/primitives/webcrypto-x25519.ts';
 
-/** What structured cloning gives back in every browser. */
+/** Pair that structured cloning gives back in every browser. */
 export type StoredPair = CryptoKeyPair | WrappedPair;
 
 interface WrappedPair {

@@ -1,5 +1,5 @@
 /**
- * What the content origin keeps in the browser, in IndexedDB. Published scripts run at this origin and can reach all of it: so keys are
+ * Store of the content origin in the browser, in IndexedDB. Published scripts run at this origin and can reach all of it: so keys are
  * handles whose bytes do not come out, and readers of all other values check them again.
  */
 import type { KeyId } from '../core/crypto/key-id.ts';
@@ -14,7 +14,7 @@ export interface StoredKey {
   readonly key: CryptoKey;
   readonly notBefore: number;
   readonly notAfter: number;
-  /** What its set is called. */
+  /** Title of its set. */
   readonly title?: string | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface OriginStore {
     put(set: KeyId, asked: Asked): Promise<void>;
     find(set: KeyId): Promise<Asked | undefined>;
   };
-  /** Trusted metadata, and what {@link STATE} names. Values are what structured cloning takes. */
+  /** Metadata that are trusted, and what {@link STATE} names. Values are what structured cloning takes. */
   readonly state: {
     get(name: string): Promise<unknown>;
     put(name: string, value: unknown): Promise<void>;
@@ -51,7 +51,7 @@ export interface PendingBounce {
   readonly isSilent: boolean;
 }
 
-/** Published scripts can write here: it chooses words, and when a key is asked for again. */
+/** Scripts that are published can write here: it chooses words, and when a key is asked for again. */
 export interface Asked {
   /** Milliseconds since 1970: when the key was asked for, or the answer came. */
   readonly at: number;
@@ -70,12 +70,12 @@ export const STATE = {
   pair: 'vault-pair',
   /** The descriptor that the publication names, in bytes. */
   descriptor: 'descriptor',
-  /** Without a key server: the invitation with which keys are fetched, web-reader/key-file.ts. */
+  /** Invitation with which keys are fetched without a key server, web-reader/key-file.ts. */
   invitation: 'invitation',
-  /** When a newer publication was last looked for, and when a page last said that there was none; in milliseconds since 1970. */
+  /** Times at which a newer publication was last looked for, and a page last said that there was none; in milliseconds since 1970. */
   checked: 'checked',
   noticed: 'noticed',
-  /** When a bounce found that nobody is signed in; in milliseconds since 1970, 0 if the last one found somebody. */
+  /** Time at which a bounce found that nobody is signed in; in milliseconds since 1970, 0 if the last one found somebody. */
   nobody: 'nobody',
   /** Time at which keys arrived that did not open; in milliseconds since 1970. */
   refused: 'refused',
@@ -174,7 +174,7 @@ export async function openDatabase(closed: () => void): Promise<IDBDatabase> {
     return await openVersion(closed);
   } catch (error) {
     if (!(error instanceof DOMException && error.name === 'VersionError')) throw error;
-    indexedDB.deleteDatabase(DATABASE); // what is asked for next waits for it
+    indexedDB.deleteDatabase(DATABASE); // requests that follow wait for it
     return openVersion(closed);
   }
 }
@@ -193,7 +193,7 @@ function openVersion(closed: () => void): Promise<IDBDatabase> {
       const database = request.result;
       database.onclose = closed;
       database.onversionchange = () => {
-        database.close(); // or the other side would wait for this one
+        database.close(); // closed, or the other side would wait for this one
         closed();
       };
       resolve(database);

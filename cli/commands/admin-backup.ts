@@ -85,7 +85,7 @@ function describe({ made, subscribers, publication, serial, ...restored }: Resto
   ];
 }
 
-/** On a terminal a few are enough: `--json` has all. */
+/** Shortens a list for a terminal: `--json` has all names. */
 function shortened(names: readonly string[]): string {
   const more = names.length - SHOWN_NAMES;
   return names.slice(0, SHOWN_NAMES).join(', ') + (more > 0 ? ` and ${more} more, which --json lists` : '');

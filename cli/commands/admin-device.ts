@@ -50,7 +50,7 @@ export function describeDevice({ short, kind, created, lastSeen }: ListedDevice)
   return `${short}  ${kind === 'browser' ? 'browser' : 'Reader'}, connected ${isoDay(created)}, ${used}`;
 }
 
-/** Without the number that it has in the database. */
+/** Leaves out the number that it has in the database. */
 export function asJson({ short: id, kind, created, lastSeen }: ListedDevice) {
   return { id, kind, created, lastSeen };
 }

@@ -90,7 +90,7 @@ function report({ sites, port, keysNowIn, isRunning }: BindingSummary): void {
     );
 }
 
-/** Where no Reader runs, the addresses are those that it will have if nothing else is said. */
+/** Describes a binding. If no Reader runs, the addresses are those that one has by default. */
 function describe({ name, publisher, keyServer, sites, port, isRunning }: BindingSummary) {
   return {
     name,

@@ -17,7 +17,7 @@ import { CONFIGURATION_FILE } from '../../publisher/workspace/workspace.ts';
 import { collect, parseNumber } from '../io/arguments.ts';
 import { say, UsageError } from '../io/voice.ts';
 
-/** What the command line gives; `undefined` stands for the configuration's own default. */
+/** Values of the command line; `undefined` stands for the configuration's own default. */
 export interface CacheConfigOptions {
   readonly listen?: { readonly host: string; readonly port: number };
   readonly readingOrigin?: string;
@@ -33,7 +33,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   largest: 'largestObjectMegabytes',
 };
 
-/** Required parameters of some configurations, with examples. */
+/** Parameters that some configurations require, with examples. */
 const NEEDED: Readonly<Record<string, string>> = {
   readingOrigin: '--reading-origin https://read.news.example, or run this where wispr.json is',
   host: '--host news.example, or run this where wispr.json is',
@@ -42,7 +42,7 @@ const NEEDED: Readonly<Record<string, string>> = {
 };
 
 /**
- * What the command line means to a configuration.
+ * Turns the command line into the parameters of a configuration.
  *
  * @throws {UsageError} an option that means nothing to it, or one that is missing
  */
@@ -65,7 +65,7 @@ function parametersOf<Name extends ConfigName>(
 }
 
 /**
- * The text that `wispr cache-config NAME` prints.
+ * Returns the text that `wispr cache-config NAME` prints.
  *
  * @throws {UsageError} an option that means nothing to this configuration, or one that is missing
  * @throws {CacheConfigError} `argument-invalid`
@@ -112,7 +112,7 @@ export function addCacheConfigCommand(program: Command): void {
   });
 }
 
-/** Nothing in them is secret: the server's own user reads them. */
+/** Writes files that hold nothing secret: the server's own user reads them. */
 function writeFiles(directory: string, files: ReadonlyMap<string, string>): void {
   makeDirectoryNow(directory);
   for (const [file, text] of files) {

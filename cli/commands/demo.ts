@@ -33,7 +33,7 @@ async function run({ once, json }: Options): Promise<void> {
   ]);
   using example = openExample();
   const settings = await chooseSite(example.folder);
-  setExitCode(EXIT.failed); // until it ends well
+  setExitCode(EXIT.failed); // holds until it ends well
   await untilSignal((signal) =>
     withWorld(settings, signal, async (world) => {
       const { addresses, good, summary, tries } = await tell(world, settings, json ? () => undefined : steps());

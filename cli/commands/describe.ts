@@ -1,4 +1,4 @@
-/** How commands write grants, times, publications, and by what a site was proved. */
+/** Words of commands for grants, times, publications, and proofs of a site. */
 import type { HostProof } from '../../client-proxy/index.ts';
 import { dayOf } from '../../core/keys/set-time.ts';
 import { isoTime } from '../../core/publication/metadata.ts';
@@ -44,7 +44,7 @@ export function describeGrant({ pattern, until }: Grant): string {
   return until === null ? sets : `${sets} until ${isoDay(until)}`;
 }
 
-/** By what a site was shown to be its publisher's. */
+/** Proofs that a site is its publisher's. */
 export const PROOF: Readonly<Record<HostProof, string>> = {
   host: 'the site itself names this publisher',
   dns: 'DNS alone names this publisher',

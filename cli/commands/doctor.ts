@@ -52,7 +52,7 @@ async function examine(file: string): Promise<Diagnosis[]> {
   return examineKeyServer(readConfig(file));
 }
 
-/** A configuration that cannot be read keeps the other one from nothing. */
+/** Makes a finding of a configuration that cannot be read, so that the other is examined. */
 function asProblem(error: unknown): Diagnosis[] {
   if (!(error instanceof CodedError)) throw error;
   return [{ check: 'configuration', ...failed(error, '') }];

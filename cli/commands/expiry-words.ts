@@ -1,11 +1,11 @@
-/** How what was published says until when it is good. Roles are not named but for the root, whose key is kept apart. */
+/** Words for the end of what was published. Roles are not named but for the root, whose key is kept apart. */
 import { utcMinute } from '../../node-support/clock.ts';
 import { count } from '../../publisher/text.ts';
 import { hintLine } from '../io/voice.ts';
 import { isoDay } from './describe.ts';
 
 const DAY = 86_400;
-/** Seconds: what ends sooner than this is warned about. */
+/** Seconds before an end from which a warning is given. */
 export const EXPIRY_WARNING = 30 * DAY;
 
 interface RoleEnd {
@@ -29,7 +29,7 @@ export function describeSignatures(roles: readonly RoleEnd[]): string {
 }
 
 /**
- * What ends soon, and what to do about it, said once.
+ * Says once what ends soon, and what to do about it.
  *
  * @param again - the command that signs everything but the root anew
  */

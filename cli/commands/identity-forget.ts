@@ -92,13 +92,13 @@ function reportAll(all: ForgottenAll): void {
   if (!wasEmpty) sayWhatStays(all);
 }
 
-/** Many publishers have the name of their site. */
+/** Adds its sites, unless the only one is its name. */
 function withItsSites({ name, sites }: Pick<ConnectedPublisher, 'name' | 'sites'>): string {
   const others = sites.filter((site) => site !== name);
   return printable(name) + (others.length > 0 ? `, with ${others.join(', ')}` : '');
 }
 
-/** Encrypted documents cannot be opened without their keys; public ones lie there as they are. */
+/** Documents that are encrypted cannot be opened without their keys; public ones lie there as they are. */
 function sayWhatWasRead({
   cacheDirectory,
   cacheForgotten,
@@ -111,7 +111,7 @@ function sayWhatWasRead({
   sayHint('remove that folder yourself');
 }
 
-/** What no program can promise. */
+/** Says what no program can promise. */
 function sayWhatStays({ overwritten, hasRoamed }: Pick<Forgotten, 'overwritten' | 'hasRoamed'>): void {
   if (overwritten)
     say(

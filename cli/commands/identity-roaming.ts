@@ -42,7 +42,7 @@ interface ImportFlags extends ReaderFlags, ProofFlags, CommonFlags {
   readonly yes?: boolean;
 }
 
-/** How often words may be mistyped at one go. */
+/** Number of times that words may be mistyped at one go. */
 const ATTEMPTS = 5;
 
 export function addRoamingCommands(identity: Command): void {
@@ -94,7 +94,7 @@ async function runExport(to: string, flags: ExportFlags): Promise<void> {
   sayHint('put it where you reach it from elsewhere; there: wispr identity import ADDRESS');
 }
 
-/** Never into a pipe or a log: on the terminal, or into a file that is made for them. */
+/** Shows words on the terminal, or writes them into a new file: never into a pipe or a log. */
 function hand(words: string, file: string | undefined): void {
   if (file !== undefined) {
     writeWords(words, file);
@@ -192,7 +192,7 @@ function confirmReplace(): Promise<void> {
   return confirm(question, '--replace', 'given up; nothing was changed', 'add --yes if you mean it');
 }
 
-/** Only the person who typed them sees what is wrong with them. */
+/** Asks for words. A fault in them is shown only to the person who typed them. */
 async function askWords(): Promise<string> {
   if (!canAsk())
     throw new UsageError('there is no terminal to ask for the words on', 'name a file with them: --words-file FILE');

@@ -52,7 +52,7 @@ function checkTogether(flags: InviteFlags): void {
   if (remove && other) throw new UsageError(`--remove and ${other} do not go together`);
 }
 
-/** Never in an argument or a file: it is typed, twice. */
+/** Asks twice for a password: it is in no argument or file. */
 async function askPassword(name: string): Promise<string> {
   say('anyone who has the link can try passwords on their own computer: choose a long one');
   return readNewPassphrase(undefined, `a password for ${name}`);

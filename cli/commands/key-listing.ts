@@ -87,7 +87,7 @@ function rowsOf({ role, keys, threshold }: ListedRole, { expiries }: KeyListing)
   ]);
 }
 
-/** As the role is called in metadata. */
+/** Returns the name of a role in metadata. */
 function bareName(role: string): string {
   return role.startsWith(SECTION_PREFIX) ? role.slice(SECTION_PREFIX.length) : role;
 }

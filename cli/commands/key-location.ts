@@ -1,4 +1,4 @@
-/** Where the reader's keys are, in the words of the command line. */
+/** Words of the command line for the place of the reader's keys. */
 import type { CodedError } from '../../core/errors.ts';
 import { systemCode } from '../../node-support/system-error.ts';
 import { hintLine } from '../io/voice.ts';

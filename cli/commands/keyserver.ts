@@ -59,7 +59,7 @@ async function run(options: Options): Promise<void> {
   const file = resolve(currentIo().cwd, options.config);
   const { database } = options;
   const fault = database === undefined ? undefined : postgresUrlFault(database);
-  if (fault) throw new UsageError(`--database ${fault}`); // it is not repeated: it may have a password in it
+  if (fault) throw new UsageError(`--database ${fault}`); // the value is not repeated: it may have a password in it
   const fetchFrom = parseFetchFrom(options.fetchFrom);
   const written = writeConfig(file, { dev: options.dev === true, database, fetchFrom });
   const configured = readConfig(file);
@@ -77,7 +77,7 @@ async function run(options: Options): Promise<void> {
 
 /** SIGTERM and Ctrl-C stop the server when running requests have ended; SIGHUP reads renewed certificates. */
 async function serve(config: KeyServerConfig, options: Options): Promise<void> {
-  // Only here: the other commands start faster without the web server.
+  // Loaded only here: the other commands start faster without the web server.
   const { startKeyServer } = await import('../../keyserver/server.ts');
   let server: RunningKeyServer | undefined;
   let isRenewed = false;
@@ -85,7 +85,7 @@ async function serve(config: KeyServerConfig, options: Options): Promise<void> {
     if (server) void reloadCertificates(server);
     isRenewed = true;
   };
-  process.on('SIGHUP', reload); // now: while the server waits for its database, the signal would end it
+  process.on('SIGHUP', reload); // set now: while the server waits for its database, the signal would end it
   const stopping = new AbortController();
   const stopped = stopRequested().then(() => stopping.abort());
   try {

@@ -9,7 +9,7 @@ import { isoDay } from './describe.ts';
 export interface NewLink {
   readonly name: string;
   readonly link: string;
-  /** In seconds since 1970. */
+  /** Seconds since 1970. */
   readonly expires: number;
   readonly plan: string | null;
   readonly seats: number | null;

@@ -69,7 +69,7 @@ async function protect(site: string | undefined, flags: Flags): Promise<void> {
   saveMemory();
   if (flags.watch && flags.dryRun) throw new UsageError('--watch and --dry-run do not go together');
   const configurationFile = locateConfiguration(site, flags.config);
-  const configuration = await readConfiguration(configurationFile); // before a passphrase is typed
+  const configuration = await readConfiguration(configurationFile); // read before a passphrase is typed
   const { out, rekey = [], restored = false } = flags;
   const what = { configurationFile, rekey, ...(out !== undefined && { out: resolve(out) }) };
   if (flags.dryRun) return sayWhatWouldBeDone(what, flags);

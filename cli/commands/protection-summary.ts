@@ -1,4 +1,4 @@
-/** What `wispr protect` did, for people. */
+/** Summary of `wispr protect`, for people. */
 import { relative } from 'node:path';
 import { printable } from '../../node-support/printable.ts';
 import { size } from '../../node-support/size.ts';
@@ -11,10 +11,10 @@ import { showProtecting } from '../io/progress.ts';
 import { hintLine, print } from '../io/voice.ts';
 import { describeFreshness, describeSignatures, warnAboutSignatures } from './expiry-words.ts';
 
-/** Of each kind. */
+/** Paths of each kind. */
 const SHOWN_PATHS = 10;
 
-/** Why there is a new publication, where documents do not tell. */
+/** Reasons for a new publication, where documents do not tell. */
 const REASONS: Readonly<Partial<Record<SigningReason, string>>> = {
   keys: 'signed by other keys than before',
   lists: 'its documents are in more lists',
@@ -50,7 +50,7 @@ export function describeProtection(summary: ProtectSummary, hasKeyServer: boolea
 }
 
 /**
- * The same before `wispr publish` goes on with what was made, and says itself until when it is good.
+ * Describes it before `wispr publish` goes on with what was made, and says itself until when it is good.
  *
  * @param bundleByHand - whether the key bundle has to be taken to the key server
  * @param alone - whether only some documents were looked at
@@ -80,7 +80,7 @@ function leftOut({ ignored, hidden }: Pick<ProtectSummary, 'hidden' | 'ignored'>
   return ignored === 0 ? '' : `; ${ignored} hidden or ignored left out${names}`;
 }
 
-/** What the output holds of the publication; files of earlier ones are counted elsewhere. */
+/** Describes the output of this publication; files of earlier ones are counted elsewhere. */
 function describeSizes({ bytesOut, pageBytes, publication }: ProtectSummary): string {
   const sizes = [
     `${size(bytesOut)} of objects`,
@@ -100,7 +100,7 @@ export async function sayWhatWouldBeDone(
   print(json ? JSON.stringify(summary) : describeDryRun(summary));
 }
 
-/** What `--dry-run` prints. */
+/** Describes what `--dry-run` found. */
 function describeDryRun(summary: DryRunSummary): string {
   const { site, documents, changes, paths } = summary;
   const lists = CHANGES.flatMap(([kind, words]) =>
@@ -117,7 +117,7 @@ function describeDryRun(summary: DryRunSummary): string {
   ].join('\n');
 }
 
-/** What has consequences beyond single documents. Without the index and the passphrase it is unknown whose output it is. */
+/** Names what has consequences beyond single documents. Without the index and the passphrase it is unknown whose output it is. */
 function describeCircumstances({ documents, indexLost, settingsChanged, keysChanged }: DryRunSummary): string[] {
   const settings = 'such as "redirects", "notFound", "freshness" or "sheet"';
   return [
@@ -131,7 +131,7 @@ function describeCircumstances({ documents, indexLost, settingsChanged, keysChan
   ];
 }
 
-/** What is unknown without the passphrase. */
+/** Lines about what is unknown without the passphrase. */
 const KEYS_CHANGED = [
   '  publisher.keys is not as the last publication left it. What was changed there cannot be seen without the passphrase:',
   '  a new publisher key has every document signed again, and other new keys what they sign or encrypt;',
@@ -155,7 +155,7 @@ export function hintsAfterProtection({ unusedPatterns, recovered }: ProtectSumma
   return [...recovered, `no document fits ${patterns} in the configuration`];
 }
 
-/** What the publisher has to know even if nothing else is said. */
+/** Warns of what the publisher has to know even with `--quiet`. */
 export function warningsAfterProtection(summary: ProtectSummary, now = Date.now() / 1000): string[] {
   const { expires } = summary.publication;
   return [
@@ -165,9 +165,9 @@ export function warningsAfterProtection(summary: ProtectSummary, now = Date.now(
   ];
 }
 
-/** Without a bundle, the key server cannot hand out the keys of new sets. */
+/** Warns that without a bundle, the key server cannot hand out the keys of new sets. */
 export function warnAboutBundle({ bundle, keyFiles, recipient, sets }: ProtectSummary): string[] {
-  if (sets.length === 0) return []; // everything is public
+  if (sets.length === 0) return []; // the site is public
   if (keyFiles === 0)
     return [
       'no reader can get a key: there are no invitations',
@@ -211,7 +211,7 @@ function describeSections(sections: readonly SectionSummary[]): string[] {
   });
 }
 
-/** What others still have to sign; said even if nothing else is. */
+/** Warns of what others still have to sign, even with `--quiet`. */
 export function warnAboutSections(sections: readonly SectionSummary[]): string[] {
   const waiting = sections.filter((section) => section.waiting > 0);
   if (waiting.length === 0) return [];

@@ -58,7 +58,7 @@ async function find({ passphraseFile, ...flags }: StatusFlags): Promise<StatusOu
 }
 
 function describe({ reader, sites, problem, cacheBytes, keysIn, files }: StatusOutput) {
-  const isInFile = keysIn === undefined || keysIn === 'key-file'; // of a database that is not there yet, the usual file
+  const isInFile = keysIn === undefined || keysIn === 'key-file'; // a database that is not there yet will have the usual file
   return {
     running: reader ?? null,
     sites,
@@ -102,7 +102,7 @@ function inOneLine({ message, code }: CodedError): string {
 
 function hintFor({ reader, sites, problem }: StatusOutput): string | undefined {
   if (reader === undefined) {
-    // What keeps the database from being read keeps the Reader from starting; a passphrase is asked for then.
+    // A problem that keeps the database from being read keeps the Reader from starting; a passphrase is asked for then.
     if (problem !== undefined && problem.code !== 'passphrase-needed') return problem.remedy;
     return '"wispr proxy" starts the Reader';
   }

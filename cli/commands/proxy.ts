@@ -17,7 +17,7 @@ export function addProxyCommand(program: Command): void {
   const command = program
     .command('proxy')
     .description('run the personal proxy and its gateway, on this machine only')
-    .enablePositionalOptions() // what stands behind "status" is for it
+    .enablePositionalOptions() // leaves options after "status" to it
     .option(...QUIET_OPTION)
     .option('--json', 'print one line of JSON when the proxy is ready');
   addProxyOptions(command).action(runProxy);
@@ -58,7 +58,7 @@ async function runProxy(flags: RunFlags): Promise<void> {
   await proxy.close();
 }
 
-/** Where a host or the parent proxy is, or why it is not there, is said here, and not on the page that the client gets. */
+/** Errors about the place of a host or the parent proxy: they are printed here, and not on the page that the client gets. */
 const TOLD_HERE = /^(?:local-refused|host-unreachable|parent-proxy-(?:unreachable|answer|auth))$/;
 
 function describeRefusal({ code, cause }: CodedError): string {

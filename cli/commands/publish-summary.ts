@@ -1,4 +1,4 @@
-/** What `wispr publish`, `timestamp`, `withdraw` and `rollback` did, for people. */
+/** Summaries of `wispr publish`, `timestamp`, `withdraw` and `rollback`, for people. */
 import { size } from '../../node-support/size.ts';
 import type { Confirmation } from '../../publisher/publish/confirm.ts';
 import type { Delivery } from '../../publisher/publish/deliver.ts';
@@ -36,7 +36,7 @@ function describeTarget(
   return `  ${named ? `${target}: ` : ''}${parts.join('; ')}`;
 }
 
-/** What the publisher has to know even if nothing else is said. Sets the exit code where something is left to do. */
+/** Warns of what the publisher has to know even with `--quiet`. Sets the exit code where something is left to do. */
 export function warnAfterPublishing(summary: PublishSummary, now = Date.now() / 1000): void {
   warnAboutRest(summary, 'the same command');
   for (const line of warnAboutSignatures(summary.expires, 'wispr publish', now)) say(line);

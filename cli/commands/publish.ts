@@ -77,7 +77,7 @@ export async function publish(target: string | undefined, flags: PublishFlags, g
     throw new UsageError(
       '--at needs a target: without one, "out" itself is served, and shows what is protected at once',
     );
-  documentsOf(flags.only ?? [], places); // before a passphrase is typed
+  documentsOf(flags.only ?? [], places); // checked before a passphrase is typed
   await confirmNewTargets(places, flags);
   const passphrase = given ?? (await readPassphrase(flags.passphraseFile));
   const signers = await readSigners(flags);

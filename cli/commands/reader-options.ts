@@ -24,12 +24,12 @@ export interface LocationFlags {
   readonly keyFile?: string;
 }
 
-/** Of the commands that use what is there. */
+/** Flags of the commands that use what is there. */
 export interface StorageFlags extends LocationFlags {
   readonly passphraseFile?: string;
 }
 
-/** Of the commands that make the database where there is none. */
+/** Flags of the commands that make the database where there is none. */
 export interface ReaderFlags extends StorageFlags {
   readonly passphrase?: boolean;
   readonly connectTo?: readonly ConnectTo[];
@@ -47,7 +47,7 @@ export function addStorageOptions(command: Command): Command {
   );
 }
 
-/** The same for a command that makes the database where there is none; with what redirects sockets, and what permits them. */
+/** Adds the same for a command that makes the database where there is none; with what redirects sockets, and what permits them. */
 export function addReaderOptions(command: Command): Command {
   return share(addStorageOptions(command), READERS, (shared) =>
     shared
@@ -112,13 +112,13 @@ const fromTerminal: Passphrase = async (isNew) => {
   return passphrase;
 };
 
-/** Optional: without one, the key is in a file. */
+/** Asks for a passphrase; without one, the key is in a file. */
 const offered: Passphrase = (isNew) =>
   isNew
     ? offerPassphrase('choose a passphrase for your keys (or just press Enter: they are kept in a file of yours)')
     : fromTerminal(false);
 
-/** Of the commands that connect with hosts, and keep what they read. */
+/** Flags of the commands that connect with hosts, and keep what they read. */
 export interface ConnectionFlags extends ReaderFlags {
   readonly cacheSize?: number;
   readonly parentProxy?: string;
@@ -128,7 +128,7 @@ export interface ConnectionFlags extends ReaderFlags {
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30, T: 2 ** 40 };
 
-/** The same as {@link addReaderOptions}, with the size of the cache and a parent proxy. */
+/** Adds what {@link addReaderOptions} does, with the size of the cache and a parent proxy. */
 export function addConnectionOptions(command: Command): Command {
   return share(addReaderOptions(command), READERS, (shared) =>
     shared
@@ -180,14 +180,14 @@ async function parentProxyIn(named?: string, file?: string): Promise<string | un
   return url;
 }
 
-/** Of a command that a Reader carries out where one runs: the options that it was given, and of which the Reader has its own. */
+/** Names the options given to a command that a running Reader carries out, and of which the Reader has its own. */
 export function ownOptions(flags: ConnectionFlags): { ownOptions: string[] } {
   const names = ['cacheSize', 'connectTo', 'allowLocal', 'httpcryptTo', 'parentProxy', 'parentProxyFile'] as const;
   const given = names.filter((name) => flags[name] !== undefined);
   return { ownOptions: given.map((name) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`) };
 }
 
-/** Every user of the machine can see the arguments of a program, for as long as it runs. */
+/** Refuses a password: every user of the machine can see the arguments of a program while it runs. */
 function withoutPassword(url: string): string {
   if (!new ParentProxy(url).hasCredentials) return url;
   throw new UsageError(
@@ -224,7 +224,7 @@ function collectDnsServer(text: string, previous: readonly string[] = []): reado
   return [...previous, text];
 }
 
-/** How the proxy runs, whether by hand or as a service. */
+/** Flags of the proxy, whether it is run by hand or as a service. */
 export interface ProxyFlags extends ConnectionFlags, ProofFlags {
   readonly port?: number;
   readonly otherUsers?: boolean;

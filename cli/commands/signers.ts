@@ -7,7 +7,7 @@ import { UsageError } from '../io/voice.ts';
 
 export interface SignerFlags {
   key?: readonly string[];
-  /** One for all keys, or one for each, in their order. */
+  /** A file for all keys, or one for each, in their order. */
   keyPassphraseFile?: readonly string[];
 }
 
@@ -20,7 +20,7 @@ export async function readSigners({ key = [], keyPassphraseFile: files = [] }: S
       `there are ${key.length} of --key and ${files.length} of --key-passphrase-file`,
       'name one file for all keys, or one for each, in the same order',
     );
-  const read = new Map<string, Promise<string>>(); // one for all keys may be a pipe
+  const read = new Map<string, Promise<string>>(); // kept, since one for all keys may be a pipe
   return openSigners(key, (file, index) => {
     const from = files[index] ?? files[0];
     const ask = () => readPassphrase(from, `passphrase of ${file}`, '--key-passphrase-file');

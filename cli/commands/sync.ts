@@ -86,7 +86,7 @@ function report(summary: SyncSummary, wish: Wish, { quiet }: SyncFlags): void {
   for (const line of lines) say(line);
 }
 
-/** Of a publication that may not be the newest, its number: a newer one may well have what was asked for. */
+/** Says that nothing fits. A publication that may not be the newest is named by its number: a newer one may have it. */
 function describeMiss({ prefixes = [], sets = [] }: Wish, { failedLook, version }: SyncSummary): string {
   const publication = failedLook ? `publication ${version}, the newest that is here,` : 'the publication';
   const of = [
@@ -98,7 +98,7 @@ function describeMiss({ prefixes = [], sets = [] }: Wish, { failedLook, version 
   return of.length === 0 ? `${publication} has no documents` : `no document of ${publication} ${of.join(' and ')}`;
 }
 
-/** Also by the address of its first page. */
+/** Accepts the address of its first page, too. */
 function siteOf(text: string): string {
   const site = text.toLowerCase().replace(/^https?:\/\/([^/]*)\/?$/, '$1');
   if (isSite(site)) return site;
@@ -116,7 +116,7 @@ function collectSet(text: string, previous: SetSelection = []): SetSelection {
   return [...previous, text];
 }
 
-/** So many documents and sets are named; JSON has all. */
+/** Number of documents and sets that are named; JSON has all. */
 const NAMED = 10;
 const AGAIN = 'check the connection, and run "wispr sync" again; what is here already stays';
 

@@ -33,7 +33,7 @@ export function addTimestampCommand(program: Command): void {
     .action(timestamp);
 }
 
-/** What the commands have in common that work on a published site. */
+/** Adds the flags of commands that work on a published site. */
 export function addSiteFlags(command: Command): Command {
   return command
     .option(...SITE_OPTION)

@@ -85,7 +85,7 @@ function check(place: string, paths: string[], { root, site, sample, quiet }: Op
 function checkDirectory(place: string): void {
   if (existsSync(place)) return;
   if (/^[a-z][a-z0-9+.-]*:/i.test(place))
-    // Not repeated: it may hold credentials.
+    // Credentials may be in it, so it is not repeated.
     throw new UsageError(
       'what is verified is a directory, s3://BUCKET/PREFIX, or a site at a URL that begins with http:// or https://',
       'name the URL where readers find the site, or a directory with a copy of it',
@@ -93,7 +93,7 @@ function checkDirectory(place: string): void {
   throw new UsageError(`${place}: no such file or directory`, 'check the path; a URL begins with https:// or http://');
 }
 
-/** What does not end with a slash could be a document's. */
+/** Refuses URLs without a slash at the end, which could be a document's. */
 function checkUrl(place: string): void {
   if (!URL.canParse(place)) throw new UsageError(`${place} is not a URL`);
   const { origin, pathname } = new URL(place);

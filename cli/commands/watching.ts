@@ -44,7 +44,7 @@ export function removalCheck(
   };
 }
 
-/** While the site is being edited, an error may be gone after the next change. @returns whether there was none */
+/** Reports an error while the site is being edited: it may be gone after the next change. @returns whether there was none */
 export async function tryAgain(
   work: () => Promise<void>,
   { quiet }: { readonly quiet?: boolean | undefined },

@@ -1,4 +1,4 @@
-/** What one run of the command line reads from and writes to: the process, or what a test passes in. */
+/** Inputs and outputs of one run of the command line: those of the process, or what a test passes in. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Readable, Writable } from 'node:stream';
 
@@ -8,7 +8,7 @@ export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean; setRawMode?: (raw: boolean) => unknown };
   readonly stdout: Writable & { readonly isTTY?: boolean };
   readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
-  /** What relative paths on the command line start from. */
+  /** Directory that relative paths on the command line start from. */
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   /** Stops the command as Ctrl-C does. Without it, signals of the process do. */
@@ -45,7 +45,7 @@ export function setExitCode(code: number): void {
   currentRun().exitCode = code;
 }
 
-/** Whether this is the first call with `warning` in this run. */
+/** Tells whether this is the first call with `warning` in this run. */
 export function isFirstTime(warning: string): boolean {
   const { warned } = currentRun();
   return !warned.has(warning) && warned.add(warning) !== undefined;

@@ -20,9 +20,9 @@ export interface DeliveryWish {
 }
 
 export interface Delivered {
-  /** All that was written: of content, and of the head where that was wanted. */
+  /** Bytes that were written: of content, and of the head where that was wanted. */
   readonly bytes: number;
-  /** Whether anything is where it was asked for. Not for a file whose content the caller has already. */
+  /** Tells whether anything was written where it was asked for. False for a file whose content the caller has already. */
   readonly written: boolean;
 }
 
@@ -55,7 +55,7 @@ export async function deliver(document: FetchedDocument, wish: DeliveryWish): Pr
   }
 }
 
-/** Out of content that is handed on as it comes, and cannot be taken back. */
+/** Counts content that is handed on as it comes, and cannot be taken back. */
 async function* countingBytes(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   try {
@@ -70,7 +70,7 @@ async function* countingBytes(content: AsyncIterable<Uint8Array>): AsyncGenerato
 
 /** The caller has this version already: what is in the file stays, for nothing comes that could take its place. */
 async function leaveAlone({ content }: FetchedDocument): Promise<Delivered> {
-  for await (const _ of content); // to its end, as any other
+  for await (const _ of content); // reads it to its end, as any other
   return { bytes: 0, written: false };
 }
 
@@ -84,7 +84,7 @@ async function toFileAtOnce(file: string, document: FetchedDocument, wish: Deliv
 }
 
 async function toFile(file: string, document: FetchedDocument, wish: DeliveryWish): Promise<Delivered> {
-  // Only what lies on a disk can be brought there for good; pipes and devices refuse to.
+  // Files on a disk can be flushed to it; pipes and devices refuse to.
   return toStream(document, createWriteStream(file, { flush: !(await isDeviceOrPipe(file)) }), wish, false);
 }
 

@@ -20,9 +20,9 @@ export async function readPassphrase(
 }
 
 /**
- * As {@link readPassphrase}, for a passphrase that is new: at the terminal it is asked for twice.
+ * Reads a new passphrase, as {@link readPassphrase}: at the terminal it is asked for twice.
  *
- * @param option - the one that names the file
+ * @param option - option that names the file
  */
 export async function readNewPassphrase(
   file: string | undefined,
@@ -39,7 +39,7 @@ export async function offerPassphrase(prompt: string): Promise<string> {
   return first === '' ? '' : confirmed(first, PASSPHRASE_FILE);
 }
 
-/** One that is too short is refused by what it is for; it need not be typed twice before. */
+/** Asks for it again. A passphrase that is too short is left to what it is for, which refuses it. */
 async function confirmed(first: string, option: string): Promise<string> {
   if (!isLongEnough(first)) return first;
   if ((await ask('the same again', option)) === first) return first;
@@ -83,7 +83,7 @@ export async function warnOfOpenKeys(files: readonly string[]): Promise<void> {
   }
 }
 
-/** Pipes and the like are whose they are. */
+/** Pipes and devices count as closed to others. */
 function isOpenToOthers(found: Stats): boolean {
   return process.platform !== 'win32' && found.isFile() && (found.mode & 0o077) !== 0;
 }

@@ -8,7 +8,7 @@ export interface ProgressState {
   readonly done: number;
   /** `undefined` while it is unknown. */
   readonly total: number | undefined;
-  /** What is being done, if it is not what the whole is called. */
+  /** Name of what is being done, if it is not that of the whole. */
   readonly doing?: string;
 }
 
@@ -17,10 +17,10 @@ export interface ProgressDisplay {
   end: () => void;
 }
 
-/** Seventeen modules: loaded only where a bar can be drawn. */
+/** Library of seventeen modules: loaded only where a bar can be drawn. */
 const library = process.stderr.isTTY ? (await import('cli-progress')).default : undefined;
 
-/** Where no bar can be drawn, a line is written no more often than this. */
+/** Milliseconds between two lines, at the least, where no bar can be drawn. */
 const MILLISECONDS_BETWEEN_LINES = 10_000;
 
 const NOTHING: ProgressDisplay = { update: () => undefined, end: () => undefined };
@@ -65,7 +65,7 @@ function showBar({ Format, Presets, SingleBar }: typeof cliProgress, doing: stri
     clearOnComplete: true,
     hideCursor: true,
     etaBuffer: 100,
-    // Nothing while it is unknown: then the library gives `NULL` or `INF` instead of seconds.
+    // The library gives `NULL` or `INF` instead of seconds while the time is unknown.
     formatTime: (seconds, ...rest) => (Number.isFinite(seconds) ? `, ${Format.TimeFormat(seconds, ...rest)} left` : ''),
   };
   let bar: { shown: cliProgress.SingleBar; state: ProgressState; started: number } | undefined;
@@ -78,7 +78,7 @@ function showBar({ Format, Presets, SingleBar }: typeof cliProgress, doing: stri
   };
   return {
     update: (state) => {
-      if (state.total === 0) return; // nothing to do draws nothing
+      if (state.total === 0) return; // draws nothing if nothing is to do
       if (bar?.state.doing !== state.doing || bar?.state.total !== state.total) bar = begin(state);
       const seconds = bar && (performance.now() - bar.started) / 1000;
       bar?.shown.update(state.done, { rate: rateOf(state.done, seconds ?? 0) });
@@ -87,7 +87,7 @@ function showBar({ Format, Presets, SingleBar }: typeof cliProgress, doing: stri
   };
 }
 
-/** Nothing in the first second: until then a rate says more about the start than about the work. */
+/** Leaves out the rate in the first second: until then it says more about the start than about the work. */
 function rateOf(done: number, seconds: number): string {
   return seconds < 1 ? '' : `, ${Math.round(done / seconds).toLocaleString('en')}/s`;
 }

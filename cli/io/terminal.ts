@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 import { currentIo } from './context.ts';
 import { UsageError } from './voice.ts';
 
-/** Whether questions can be asked: standard input and standard error are a terminal. */
+/** Tells whether questions can be asked: standard input and standard error are a terminal. */
 export function canAsk(): boolean {
   const { stdin, stderr } = currentIo();
   return stdin.isTTY === true && stderr.isTTY === true;
@@ -23,7 +23,7 @@ export async function askLine(question: string): Promise<string> {
 /**
  * Asks for a yes to something that cannot be taken back.
  *
- * @param what - that needs it, such as `signing`
+ * @param what - act that needs it, such as `signing`
  * @param declined - what is said after a no
  * @param remedy - where there is no terminal
  * @throws UsageError after a no, and where there is no terminal to ask on
@@ -67,7 +67,7 @@ async function ask(prompt: string, answer: 'shown' | 'hidden' = 'shown'): Promis
   for (const event of ['SIGINT', 'close'] as const) reader.once(event, () => givenUp.abort());
   try {
     const answered = reader.question(answer === 'shown' ? prompt : '', { signal: givenUp.signal });
-    if (answer === 'hidden') stderr.write(prompt); // by now the terminal does not show what is typed
+    if (answer === 'hidden') stderr.write(prompt); // shown at a time when the terminal hides what is typed
     return await answered;
   } catch (cause) {
     throw new UsageError('given up', undefined, { cause });
@@ -77,7 +77,7 @@ async function ask(prompt: string, answer: 'shown' | 'hidden' = 'shown'): Promis
   }
 }
 
-/** For the eyes of the person at the terminal, where there is one: what must not come into a log. */
+/** Shows the person at the terminal, where there is one, what must not come into a log. */
 export function showSecretly(lines: readonly string[]): void {
   for (const line of lines) currentIo().stderr.write(`wispr: ${line}\n`);
 }

@@ -27,7 +27,7 @@ function linesOf(text: string, command: Command): string[] {
 }
 
 /**
- * What to say where the name of a subcommand was mistyped. A command that does something without one, or has one that is meant without being
+ * Says what to do where the name of a subcommand was mistyped. A command that does something without one, or has one that is meant without being
  * named, takes the word for an argument too many; what it is like helps more. A word that is like none of them is such an argument.
  */
 function unknownSubcommand(text: string, command: Command): string[] | undefined {

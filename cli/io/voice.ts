@@ -7,7 +7,7 @@ import { orDiskFull } from '../../node-support/disk-full.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import { currentIo } from './context.ts';
 
-/** What the exit codes mean: good, failed, typed wrong, and `verify` or `check` found something. */
+/** Exit codes: good, failed, typed wrong, and `verify` or `check` found something. */
 export const EXIT = { good: 0, failed: 1, usage: 2, found: 3 } as const;
 
 /** A wrong argument, a missing file: what the person at the terminal can put right. */
@@ -61,7 +61,7 @@ export function explain(thrown: unknown): number {
   return error.typed ? EXIT.usage : EXIT.failed;
 }
 
-/** System errors (ENOSPC, EADDRINUSE …) carry their own words; anything else is a bug, and says where. */
+/** Describes an error. System errors (ENOSPC, EADDRINUSE …) carry their own words; anything else is a bug, and says where. */
 function describeUnforeseen(error: unknown): string {
   if (error instanceof Error && 'syscall' in error) return error.message;
   return `internal error, please report it: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
@@ -75,7 +75,7 @@ const READER_GONE = ['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_
  * cannot be written for another reason, such as a full disk, that is said once, and the command fails when its work is done.
  */
 export function outliveOutputErrors(): void {
-  process.stderr.on('error', () => undefined); // there is nowhere left to say it
+  process.stderr.on('error', () => undefined); // ignored: there is nowhere left to say it
   let failed = false;
   process.stdout.on('error', (error) => {
     if (failed || READER_GONE.includes(systemCode(error) ?? '')) return;

@@ -32,7 +32,7 @@ export function temporaryBeside(file: string): string {
   return join(dirname(file), `.wispr-new-${randomBytes(6).toString('hex')}`);
 }
 
-/** Whether a file name is that of an unfinished write. */
+/** Tells whether a file name is that of an unfinished write. */
 export function isTemporaryName(name: string): boolean {
   return TEMPORARY_NAME.test(name);
 }
@@ -138,7 +138,7 @@ export async function replaceFile(
   }
 }
 
-/** Synchronous {@link replaceFile}. */
+/** Does {@link replaceFile} synchronously. */
 export function replaceFileSync(
   file: string,
   write: (temporary: string) => void,

@@ -16,7 +16,7 @@ import {
   type UploadOptions,
 } from './target.ts';
 
-/** Readable by web servers, whatever the umask: a service has a strict one. */
+/** Mode readable by web servers, whatever the umask: a service has a strict one. */
 const MODE = 0o644;
 
 const CODES: Readonly<Record<string, StorageErrorCode>> = {
@@ -114,7 +114,7 @@ export class DirectoryTarget implements Target {
     }
   }
 
-  /** The file, or the directory on the way to it, that this user alone can read: a web server has another one. */
+  /** Finds the file, or the directory on the way to it, that this user alone can read: a web server has another one. */
   async closedAt(path: string): Promise<string | undefined> {
     const file = this.#fileOf(path);
     for (let at = file; ; at = dirname(at)) {
@@ -126,14 +126,14 @@ export class DirectoryTarget implements Target {
 
   close(): void {}
 
-  /** The names of all files that were put since it was called last: the conditional ones make the others visible. */
+  /** Brings the names of all files to the disk that were put since the last call: the conditional ones make the others visible. */
   async #syncNames(): Promise<void> {
     const directories = [...this.#unsynced];
     this.#unsynced.clear();
     for (const directory of directories) await syncDirectory(this.#fileOf(directory));
   }
 
-  /** Something else may lie there by now: links are not followed, and opening a pipe does not block. */
+  /** Opens what is a file: links are not followed, and opening a pipe does not block. */
   async #open(path: string): Promise<FileHandle> {
     const handle = await open(this.#fileOf(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     if ((await handle.stat()).isFile()) return handle;
@@ -145,7 +145,7 @@ export class DirectoryTarget implements Target {
     return join(this.#root, path);
   }
 
-  /** All files below a directory, one directory at a time; links are not followed. */
+  /** Lists all files below a directory, one directory at a time; links are not followed. */
   async *#walk(start: string): AsyncGenerator<{ path: string; name: string }[]> {
     const waiting = [start];
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -178,7 +178,7 @@ export class DirectoryTarget implements Target {
     return { path, length: Number(found.size), modified: Number(found.mtimeMs) / 1000, tag, digest: undefined };
   }
 
-  /** Whether the directory of a path is there and no link on the way to it leads elsewhere. */
+  /** Tells whether the directory of a path is there and no link on the way to it leads elsewhere. */
   async #leadsInside(path: string): Promise<boolean> {
     const real = (name: string) => this.#does(`read ${dirname(path)}`, () => realpath(name).catch(ignoreMissing));
     const root = await real(this.#root);
@@ -189,7 +189,7 @@ export class DirectoryTarget implements Target {
     return true;
   }
 
-  /** Before directories are made: none of those on the way that are there already leads elsewhere. */
+  /** Checks before directories are made that none of those on the way that are there already leads elsewhere. */
   async #checkAncestors(directory: string): Promise<void> {
     for (let at = directory; at !== '/'; at = dirname(at)) if (await this.#leadsInside(at)) return;
   }
@@ -218,7 +218,7 @@ const LOOKS_IN_FLIGHT = 32;
 /** Bytes that are compared at a time. */
 const PIECE = 256 * 1024;
 
-/** Memory for no more than there is: most files are small, and there are many. */
+/** Takes memory for no more than there is: most files are small, and there are many. */
 async function haveSameBytes(one: FileHandle, other: FileHandle, length: number): Promise<boolean> {
   const size = Math.min(PIECE, length);
   const [left, right] = [Buffer.allocUnsafe(size), Buffer.allocUnsafe(size)];

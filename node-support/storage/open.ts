@@ -51,7 +51,7 @@ export async function openBucket(text: string): Promise<S3Target> {
 function parseBucket(text: string): { bucket: string; prefix: string } {
   const [bucket = '', ...rest] = text.slice('s3://'.length).split('/');
   const prefix = rest.join('/').replace(/\/$/, '');
-  // Not repeated: it may contain credentials.
+  // Credentials may be in it, so it is not repeated.
   if (!BUCKET.test(bucket) || (prefix !== '' && !isTargetPath(`/${prefix}`)))
     throw invalid('what begins with s3:// has to be like s3://bucket or s3://bucket/prefix');
   return { bucket, prefix };

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { StorageError } from './errors.ts';
 
-/** Tests have others. */
+/** Limits; tests have others. */
 export const S3_LIMITS = {
   /** Milliseconds for an operation with all its attempts and the whole of its answer, besides those for its bytes. */
   operation: 90_000,
@@ -22,7 +22,7 @@ export const S3_LIMITS = {
   answerLength: 16_777_216,
   /** Files of a listing: more than a Map could hold to compare them with. */
   files: 16_000_000,
-  /** Of a listing; and the files that a server is asked to put on one. Some put far fewer there. */
+  /** Pages of a listing; and the files that a server is asked to put on one. Some put far fewer there. */
   pages: 160_000,
   page: 1_000,
 } as const;
@@ -52,7 +52,7 @@ function configuration(environment: NodeJS.ProcessEnv, { silence }: S3Limits): S
     requestHandler: {
       connectionTimeout: 10_000,
       socketTimeout: silence,
-      throwOnRequestTimeout: true, // else the time of an attempt is only talked about
+      throwOnRequestTimeout: true, // throws when an attempt takes too long, not only warns
       httpAgent: { maxSockets: CONNECTIONS },
       httpsAgent: { maxSockets: CONNECTIONS },
     },

@@ -10,12 +10,12 @@ export function storageError(what: string, error: unknown): StorageError {
   return new StorageError(codeOf(error), `${what}: ${describe(error)}`, { cause: error });
 }
 
-/** Whether a server answered with one of these. */
+/** Tells whether a server answered with one of these. */
 export function isStatus(error: unknown, ...statuses: number[]): boolean {
   return error instanceof Error && statuses.includes(statusOf(error) ?? 0);
 }
 
-/** Whether it is a file that is not there, not the bucket. */
+/** Tells whether it is a file that is not there, not the bucket. */
 export function isMissing(error: unknown): boolean {
   return isStatus(error, 404) && nameOf(error) !== 'NoSuchBucket';
 }
@@ -29,7 +29,7 @@ function statusOf(error: unknown): number | undefined {
   return $metadata?.httpStatusCode;
 }
 
-/** Ours, of a whole operation; or the client's, of one attempt or of a line on which nothing moved. */
+/** Tells whether time was up: ours, of an operation; or the client's, of one attempt or of a line on which nothing moved. */
 function isTimeout(error: unknown): boolean {
   return error instanceof OutOfTime || nameOf(error) === 'TimeoutError';
 }
@@ -42,15 +42,15 @@ function codeOf(error: unknown): StorageErrorCode {
   return 'target-failed';
 }
 
-/** Servers with another protocol, whose answers cannot be parsed: a web host, or another port. */
+/** Tells whether the server has another protocol, whose answers cannot be parsed: a web host, or another port. */
 function isNoS3(error: unknown): boolean {
   return statusOf(error) !== undefined && /Deserialization error|XML parse error/.test(reasonOf(error));
 }
 
-/** In few words: the server's own, or the system's. Nothing of the request, which was signed. */
+/** Describes it in few words: the server's own, or the system's. They have nothing of the request, which was signed. */
 function describe(error: unknown): string {
   if (isTimeout(error)) return new OutOfTime().message;
-  // Why there is no TLS connection: of what OpenSSL says for its developers, on several lines, the words for people.
+  // OpenSSL says on several lines, for its developers, why there is no TLS connection; among them are words for people.
   const [, tls] = /:SSL routines:[^:]*:([^:]+):/.exec(reasonOf(error)) ?? [];
   if (tls !== undefined) return `there is no TLS at the other end, or another one (${tls})`;
   if (systemCode(error) !== undefined && statusOf(error) === undefined) return systemReason(error);

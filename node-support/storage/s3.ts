@@ -33,7 +33,7 @@ import {
   type UploadOptions,
 } from './target.ts';
 
-/** At most so many parts of a file are in memory. */
+/** Number of parts of a file in memory, at most. */
 const PARTS_IN_FLIGHT = 3;
 /** Bytes of the longest key. */
 const MAXIMUM_KEY = 1024;
@@ -57,7 +57,7 @@ export class S3Target implements Target {
   readonly #limits: S3Limits;
   readonly #closing = new AbortController();
   #time: number | undefined;
-  /** Of all listings so far: the files, and the milliseconds for which they were waited for. */
+  /** Files of all listings so far, and the milliseconds for which they were waited for. */
   #listed = { files: 0, milliseconds: 0 };
 
   /** @param prefix - of all keys, without a slash at its end; may be empty */
@@ -75,7 +75,7 @@ export class S3Target implements Target {
     return this.#time;
   }
 
-  /** In what order a server lists is not looked at: not all keep to the protocol's. */
+  /** Lists files in the order of the server: not all keep to the protocol's. */
   async *list(prefix: string): AsyncGenerator<StoredFile> {
     const { files: mostFiles, pages: mostPages } = this.#limits;
     let [pages, files] = [0, 0];
@@ -224,14 +224,14 @@ export class S3Target implements Target {
         if (!key.startsWith(Prefix)) throw this.#outOfOrder('lists files that were not asked for');
         return stored(`/${key.slice(this.#prefix.length)}`, Size, LastModified, ETag);
       });
-      // Some tools mark directories so.
+      // Directories are marked so by some tools.
       return { files: files.filter(({ path }) => !path.endsWith('/')), next: NextContinuationToken || undefined };
     } catch (error) {
       throw this.#error('list', prefix, error);
     }
   }
 
-  /** A page has the time of an operation; all of them have a time together, so that many slow ones do not add up. */
+  /** Gives a page the time of an operation; all of them have a time together, so that many slow ones do not add up. */
   async #inListingTime<Result>(work: (bounds: Bounds) => Promise<Result>): Promise<Result> {
     const { listings, listing, operation } = this.#limits;
     const left = Math.max(1, listings + this.#listed.files / listing - this.#listed.milliseconds);
@@ -255,7 +255,7 @@ export class S3Target implements Target {
     return { Bucket: this.#bucket, Key };
   }
 
-  /** Something small: with all its attempts and its whole answer in a time. */
+  /** Does something small: with all its attempts and its whole answer in a time. */
   async #bounded<Result>(
     work: (bounds: Bounds) => Promise<Result>,
     milliseconds: number = this.#limits.operation,

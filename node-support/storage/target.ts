@@ -1,5 +1,5 @@
 /**
- * Where published files are put for a content host to serve: a directory, or a bucket that speaks S3. Both keep one contract, and one
+ * Target that published files are put into for a content host to serve: a directory, or a bucket that speaks S3. Both keep one contract, and one
  * suite of tests runs on both. Paths begin with `/` and are names as they are, never percent-encoded.
  */
 import { StorageError } from './errors.ts';
@@ -9,11 +9,11 @@ const MAXIMUM_PATH = 4096;
 
 /** A file at a target. */
 export interface StoredFile {
-  /** Such as `/2026/today.html`. */
+  /** Path such as `/2026/today.html`. */
   readonly path: string;
   /** Bytes. */
   readonly length: number;
-  /** When it was put there, seconds since 1970, by the target's clock. */
+  /** Time when it was put there, seconds since 1970, by the target's clock. */
   readonly modified: number;
   readonly tag: string;
   /** Statement of the target on the content, without reading it; for {@link Target.matches}. */
@@ -34,27 +34,27 @@ export interface UploadOptions {
 }
 
 export interface Target {
-  /** How messages name it; holds no secret. */
+  /** Name of it in messages; holds no secret. */
   readonly name: string;
-  /** All files whose path begins with `prefix`, in no order. A target that is not there yet is empty. */
+  /** Lists all files whose path begins with `prefix`, in no order. A target that is not there yet is empty. */
   list(prefix: string): AsyncIterable<StoredFile>;
   /** `undefined` if there is none. */
   head(path: string): Promise<StoredFile | undefined>;
-  /** A file's content. @returns `undefined` if there is none @throws FileTooLong where it is longer than `maximum` */
+  /** Reads a file's content. @returns `undefined` if there is none @throws FileTooLong where it is longer than `maximum` */
   get(path: string, maximum: number): Promise<Uint8Array | undefined>;
-  /** Whether a file has this very content, by what was listed of it; it is read only where that says too little. */
+  /** Tells whether a file has this very content, by what was listed of it; it is read only where that says too little. */
   matches(file: Pick<StoredFile, 'path' | 'length' | 'digest'>, source: Source): Promise<boolean>;
-  /** Whole or not at all, in place of what was there. */
+  /** Puts a file whole or not at all, in place of what was there. */
   upload(path: string, source: Source, options: UploadOptions): Promise<void>;
   remove(paths: Iterable<string>): Promise<void>;
   /** Removes what interrupted puts left before that time, seconds since 1970. */
   removeLeftovers(before: number): Promise<void>;
-  /** What its own clock said with its last answer, in seconds since 1970; `undefined` where it has said nothing. Left out where it has none. */
+  /** Time that its own clock said with its last answer, in seconds since 1970; `undefined` where it has said nothing. Left out where it has none. */
   time?(): number | undefined;
   close(): void;
 }
 
-/** Whether a path stays inside a target and can stand in every kind of it. */
+/** Tells whether a path stays inside a target and can stand in every kind of it. */
 export function isTargetPath(path: string): boolean {
   if (path.includes('\0') || !path.isWellFormed() || Buffer.byteLength(path) > MAXIMUM_PATH) return false;
   const [first, ...segments] = path.split('/');

@@ -47,7 +47,7 @@ export interface PretendedStripe {
   readonly url: string;
   /** Address of the customer portal. */
   readonly portal: string;
-  /** The newest last; at most {@link MOST_PURCHASES}. */
+  /** Purchases, newest last; at most {@link MOST_PURCHASES}. */
   readonly purchases: readonly Purchase[];
   /** Events that were sent, and the status of their answers; 0: there was none. */
   readonly sent: readonly { readonly type: string; readonly status: number }[];

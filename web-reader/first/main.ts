@@ -10,11 +10,11 @@ import { openAsTold, openBehind } from '../vault-frame.ts';
 
 const script = document.currentScript;
 const { src, integrity } = script?.dataset ?? {};
-/** Taken before it is hidden. */
+/** Getter, taken before it is hidden. */
 const controllerOf = Object.getOwnPropertyDescriptor(ServiceWorkerContainer.prototype, 'controller')?.get;
 
 function begin(): void {
-  const frame = openBehind(origin + BEHIND_PAGE); // whatever base the page has
+  const frame = openBehind(origin + BEHIND_PAGE); // resolved here, whatever base the page has
   const { serviceWorker: workers } = navigator;
   workers.addEventListener('controllerchange', () => {
     frame.remove();

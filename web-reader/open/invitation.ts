@@ -21,7 +21,7 @@ const VALUE = /^[\w-]+/;
 /** Parts of the address behind `#`. */
 export interface Fragment {
   readonly invitation: { readonly secret: Uint8Array } | { readonly salt: Uint8Array } | 'broken' | undefined;
-  /** Where the reader wanted to go: path, query and fragment here. */
+  /** Place to which the reader wanted to go: path, query and fragment here. */
   readonly to: string;
   /** Sets that are wanted. */
   readonly sets: readonly KeyId[];

@@ -45,7 +45,7 @@ async function open(store: OriginStore, { invitation, askAgain }: InvitationAtte
     await storeKeys(store, keys, fragment.sets);
     const installing = installWorker(ROOT_WORKER);
     if (await atMost(PATIENCE, installing)) throw new TypeError('the worker does not start');
-    await installing; // which may have failed
+    await installing; // throws if it has failed
     location.replace(fragment.to);
   } catch (error) {
     console.error(error);
@@ -87,14 +87,14 @@ async function invitationByPassword(salt: Uint8Array, problem?: string): Promise
   return { invitation, askAgain: () => invitationByPassword(salt, words.wrongPassword) };
 }
 
-/** Argon2id comes only where it is needed. @throws TypeError */
+/** Loads Argon2id only where it is needed. @throws TypeError */
 async function loadStretch(): Promise<Stretch> {
   const found = () => (globalThis as { wisprStretch?: Stretch }).wisprStretch;
   if (found() === undefined) await loadScript({ src: passwordScript, integrity: passwordIntegrity });
   return found() as Stretch;
 }
 
-/** Another's link that gives nothing new does not take the place of an invitation that is good. */
+/** Tells whether to keep an invitation: another's link that gives nothing new does not take the place of a good one. */
 async function isToKeep(store: OriginStore, { name }: StoredInvitation, { keys }: DocumentKeys): Promise<boolean> {
   const kept = await store.state.get(STATE.invitation);
   if (!isStoredInvitation(kept) || kept.name === name) return true;

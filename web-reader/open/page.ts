@@ -1,4 +1,4 @@
-/** What the page that opens invitations shows: that it is at work, one question, or one refusal. */
+/** Contents of the page that opens invitations: that it is at work, one question, or one refusal. */
 import { questions } from '../../words/en/browser.ts';
 
 const FIELDS = {
@@ -31,12 +31,12 @@ export function ask(what: keyof typeof FIELDS, problem = ''): Promise<string> {
   return new Promise((resolve) => {
     form.onsubmit = (event) => {
       event.preventDefault();
-      if (answer.value !== '') resolve(answer.value); // of a password, spaces at its ends are part
+      if (answer.value !== '') resolve(answer.value); // spaces at the ends of a password are part of it
     };
   });
 }
 
-/** One sentence, and one button. */
+/** Shows one sentence, and one button. */
 export function refuse(sentence: string, label: string, act: () => unknown): void {
   find('sentence').textContent = sentence;
   const button = find<HTMLButtonElement>('act');

@@ -15,7 +15,7 @@ const EMBEDDINGS = 'object,embed';
 const SAVING = 60_000;
 /** Media types that a frame shows; others it would save. */
 const FRAMED = /^(?:text|audio|video)|(?:pdf|xml|json)\b/;
-/** The page may replace it later. */
+/** Kept: the page may replace it later. */
 const { fetch: ask } = window;
 
 function prepare(view: View): void {
@@ -79,7 +79,7 @@ function save(target: EventTarget): boolean {
   // Frame of its own, for the page is not left: several can be saved at once.
   const frame = document.createElement('iframe');
   frame.hidden = true;
-  frame.referrerPolicy = 'same-origin'; // whatever the page has
+  frame.referrerPolicy = 'same-origin'; // overrides the page's
   frame.src = `${pathname}?${new URLSearchParams({ [SAVED_AS]: download })}`;
   document.body.append(frame);
   document.addEventListener('securitypolicyviolation', ({ blockedURI }) => {

@@ -9,7 +9,7 @@ article,section{border-top:1px solid #8884;padding:14px 0}p{margin:4px 0;color:v
 ul{padding-left:1.2em;margin:6px 0}li{padding:4px 0;overflow-wrap:anywhere}button{font:inherit;padding:8px 14px;margin:6px 8px 0 0;border-radius:8px;border:1px solid #8888;background:none;color:inherit;cursor:pointer}
 button.first{background:var(--accent);color:var(--on);border-color:var(--accent)}summary{cursor:pointer;padding:6px 0}:focus-visible{outline:3px solid var(--accent);outline-offset:2px}`;
 
-/** What is shown at this moment. */
+/** State on show, as text. */
 let shown: string | undefined;
 
 /** Milliseconds between two requests for the state while something is being kept. */

@@ -24,7 +24,7 @@ const POLL_INTERVAL = 700;
 
 const { pathname } = location;
 const isFirst = document.currentScript?.dataset.first !== undefined;
-/** Its language is not the page's, and "all" leaves out the page's direction. */
+/** Element whose language is not the page's; "all" leaves out the page's direction. */
 const host = element('div', LANGUAGE);
 const root = host.attachShadow({ mode: 'closed' });
 const pill = element('button', { className: 'pill', ariaLabel: words.aboutPage, textContent: '✓' });
@@ -107,10 +107,10 @@ share.onclick = async () => {
 keep.onclick = async () => {
   await changeKept({ keep: pathname, title: document.title });
   await show();
-  navigator.storage.persist(); // beside: some browsers ask
+  navigator.storage.persist(); // runs beside: some browsers ask
 };
 
-const style = new CSSStyleSheet(); // not a matter of the page's own policy
+const style = new CSSStyleSheet(); // needs no permission of the page's own policy
 style.replaceSync(STYLE);
 root.adoptedStyleSheets = [style];
 dialog.setAttribute('aria-labelledby', 'title');

@@ -26,7 +26,7 @@ async function removeDatabases(): Promise<void> {
   await Promise.all((await indexedDB.databases()).map(({ name = '' }) => removeDatabase(name)));
 }
 
-/** One that a window holds open goes when that window closes. */
+/** Deletes a database, or has it go when a window that holds it open closes. */
 function removeDatabase(name: string): Promise<void> {
   return new Promise((resolve) => {
     const request = indexedDB.deleteDatabase(name);

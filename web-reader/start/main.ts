@@ -45,14 +45,14 @@ async function start(): Promise<unknown> {
   }
   if (!(await isSupported())) return isBehind ? undefined : location.replace(readHere());
   const isInstalled = (await navigator.serviceWorker.getRegistration('/')) !== undefined;
-  // Behind a page nothing is in a hurry.
+  // A frame behind a page has time to ask first.
   if (isBehind && !isInstalled && !(await canAskHosts())) return;
   const [worker, canRead] = await Promise.all([installWorker(WORKER), isInstalled || isBehind || canAskHosts()]);
   if (!canRead) {
     await removeWorkers();
     return location.replace(readHere());
   }
-  // Nothing is asked of a public document: the frame would end, with a device half made, as soon as the page is loaded again.
+  // A public document needs no key: the frame would end, with a device half made, as soon as the page is loaded again.
   const address = await addressOfKeys(worker, isBehind ? '' : (wanted.split('#', 1)[0] ?? ''));
   if (address === undefined || pathname === KEYS_PAGE) await renewWorker();
   if (isBehind) return address && location.replace(address);
@@ -65,7 +65,7 @@ async function start(): Promise<unknown> {
 }
 
 /**
- * Address of the vault at which a frame gets what a document needs.
+ * Asks for the address of the vault at which a frame gets what a document needs.
  *
  * @param target - of the document; empty: of all
  * @returns empty where nothing is needed; `undefined` where the worker does not know this question
@@ -91,7 +91,7 @@ function goOn(): void {
   else location.reload();
 }
 
-/** Service workers, storage, and key pairs of the kinds to which keys are sealed, and with which the vault makes a device. */
+/** Tells whether there are service workers, storage, and key pairs of the kinds to which keys are sealed, and with which the vault makes a device. */
 async function isSupported(): Promise<boolean> {
   if (!isSecureContext || !('serviceWorker' in navigator)) return false;
   try {
@@ -104,9 +104,9 @@ async function isSupported(): Promise<boolean> {
   }
 }
 
-/** Whether a content host lets pages of other origins ask it, which takes a header (CORS). Asked once, before anything is installed. */
+/** Tells whether a content host lets pages of other origins ask it, which takes a header (CORS). Asks once, before anything is installed. */
 async function canAskHosts(): Promise<boolean> {
-  // As the page's hints have it, so that the browser asks only once.
+  // Requests are those of the page's hints, so that the browser asks only once.
   const hosts = document.querySelectorAll<HTMLLinkElement>('link[rel=preload]');
   const ask = ({ href }: HTMLLinkElement) => fetch(href, { signal: AbortSignal.timeout(HOST_PATIENCE) });
   return Promise.any([...hosts].map(ask)).then(
@@ -136,8 +136,8 @@ function lead(selector: string, to: string): void {
   };
 }
 
-/** Where the document is read as the server decrypts it. */
+/** Returns the address of the document as the server decrypts it. */
 function readHere(): string {
-  // Without cookies, the first would lead back here; the second says what is missing.
+  // The first would lead back here without cookies; the second says what is missing.
   return `/-/${navigator.cookieEnabled ? 'plain' : 'begin'}?${new URLSearchParams({ to: wanted })}`;
 }

@@ -1,8 +1,8 @@
-/** What the vault keeps, in IndexedDB of its own origin, where no published script runs. */
+/** Database of the vault, in IndexedDB of its own origin, where no published script runs. */
 const NAME = 'wispr-vault';
 const OBJECTS = 'vault';
 
-/** One value of the vault; `undefined` where there is none. @throws DOMException where the browser keeps nothing */
+/** Reads a value of the vault; `undefined` where there is none. @throws DOMException where the browser keeps nothing */
 export async function readVault(name: string): Promise<unknown> {
   return withObjects('readonly', (objects) => objects.get(name));
 }

@@ -1,4 +1,4 @@
-/** This browser as a device: docs/spec/web-reader.md, "Devices of browsers". */
+/** Browsers as devices: docs/spec/web-reader.md, "Devices of browsers". */
 import type { KeyId } from '../../core/crypto/key-id.ts';
 import { readU32 } from '../../core/encoding/bytes.ts';
 import { acceptBrowserBinding, encodeBrowserBindingRequest } from '../../core/keys/binding.ts';
@@ -12,7 +12,7 @@ import { post, type VaultData } from './page.ts';
 
 const STORED = 'device';
 
-/** As it is stored: no key can be extracted. */
+/** Stored form: no key can be extracted. */
 interface StoredDevice {
   readonly id: KeyId;
   readonly mac: CryptoKey;

@@ -13,7 +13,7 @@ import { KeyServerRefusal, post, type VaultData } from './page.ts';
 const PAIR = 'pair';
 
 /**
- * The keys of the sets that are wanted, and of others that the reader may read.
+ * Obtains the keys of the sets that are wanted, and of others that the reader may read.
  *
  * @throws KeyError `binding-malformed`, `answer-unreadable`, `wrapped-key-invalid`, `key-not-valid-now`; KeyServerRefusal
  */
@@ -32,7 +32,7 @@ export async function obtainKeys(page: VaultData, wanted: readonly KeyId[]): Pro
   return { keys, refused: answer.refused.filter(({ id }) => wanted.includes(id)), pair, time: answer.time };
 }
 
-/** A device that another person connected here, or that was removed, is replaced: who is signed in may have one. Windows share it. */
+/** Replaces a device that another person connected here, or that was removed: a reader who is signed in may have one. Windows share it. */
 async function askAsDevice(page: VaultData, sets: readonly KeyId[]): Promise<AnsweredDevice> {
   const known = await findDevice();
   const answer = known && (await ask(page, known, sets));

@@ -23,14 +23,14 @@ async function run(): Promise<void> {
   handOver(page.documents, { sealed: toBase64url(sealed), key: toBase64url(key), to });
 }
 
-/** Tells whether a window is shown, at the path of this origin, what everybody may see of the page. Who comes from there may read it, and would be led round and round. */
+/** Tells whether a window is shown what everybody may see of the page. Readers from there may read it, and would be led round and round. */
 function mayNotRead({ refused }: DocumentKeys, sets: readonly KeyId[]): boolean {
   if (!page.leads || window !== top || document.referrer === `${location.origin}/`) return false;
   const isRefused = (set: KeyId) => refused.some(({ id, reason }) => id === set && reason !== 'revoked');
   return page.isVisitor || (sets.length > 0 && sets.every(isRefused));
 }
 
-/** In the body of a form: an address would stay in the history of the window, where published scripts can read it. */
+/** Sends fields in the body of a form: an address would stay in the history of the window, where published scripts can read it. */
 function handOver(documents: string, fields: Readonly<Record<string, string>>): void {
   const form = document.createElement('form');
   form.method = 'post';
@@ -44,7 +44,7 @@ function handOver(documents: string, fields: Readonly<Record<string, string>>): 
   form.submit();
 }
 
-/** This page stays in the window's history. Who goes back passes it, to the page before. */
+/** Tells whether a reader goes back past this page, which stays in the window's history. */
 function isOnTheWayBack(): boolean {
   const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
   return navigation?.type === 'back_forward' && history.length > 1;
@@ -52,7 +52,7 @@ function isOnTheWayBack(): boolean {
 
 function codeOf(error: unknown): string {
   if (error instanceof KeyServerRefusal || error instanceof KeyError) return error.code;
-  // What IndexedDB and WebCrypto throw where they keep or know nothing.
+  // IndexedDB and WebCrypto throw this where they keep or know nothing.
   return error instanceof DOMException ? 'unsupported' : 'unreachable';
 }
 
@@ -72,7 +72,7 @@ function show(code: string): void {
 
 document.querySelector('#again')?.addEventListener('click', () => location.reload());
 run().catch((error: unknown) => {
-  // Behind a page that is on show, which waits.
+  // The page on show in front of this frame waits.
   if (window !== top) return location.replace(page.documents + KEYS_PAGE);
   const code = codeOf(error);
   // The session has ended meanwhile: the same address asks for signing in.

@@ -16,11 +16,11 @@ export interface VaultData {
   readonly leads: boolean;
   /** Sets that the reader may read, newest first. */
   readonly sets: readonly KeyId[];
-  /** What those are called that have a title, by id. */
+  /** Titles by id of those that have one. */
   readonly titles: Readonly<Record<string, string>>;
-  /** What the key server confirms; `undefined` where it has no publication. */
+  /** Publication that the key server confirms; `undefined` where it has none. */
   readonly pair: PublicationPair | undefined;
-  /** Where the browser's lack of ML-KEM is made up for. */
+  /** Script that makes up for the browser's lack of ML-KEM. */
   readonly mlKem: { readonly src: string; readonly integrity: string };
   /** Seconds since 1970, by the key server's clock: that of this computer may be wrong. */
   readonly now: () => number;

@@ -17,20 +17,20 @@ export interface DocumentWish {
   readonly site: ReadSite;
   readonly publisherKey: Uint8Array;
   readonly path: string;
-  /** What the publication says of it. */
+  /** Entry of it in the publication. */
   readonly entry: DocumentEntry;
-  /** 404: it stands for one that does not exist, and is sent whole. */
+  /** Status; 404: it stands for one that does not exist, and is sent whole. */
   readonly status: 200 | 404;
-  /** When the publication was last confirmed, as {@link CONFIRMED_HEADER} says it. */
+  /** Time at which the publication was last confirmed, as {@link CONFIRMED_HEADER} says it. */
   readonly confirmed: string;
   readonly context: ReadingContext;
 }
 
-/** By the hash of the head. */
+/** Readers by the hash of the head. */
 const remembered = new Map<string, DocumentReader>();
 
 /**
- * A document as the answer to a request.
+ * Gives a document as the answer to a request.
  *
  * @throws what kept it from being shown; nothing was released then. What fails later ends the body with an error
  */

@@ -36,7 +36,7 @@ export class WorkerSupply extends HostsInTurn<ContentHost> {
   }
 
   protected attempt({ origin }: ContentHost, isLast: boolean): TimedHost {
-    // Bytes that failed their checks may lie in the browser's own cache, for good.
+    // The browser's own cache may hold, for good, bytes that failed their checks.
     const cache = failedHosts.has(origin) ? 'reload' : 'default';
     return new TimedHost(origin, TIMEOUT[isLast ? 'last' : 'withOthers'], cache);
   }

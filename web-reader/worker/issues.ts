@@ -33,14 +33,14 @@ interface Issue extends KeptIssue {
 export interface IssueContext {
   readonly store: OriginStore;
   readonly publication: SitePublication;
-  /** What the publication says of a document that may be shown here. */
+  /** Finds the entry of a document that may be shown here. */
   readonly find: (path: string) => Promise<DocumentEntry | undefined>;
   /** Reads a document as a page would. */
   readonly read: (found: { readonly path: string; readonly entry: DocumentEntry }) => Promise<Response>;
 }
 
 /**
- * By id, the issues that were begun, as they are at this moment: where there is no room, no record of them is kept either. A run whose issue is
+ * Issues that were begun, by id, as they are at this moment: where there is no room, no record of them is kept either. A run whose issue is
  * not here any more was removed, or begun again since, and stops.
  */
 const begun = new Map<string, Issue>();
@@ -95,7 +95,7 @@ export async function keepIssue(work: IssueContext, id: string, title: string): 
   }
 }
 
-/** What the browser gives this origin, in bytes. */
+/** Returns the bytes that the browser gives this origin. */
 export async function room(): Promise<{ used: number; left: number }> {
   const { quota = 0, usage = 0 } = await navigator.storage.estimate();
   return { used: usage, left: quota - usage };
@@ -123,7 +123,7 @@ async function keepAll(work: IssueContext, id: string, issue: Issue, save: () =>
       if (next % SAVED_EACH === 0) await save();
     }
   };
-  await Promise.all(Array.from({ length: LANES }, lane)); // the one that finds more goes on
+  await Promise.all(Array.from({ length: LANES }, lane)); // a lane that finds more goes on
 }
 
 /** @returns the public documents that it needs */

@@ -31,7 +31,7 @@ export function metadataIn({ state }: OriginStore, rootId: string): MetadataStor
       return kept instanceof Uint8Array ? kept : undefined;
     },
     write: async (name, bytes) => {
-      const own = bytes.slice(); // alone in its memory: all of that would be kept
+      const own = bytes.slice(); // copied, or all of the memory around it would be kept
       if (!isRoot(name)) return state.put(nameOf(name), own);
       const before = (await hexDigest(own)) === first ? [] : await chain(name);
       await state.put(nameOf(name), [...before, own]);

@@ -13,19 +13,19 @@ const ISSUE = 'wispr-issue ';
 const LONGEST = 67_108_864;
 /** Objects kept; the ones that came first go. */
 const MOST = 2_000;
-/** Between two looks at how many there are. */
+/** Writes between two looks at their number. */
 const SWEEP_AFTER = 50;
 
 let writes = 0;
 /** Writes under way, by name: whether they came to a good end. */
 const writing = new Map<string, Promise<boolean>>();
 
-/** Under which an object is kept. */
+/** Names an object that is kept. */
 export function nameOf(path: string, { head }: DocumentEntry): string {
   return targetUrlPath(headTargetOf(path), head);
 }
 
-/** `undefined` where it is not kept, or the browser does not say. */
+/** Finds a kept object; `undefined` where there is none, or the browser does not say. */
 export async function findKept(path: string, entry: DocumentEntry): Promise<StoredCopy | undefined> {
   try {
     const found = await caches.match(nameOf(path, entry));
@@ -101,7 +101,7 @@ export class BrowserCopyWriter {
     void written.finally(() => writing.delete(name));
   }
 
-  /** The next piece, which has passed its check. Resolves when there is room for more. */
+  /** Takes the next piece, which has passed its check. Resolves when there is room for more. */
   async keep(piece: Uint8Array): Promise<void> {
     if (this.#isOver) return;
     try {

@@ -1,4 +1,4 @@
-/** What a page or a style sheet loads, and where it leads: enough to keep what belongs to it. A browser that runs scripts may find more. */
+/** Links of pages and style sheets: what they load and lead to, enough to keep what belongs to them. A browser that runs scripts may find more. */
 import { SRCSET_CANDIDATE } from '../../core/site/srcset.ts';
 
 /** Characters of a text that are searched; no expression here goes over a text more than once. */

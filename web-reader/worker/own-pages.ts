@@ -1,5 +1,5 @@
 /**
- * What the worker answers below `/-/` by itself, so that it is there without a network: the library, and what library and sheet show and ask for.
+ * Answers of the worker below `/-/` by itself, so that they are there without a network: the library, and what library and sheet show and ask for.
  * Pages of this origin can ask for all of it; it says and changes nothing that they could not read and write in the origin's storage.
  */
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
@@ -41,12 +41,12 @@ export function answerOwn(reader: WebReader, event: FetchEvent): Promise<Respons
   const { pathname, searchParams } = new URL(url);
   const answer = method === 'GET' ? PAGES[pathname] : undefined;
   if (answer) return Promise.resolve(answer(reader, event, searchParams));
-  // Only pages of this origin: a window can be led here from anywhere.
+  // Pages of this origin alone: a window can be led here from anywhere.
   if (method !== 'POST' || mode === 'navigate' || pathname !== '/-/kept') return undefined;
   return change(reader, event, searchParams);
 }
 
-/** Keeps an issue, or removes one or everything. What takes longer goes on beside. */
+/** Keeps an issue, or removes one or everything. Work that takes longer goes on beside. */
 async function change(reader: WebReader, event: FetchEvent, members: URLSearchParams): Promise<Response> {
   const work = await contextOf(reader);
   const [keep, remove] = [members.get('keep'), members.get('remove')];
@@ -107,7 +107,7 @@ async function manifest(reader: WebReader) {
     theme_color: accent.light,
     background_color: '#fdfcf9',
     icons: [
-      ...(logo?.endsWith('.svg') ? [{ src: logo, ...SVG }] : []), // of others, the size is not known
+      ...(logo?.endsWith('.svg') ? [{ src: logo, ...SVG }] : []), // the size of other logos is not known
       { src: initialIcon(name, accent), ...SVG },
     ],
   };

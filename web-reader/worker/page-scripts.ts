@@ -17,7 +17,7 @@ export function withScripts(answer: Response, request: Request, { sheet }: SiteS
   if (name !== null && request.referrer.startsWith(`${origin}/`)) {
     const named = name && `; filename*=UTF-8''${encodeURIComponent(name).replace(/['()]/g, escape)}`;
     headers.set('content-disposition', `attachment${named}`);
-    headers.delete('content-security-policy'); // it is shown in no frame
+    headers.delete('content-security-policy'); // needed in no frame, for it is saved
     return new Response(body, { status, headers });
   }
   if (!takesScripts(headers.get('content-type') ?? undefined)) return answer;

@@ -45,7 +45,7 @@ export class BrowserPublication extends PublicationKeeper {
   }
 
   /**
-   * Who signs objects, by the descriptor that the publication names (D6).
+   * Finds who signs objects, by the descriptor that the publication names (D6).
    *
    * @param onlyStored - whether to fetch nothing
    * @throws KeyError `descriptor-malformed`; PublicationError

@@ -26,7 +26,7 @@ import { type ReadSite, StoredSite } from './site.ts';
 /** Milliseconds between two notices. */
 const NOTICE_INTERVAL = 43_200_000;
 
-/** What the worker's own pages are made of. */
+/** Parts of the worker's own pages. */
 export interface Session {
   readonly store: OriginStore;
   readonly site: ReadSite;
@@ -110,7 +110,7 @@ export class WebReader {
     return { store, site: await known.read(), publication };
   }
 
-  /** What stands at the head of the worker's own pages: what is at hand, for they have to open without a network. */
+  /** Makes the head of the worker's own pages of what is at hand, for they have to open without a network. */
   async masthead(): Promise<RefusalLook> {
     const { publication } = this.#parts ? await this.#parts.catch(() => NO_PARTS) : NO_PARTS;
     const { name } = (await publication?.publisher(true).catch(() => undefined)) ?? { name: scope.wisprSite.site };
@@ -190,7 +190,7 @@ export class WebReader {
   }
 }
 
-/** What to read by: the publication as it is; where none may be shown, as it was, if its publisher permits that. */
+/** Decides by which publication to read: as it is; where none may be shown, as it was, if its publisher permits that. */
 async function judge(publication: BrowserPublication, { cache }: Request): Promise<Pick<Visit, 'freshness' | 'past'>> {
   try {
     return { freshness: await publication.current(cache === 'reload' || cache === 'no-cache'), past: undefined };
@@ -252,7 +252,7 @@ async function findKey(store: OriginStore, id: string): Promise<SetKeyHandle | u
   return { id: found.id, notBefore, notAfter, handle: macOf(key) };
 }
 
-/** Published scripts can write what is read here: it chooses words, and nothing else. @throws WebReaderError the reason why the vault gave no key */
+/** Scripts of pages can write what is read here: it chooses words, and nothing else. @throws WebReaderError the reason why the vault gave no key */
 async function sayWhy(store: OriginStore, set: KeyId): Promise<void> {
   const asked = await store.asked.find(set);
   const reason = REASONS.find((each) => each === asked?.reason);

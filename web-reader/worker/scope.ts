@@ -25,7 +25,7 @@ export type OwnScripts = Readonly<Record<'page' | 'sheet', { readonly src: strin
 
 interface WorkerScope {
   readonly location: Location;
-  /** What the origin put in front of this program: which site it reads, by whom, and where keys are had. Pages cannot reach it. */
+  /** Values that the origin put in front of this program: which site it reads, by whom, and where keys are had. Pages cannot reach it. */
   readonly wisprSite: {
     /** The page that has keys, on a site without a key server. */
     readonly keys?: string;

@@ -21,7 +21,7 @@ let scripts: Promise<void> | undefined;
 /** Answers from now on. To be called while the script is run for the first time: browsers look then which events it takes. */
 export function serveOrigin(createKeys: CreateMissingKeys): void {
   const reader = new WebReader(createKeys);
-  // Beside a worker of the site's own, this one does not wait until the last of its pages is closed.
+  // A worker of the site's own would make this one wait until the last of its pages is closed.
   const { active } = scope.registration;
   if (active && active.scriptURL !== scope.location.href) scope.addEventListener('install', () => scope.skipWaiting());
   // Left out beside a worker that is at work: both would write.

@@ -1,4 +1,4 @@
-/** Which site is read at this origin: site and root id are part of the program that the origin gives, and its content hosts may change. */
+/** Site that is read at this origin: site and root id are part of the program that the origin gives, and its content hosts may change. */
 import { isKeyId } from '../../core/crypto/key-id.ts';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { isOrigin, isSite } from '../../core/site/site.ts';
@@ -33,7 +33,7 @@ export class StoredSite {
   }
 
   /**
-   * As it was last known; a newer one is asked for once in the life of a worker, beside.
+   * Reads it as it was last known; a newer one is asked for once in the life of a worker, beside.
    *
    * @throws WebReaderError `site-unavailable`, `site-changed`
    */
@@ -50,7 +50,7 @@ export class StoredSite {
   async #load(): Promise<ReadSite> {
     const kept = await this.#store.state.get(STATE.content);
     if (!areHosts(kept)) return this.#renew();
-    this.#renew().catch(() => undefined); // without a network, what is known has to do
+    this.#renew().catch(() => undefined); // errors pass: without a network, what is known has to do.
     return { ...scope.wisprSite, content: kept };
   }
 
@@ -68,13 +68,13 @@ export class StoredSite {
   }
 }
 
-/** Without a key server, this origin is a content host itself, whatever it is called elsewhere. */
+/** Lists this origin first without a key server: it is a content host itself, whatever it is called elsewhere. */
 function hostsOf({ content }: ReadSite): readonly string[] {
   const { location, wisprSite } = scope;
   return wisprSite.reading === undefined ? [...new Set([location.origin, ...content])] : content;
 }
 
-/** Without cookies: published scripts can set more of them than the origin takes. */
+/** Fetches it without cookies: published scripts can set more of them than the origin takes. */
 async function fetchSite(): Promise<ReadSite> {
   try {
     const { origin } = scope.location;

@@ -1,5 +1,5 @@
 /**
- * Where the files of the publication come from: this origin has those of the key server, where there is one. A browser that comes for the first time
+ * Source of the files of the publication: this origin has those of the key server, where there is one. A browser that comes for the first time
  * gets all that is small in one file from there, the bundle: docs/spec/web-reader.md, "The first visit".
  */
 import { fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
@@ -25,7 +25,7 @@ export function createSource(hosts: () => Promise<readonly string[]>): HostedSou
   const { location, wisprSite } = scope;
   const hasKeyServer = wisprSite.reading !== undefined;
   let bundle: Promise<Files> = Promise.resolve(new Map());
-  /** Whether the bundle's timestamp has not been used yet: until then it also says which roots there are. */
+  /** Tells whether the bundle's timestamp has not been used yet: until then it also says which roots there are. */
   let isFirstCheck = false;
   return new HostedSource({
     hosts,
