@@ -8,7 +8,7 @@ import { World } from '../serve/world.ts';
 import { launchChromium } from './chromium.ts';
 import { temporaryFolder } from './workspace.ts';
 
-/** Public, with a picture: the first frame of a film of {@link FILM_LENGTH} bytes is what it shows. */
+/** A public page with a picture, the first frame of a film of {@link FILM_LENGTH} bytes. */
 export const FILM_PAGE = '/front/film.html';
 export const DOWNLOAD = '/front/download.bin';
 

@@ -56,7 +56,7 @@ export async function fresh(kind: KeyKind): Promise<NamedKey> {
   return { id: await keyIdOf(kind, key), key };
 }
 
-/** Of the database, and of its log if it is open. */
+/** Returns bytes of the database, and of its log if it is open. */
 export async function sizeOf(folder: string): Promise<number> {
   const [database, log] = await Promise.all([
     stat(join(folder, 'keyserver.db')),

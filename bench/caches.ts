@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type CacheServer, startNginx, startReverse, startVarnish } from '../cache-config/servers.ts';
 import { createWorkspace, protectArguments, type Workspace } from './workspace.ts';
 
-/** Longer than any measurement: no cache asks again meanwhile. */
+/** Seconds, more than any measurement takes: no cache asks again meanwhile. */
 const MAX_AGE = 86_400;
 const PLAIN = 'plain';
 
@@ -30,7 +30,7 @@ export async function withCaches<Result>(
   return await work(await startServers(join(workspace.directory, 'protected'), endings), pairs);
 }
 
-/** Both lie in one tree, which nginx serves and the caches fetch from. */
+/** Writes both into one tree, which nginx serves and the caches fetch from. */
 async function writePairs(workspace: Workspace, lengths: Readonly<Record<string, number>>): Promise<Pair[]> {
   const { directory, source, wispr } = workspace;
   for (const [name, length] of Object.entries(lengths))

@@ -128,7 +128,7 @@ function unitOf(value: string): string {
   return value.replace(/^[\d.,]+ /, '');
 }
 
-/** Thousands are marked. */
+/** Marks thousands. */
 function number(value: string): string {
   return value.replace(/^\d+(?:\.\d+)?(?=$| )/, (digits) => Number(digits).toLocaleString('en'));
 }

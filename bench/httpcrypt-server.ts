@@ -1,5 +1,5 @@
 /**
- * What is measured in the rows httpcrypt-…, in a process of its own: answers of a given length over plain HTTP, over HTTPS, or by the HTTPCrypt endpoint of
+ * Server of the rows httpcrypt-…, in a process of its own: answers of a given length over plain HTTP, over HTTPS, or by the HTTPCrypt endpoint of
  * the key server. Started by `fork`: says where it listens, and writes requests with fresh tickets when it is asked to.
  */
 import { constants } from 'node:crypto';
@@ -21,7 +21,7 @@ import { ServerKeys } from '../httpcrypt/server-keys.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import { createServer } from '../node-support/http.ts';
 
-/** What a key request is about as long as. */
+/** Bytes, about as many as a key request has. */
 const REQUEST_LENGTH = 400;
 const PREFIX = '/a/';
 
@@ -44,7 +44,7 @@ async function start() {
   if (kind === 'plain') return listening(createServer(answer));
   if (kind !== 'httpcrypt') {
     const [cert, key] = ['cert.pem', 'key.pem'].map((name) => readFileSync(join(folder, name)));
-    // Without tickets every connection has a whole handshake, as in the paper.
+    // Connections without tickets have a whole handshake each, as in the paper.
     const secureOptions = kind === 'https' ? constants.SSL_OP_NO_TICKET : 0;
     const https = createHttpsServer({ cert, key, minVersion: 'TLSv1.3', secureOptions }, answer);
     https.on('secureConnection', (socket: TLSSocket) => socket.isSessionReused() && seen.resumed++);
@@ -80,9 +80,9 @@ async function httpcrypt() {
     fields: ['content-type', 'application/json'],
   };
   const write = (exchange: Exchange, keepAlive: boolean) => {
-    const random = concat(randomBytes(16), new Uint8Array(1)); // all of one length
+    const random = concat(randomBytes(16), new Uint8Array(1)); // keeps all of one length
     const { body } = sealRequest(exchange, head, new Uint8Array(REQUEST_LENGTH), random);
-    const cookie = toBase64url(concat(id, exchange.shown, new Uint8Array(15))); // all of one length
+    const cookie = toBase64url(concat(id, exchange.shown, new Uint8Array(15))); // keeps all of one length
     const lines = [
       `POST ${PREFIX}${toBase64url(randomBytes(12))} HTTP/1.1`,
       'Host: 127.0.0.1',

@@ -15,19 +15,19 @@ import type { MeasuredServer } from './key-server.ts';
 import { type Started, startProgram } from './processes.ts';
 
 const SERVER = fileURLToPath(new URL('key-server.ts', import.meta.url));
-/** In one run. */
+/** Count per run. */
 export const REQUESTS = 2000;
 export const AT_A_TIME = 16;
-/** More than ever wait at half of what a server can do. */
+/** Connections, more than ever wait at half of what a server can do. */
 const CONNECTIONS_AT_A_RATE = 256;
 const TLS_AT_A_TIME = 8;
 
-/** `bench/key-server.ts` with these arguments. */
+/** Starts `bench/key-server.ts` with these arguments. */
 export function startServer(args: readonly string[]): Promise<Started<MeasuredServer>> {
   return startProgram(SERVER, args);
 }
 
-/** Made before the clock runs: a reader's own work is no part of this. */
+/** Makes requests before the clock runs: a reader's own work is no part of this. */
 export function requestsFor(
   { origin, set, devices }: Pick<MeasuredServer, 'devices' | 'origin' | 'set'>,
   count: number,

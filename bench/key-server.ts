@@ -1,5 +1,5 @@
 /**
- * What is measured in a process of its own: a key server with devices that may have a key, or bare Express with an answer of the same length. It prints
+ * Server to measure in a process of its own: a key server with devices that may have a key, or bare Express with an answer of that length. It prints
  * where it is, and the devices, as a line of JSON; it ends with its standard input.
  *
  *   node key-server.ts sqlite|DATABASE FOLDER [HTTPCRYPT_PORT]     with TLS if FOLDER has cert.pem and key.pem

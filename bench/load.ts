@@ -13,14 +13,14 @@ import type { Workspace } from './workspace.ts';
 const CONNECTIONS = 10;
 
 export interface Load {
-  /** Asked for over and over, in absolute form. */
+  /** URL that is asked for over and over, in absolute form. */
   readonly url: string;
   readonly seconds: number;
 }
 
 export interface Figures {
   readonly requestsPerSecond: number;
-  /** Of the server's process, user and system, in microseconds for each request. */
+  /** Microseconds of the server's process for each request, user and system. */
   readonly processorTime: number;
 }
 
@@ -43,7 +43,7 @@ export async function measureLoads<Measured extends { readonly [Name in keyof Me
   return found.map((runs) => mediansOf(runs));
 }
 
-/** All requests answered whole: wrk counts every other status as an error. */
+/** Measures requests that are answered whole: wrk counts every other status as an error. */
 export async function measureLoad(proxy: StartedProxy, load: Load, { directory }: Workspace): Promise<Figures> {
   const script = join(directory, 'absolute-form.lua');
   await writeFile(script, `wrk.path = "${load.url}"\nwrk.headers["Host"] = "${new URL(load.url).host}"\n`);

@@ -1,7 +1,7 @@
 /** Measuring side by side: what is compared runs alternately, several times, and medians are reported, because machines are noisy. */
 import { startCommand } from '../tests/support/programs.ts';
 
-/** One line of the table: a figure of ours beside a peer's, from the same run. */
+/** A line of the table: a figure of ours beside a peer's, from the same run. */
 export interface Row {
   readonly row: string;
   readonly value: number;
@@ -97,7 +97,7 @@ export function median(figures: readonly number[]): number {
   return (low + high) / 2;
 }
 
-/** Of each figure by itself. @param runs - one at least */
+/** Finds the median of each figure. @param runs - one at least */
 export function mediansOf<Figures extends { readonly [Name in keyof Figures]: number }>(
   runs: readonly Figures[],
 ): Record<keyof Figures, number> {
@@ -111,7 +111,7 @@ export function percentile(percent: number, figures: readonly number[]): number 
   return figures.toSorted((a, b) => a - b)[Math.ceil((figures.length * percent) / 100) - 1] ?? Number.NaN;
 }
 
-/** To the four digits that a row has. */
+/** Rounds to the four digits that a row has. */
 export function round(value: number): number {
   return Number(value.toPrecision(4));
 }

@@ -56,7 +56,7 @@ http {
   );
   const command = ['nginx', '-c', file, '-p', home, '-e', 'stderr'];
   const child = startChild(command, home, { stopSignal: 'SIGTERM' });
-  // It writes its process id once it listens.
+  // nginx writes its process id once it listens.
   const isReady = async () => (await readFile(join(home, 'pid'), 'utf8').catch(() => '')) !== '';
   await until(async () => child.ended() !== undefined || (await isReady()), START);
   if (child.ended() === undefined && (await isReady())) return child;

@@ -1,4 +1,4 @@
-/** One protected site on nginx, the same in clear on another, and the proxies that are measured in front of them. */
+/** A protected site on nginx, the same in clear on another, and the proxies that are measured in front of them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, readFile, writeFile } from 'node:fs/promises';

@@ -26,7 +26,7 @@ export async function publicationOf(documents: number, now: number, bits = 1): P
   made.bits = bits;
   for (let number = 0; number < documents; number++) {
     const path = headTargetOf(pathOf(number));
-    // Any 32 bytes do for the hash of a head that is not fetched.
+    // The hash of a head that is not fetched may be any 32 bytes.
     const hashes = { sha256: toHex(await sha256(utf8(path))) };
     made.documents.set(path, { custom: { wispr: { set: SET } }, hashes, length: 1234 });
   }

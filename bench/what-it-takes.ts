@@ -1,4 +1,4 @@
-/** What a program of Node.js takes: time, processors, memory. */
+/** Resources that a program of Node.js takes: time, processors, memory. */
 import { runCommand } from './measure.ts';
 import { NODE } from './processes.ts';
 

@@ -52,12 +52,12 @@ export async function inWorkspace<Result>(
   }
 }
 
-/** Of `wispr`, to publish in a workspace. */
+/** Lists arguments to publish in a workspace. */
 export function protectArguments({ passphraseFile }: Workspace): string[] {
   return ['protect', '--quiet', '--passphrase-file', passphraseFile];
 }
 
-/** As if nothing had been protected before. */
+/** Forgets everything that was protected before. */
 export async function forget({ directory }: Workspace): Promise<void> {
   for (const ending of ['', '-wal', '-shm', '-journal'])
     await rm(join(directory, `publisher.db${ending}`), { force: true });

@@ -1,14 +1,14 @@
 import type { ServerName } from './parameters.ts';
 
-/** One request, as the server logged it. */
+/** A request, as the server logged it. */
 export interface LogLine {
   readonly method: string;
-  /** As in the request line: a path for an origin or a reverse cache, a whole URL (without its query) for Squid. */
+  /** URL of the request line: a path for an origin or a reverse cache, a whole URL (without its query) for Squid. */
   readonly url: string;
   readonly status: number;
   /** Bytes of the body that were sent; HAProxy counts the header too. */
   readonly bytes: number;
-  /** Whether a cache answered by itself; absent for an origin. */
+  /** Tells whether a cache answered by itself; absent for an origin. */
   readonly hit?: boolean;
 }
 
@@ -19,7 +19,7 @@ const LINE = /^(\S*) (\S*)(?: HTTP\/[\d.]+)? (\d{3}) (\d+|-)(?: (\S+))?(?: (\S+)
 /** Lines that are no requests: Squid's of connections without one, HAProxy's messages on the same standard output. */
 const NO_REQUEST = /^- error:|^Proxy |^<BADREQ>|^\[/;
 
-/** How each cache says that it answered by itself, in its fifth field; an expired copy that was asked for again is no hit. */
+/** Signs of each cache that it answered by itself, in its fifth field; an expired copy that was asked for again is no hit. */
 const HITS: Partial<Record<ServerName, RegExp>> = {
   'nginx-cache': /^HIT$/,
   'apache-cache': /^HIT$/,

@@ -10,13 +10,13 @@ import { CacheConfigError } from './errors.ts';
 const POLL_MILLISECONDS = 20;
 const STOP_MILLISECONDS = 5_000;
 const GROUP_MILLISECONDS = 500;
-/** Not this process's own: nothing secret goes along. Varnish looks for a compiler in PATH. */
+/** Replaces this process's own environment: nothing secret goes along. Varnish looks for a compiler in PATH. */
 const ENVIRONMENT = { PATH: `${process.env.PATH ?? ''}:/usr/sbin:/usr/bin:/sbin:/bin`, LC_ALL: 'C' };
 
 export interface Child {
   readonly pid: number;
   readonly directory: string;
-  /** Why it does not run (any more). */
+  /** Says why it does not run (any more). */
   ended(): string | undefined;
   /** Ends it in order, and leaves its files for another start. */
   end(): Promise<void>;
@@ -26,7 +26,7 @@ export interface Child {
 export interface ChildOptions {
   /** Signal that ends it at once. */
   readonly stopSignal: NodeJS.Signals;
-  /** Further files that it leaves behind, removed too. */
+  /** Files that it leaves behind elsewhere, removed too. */
   readonly moreRemains?: readonly string[];
   /** The user it runs as; the user of this process, if left out. */
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
@@ -75,7 +75,7 @@ export function startChild(
     return stopping;
   };
   const end = async () => {
-    // First: it would end what is started next, and remove its files.
+    // The watchdog would end what is started next, and remove its files.
     watchdog?.kill('SIGKILL');
     running.delete(started);
     await endGroup(pid, 'SIGTERM', ended);
@@ -104,7 +104,7 @@ async function endGroup(pid: number, stopSignal: NodeJS.Signals, ended: () => un
   signal(-pid, 'SIGKILL');
   if (!(await until(hasEnded, STOP_MILLISECONDS)))
     throw new CacheConfigError('service-failed', `process ${pid} does not end`);
-  // Not longer: what has been killed may wait for ever for a parent that notices.
+  // Processes that have been killed may wait for ever for a parent that notices.
   await until(() => !signal(-pid, 0), GROUP_MILLISECONDS);
 }
 
@@ -127,7 +127,7 @@ export async function until(condition: () => boolean | Promise<boolean>, millise
   return true;
 }
 
-/** Above those that `fetch` refuses (10080 is the last), below those of outgoing connections (Linux: from 32768). */
+/** Ports above those that `fetch` refuses (10080 is the last), below those of outgoing connections (Linux: from 32768). */
 const PORTS = [10_081, 32_768] as const;
 
 /** A port of 127.0.0.1 that was free a moment ago, outside of the range of outgoing connections. */
@@ -146,7 +146,7 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** Whether a port of 127.0.0.1 takes connections. */
+/** Tells whether a port of 127.0.0.1 takes connections. */
 export function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');

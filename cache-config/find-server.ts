@@ -7,7 +7,7 @@ import { SERVERS } from './programs.ts';
 /** Debian has them here, and does not put these into the PATH of an ordinary user. */
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin'];
 
-/** Where a program stands: in PATH or in the system's folders; `undefined` if nowhere. */
+/** Finds the path of a program in PATH or in the system's folders; `undefined` if there is none. */
 export function findServer(program: string): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder.startsWith('/'));
   return [...folders, ...SYSTEM_FOLDERS].map((folder) => join(folder, program)).find(isProgram);
@@ -25,7 +25,7 @@ function isProgram(path: string): boolean {
 /** The version that the program says it is, like `7.1.1`; `unknown` if it says nothing of the kind. */
 export function serverVersion(name: ServerName, path: string): string {
   const [flag, pattern] = SERVERS[name].version;
-  // Some answer on standard error, some on both.
+  // Programs may answer on standard error, or on both.
   const said = execFileSync('/bin/sh', ['-c', '"$0" "$1" 2>&1', path, flag], { encoding: 'utf8' });
   return pattern.exec(said)?.[1] ?? 'unknown';
 }

@@ -33,7 +33,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   'video/webm': 'webm',
 };
 
-/** One line for each media type. @param line - in the server's syntax */
+/** Writes a line for each media type. @param line - in the server's syntax */
 export function typeLines(line: (type: string, suffixes: readonly string[]) => string): string {
   return Object.entries(MEDIA_TYPES)
     .map(([type, suffixes]) => line(type, suffixes.split(' ')))

@@ -27,7 +27,7 @@ export type ServerName = (typeof SERVER_NAMES)[number];
 export type ConfigName = (typeof CONFIG_NAMES)[number];
 
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
-/** What a path of the operator's own choice needs; it stands unquoted in three syntaxes and on a command line. */
+/** A path of the operator's own choice: it stands unquoted in three syntaxes and on a command line. */
 const PLAIN_PATH = /^(\/[A-Za-z0-9._@+~-]+)+$/;
 /** A quoted string in nginx: no quote, variable, escape, comment or control character. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
@@ -38,7 +38,7 @@ const hostName = z.string().regex(HOST_NAME, 'must be a host name in lower case'
 const address = z.string().refine((text) => isIP(text) !== 0 && !text.includes('%'), 'must be an IP address');
 const host = z.union([address, hostName], { error: 'must be a host name in lower case or an IP address' });
 const port = z.int().min(1).max(65_535);
-/** Not strict: a running server is one too. */
+/** Takes further fields: a running server has some. */
 const endpoint = z.object({ host, port });
 const plainPath = z
   .string()
@@ -52,7 +52,7 @@ const quotablePath = z
     (path) => QUOTABLE_PATH.test(path) && isNormal(path),
     'must be an absolute path without quotes, $ \\ { } ; #',
   );
-/** As Amazon allows them, without the dots that its certificates do not cover. */
+/** Names that Amazon allows, without the dots that its certificates do not cover. */
 const bucketName = z.string().regex(/^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/, 'must be the name of a bucket, without dots');
 const userName = z.string().regex(/^[a-z_][a-z0-9_-]{0,31}$/, 'must be the name of a user of this machine');
 const seconds = z.int().min(0).max(31_536_000);
@@ -81,11 +81,11 @@ const stateDirectory = (name: string) => plainPath.default(`/var/lib/wispr-${nam
 const contentHost = (name: HostName) => ({
   /** The directory that `wispr protect` writes. */
   root: quotablePath.default('/srv/wispr'),
-  /** Where browsers without a reader are sent, like `https://read.news.example`. */
+  /** Origin to which browsers without a reader are sent, like `https://read.news.example`. */
   readingOrigin: origin,
   address: address.default('127.0.0.1'),
   port: port.default(8080),
-  /** How long caches may keep an answer without asking again. */
+  /** Time for which caches may keep an answer without asking again. */
   maxAgeSeconds: seconds.default(300),
   stateDirectory: stateDirectory(name),
 });
@@ -102,7 +102,7 @@ const memoryMegabytes = megabytes(8).default(256);
 const diskMegabytes = megabytes(0).default(4096);
 const largestObjectMegabytes = (megabytesByDefault: number) => megabytes(1).default(megabytesByDefault);
 
-/** What a host or CDN of others is told: where browsers without a reader are sent. */
+/** Parameters of a host or CDN of others: where browsers without a reader are sent. */
 const rules = { readingOrigin: origin };
 
 /** The parameters of each configuration, with the defaults that suit an operator. */
@@ -161,13 +161,13 @@ const parameters = {
   squid: z.strictObject({
     address: address.default('127.0.0.1'),
     port: port.default(3128),
-    /** Who may use it: addresses or networks. */
+    /** Addresses or networks of clients that may use it. */
     clients: z.array(network).min(1).default(['127.0.0.1', '::1']),
     webPorts: z.array(portRange).min(1).default(['80', '443']),
     tunnelPorts: z.array(portRange).min(1).default(['443']),
     /** Sites that are fetched from a given cache or host instead of the address that their name has. */
     sites: z.array(z.strictObject({ site: hostName, host, port })).default([]),
-    /** Whether it fetches from this machine: for tests and demonstrations. */
+    /** Lets it fetch from this machine, for tests and demonstrations. */
     allowLoopback: z.boolean().default(false),
     memoryMegabytes,
     /** 0: memory only. */
@@ -191,12 +191,12 @@ const parameters = {
 export type ConfigParameters = { [Name in ConfigName]: z.input<(typeof parameters)[Name]> };
 export type CompleteParameters = { [Name in ConfigName]: z.output<(typeof parameters)[Name]> };
 
-/** Whether the configuration `name` has this parameter. */
+/** Tells whether the configuration `name` has this parameter. */
 export function hasParameter(name: ConfigName, parameter: string): boolean {
   return parameter in parameters[name].shape;
 }
 
-/** Whether the configuration `name` cannot do without this parameter. */
+/** Tells whether the configuration `name` cannot do without this parameter. */
 export function needsParameter(name: ConfigName, parameter: string): boolean {
   const shape: Readonly<Record<string, z.ZodType>> = parameters[name].shape;
   return shape[parameter]?.safeParse(undefined).success === false;

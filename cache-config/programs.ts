@@ -1,4 +1,4 @@
-/** How to start each server: its program, the sign that it runs, its log. */
+/** Facts to start each server: its program, the sign that it runs, its log. */
 import type { ServerName } from './parameters.ts';
 
 export interface ServerProgram {
@@ -10,7 +10,7 @@ export interface ServerProgram {
   readonly ready: readonly [file: string, pattern: RegExp];
   /** The file with its requests; Varnish has none. */
   readonly log: string;
-  /** Started by root, it becomes another user by itself; the others are started as one. */
+  /** Becomes another user by itself, if started by root; the others are started as one. */
   readonly becomesUser?: true;
 }
 

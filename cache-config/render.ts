@@ -11,7 +11,7 @@ import {
 } from './parameters.ts';
 import { authority, VALUES } from './values.ts';
 
-/** Of the one file that a configuration consists of; those of several files have their names inside. */
+/** File that each configuration consists of; a configuration of several files has their names inside. */
 const FILES: Readonly<Record<ConfigName, string>> = {
   nginx: 'nginx.conf',
   apache: 'apache.conf',
@@ -31,7 +31,7 @@ const FILES: Readonly<Record<ConfigName, string>> = {
   cloudfront: 'cloudfront.txt',
   fastly: 'fastly.vcl',
 };
-/** Before each file of a configuration that has several. */
+/** Line before each file of a configuration that has several. */
 const HEADING = /^==> (\S+) <==\n/m;
 
 /** The file name that the configuration goes by. */
@@ -129,7 +129,7 @@ export function squidServiceName(stateDirectory: string): string {
   return `wispr${createHash('sha256').update(stateDirectory).digest('hex').slice(0, 12)}`;
 }
 
-/** For a shell. */
+/** Quotes for sh. */
 function quoted(argument: string): string {
   return /[ ;]/.test(argument) ? `'${argument}'` : argument;
 }

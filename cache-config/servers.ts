@@ -53,7 +53,7 @@ export interface CacheServer {
 }
 
 export interface ServerOptions {
-  /** Where the server's own directory is made; by default in the system's directory for temporary files. */
+  /** Directory in which the server's own one is made; by default the system's directory for temporary files. */
   stateDirectory?: string | undefined;
   port?: number | undefined;
 }
@@ -65,13 +65,13 @@ export type HostOptions = ServerOptions & { root: string; readingOrigin: string;
 export type ReverseOptions<Name extends ReverseName> = ServerOptions & Omit<ConfigParameters[Name], Own> & Backend;
 export type SquidOptions = ServerOptions &
   Omit<ConfigParameters['squid'], Own | 'allowLoopback'> & {
-    /** Whether it may fetch from this machine, from any port. */
+    /** Lets it fetch from this machine, from any port. */
     connectLoopback?: boolean | undefined;
   };
 
 /** Starts nginx as a content host. @throws {CacheConfigError} `service-failed` with its log, `argument-invalid` */
 export function startNginx(options: NginxOptions): Promise<CacheServer> {
-  // Started by root, its worker shall read what root can: a site in a private temporary directory, for example.
+  // The worker, started by root, shall read what root can: a site in a private temporary directory, for example.
   return start('nginx', { ...(isRoot() && { user: 'root' }), ...options });
 }
 
@@ -114,7 +114,7 @@ async function start<Name extends ServerName>(
     });
   }
   for (let attempt = 1; ; attempt++) {
-    // Some servers would share a port with a stranger (SO_REUSEPORT), and never complain.
+    // Servers that set SO_REUSEPORT would share a port with a stranger, and never complain.
     const wanted = attempt === 1 && firstPort !== undefined && !(await accepts(firstPort));
     const port = wanted ? firstPort : await freePort();
     const directory = makeDirectory(name, stateDirectory);
@@ -220,7 +220,7 @@ async function requests(name: ServerName, directory: string): Promise<LogLine[]>
 
 function makeDirectory(name: ServerName, parent = tmpdir()): string {
   mkdirSync(parent, { recursive: true });
-  // All but nginx, started by root, run as other users, which need a way in; there is nothing secret inside.
+  // Servers that root starts run as other users, except nginx, and need a way in; there is nothing secret inside.
   const closed = isRoot() && name !== 'nginx' ? closedAncestor(parent) : undefined;
   if (closed !== undefined) {
     throw new CacheConfigError('service-failed', `${name}, as its own user, cannot enter ${closed}`, {

@@ -4,7 +4,7 @@ import { typeLines } from './media-types.ts';
 import type { CompleteParameters, ConfigName } from './parameters.ts';
 
 const MEGABYTE = 1_048_576;
-/** Where Debian has the modules and plugins. */
+/** Folders in which Debian has the modules and plugins. */
 const APACHE_MODULES = '/usr/lib/apache2/modules';
 const TRAFFIC_SERVER_PLUGINS = '/usr/lib/trafficserver/modules';
 
@@ -79,7 +79,7 @@ export const VALUES: { readonly [Name in ConfigName]: (p: CompleteParameters[Nam
   fastly: () => ({}),
 };
 
-/** For hosts that cannot redirect: the page they answer with where there is no file. */
+/** Returns the page with which hosts that cannot redirect answer where there is no file. */
 function notFound({ readingOrigin }: { readonly readingOrigin: string }): Values {
   const page = readProgramFile('templates/not-found.html', import.meta.url).toString();
   return { notFoundPage: page.trimEnd().replaceAll('{{readingOrigin}}', readingOrigin) };

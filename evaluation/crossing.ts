@@ -1,15 +1,15 @@
-/** What one exchange takes on a link. */
+/** Time and bytes of an exchange on a link. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { LOOPBACK } from './link/kinds.ts';
 import type { LinkKind, NarrowLink } from './link/narrow-link.ts';
 
 const POLL = 100;
-/** What follows a handshake, such as two tickets of TLS 1.3, goes in packets that are not longer. */
+/** Length that packets after a handshake do not exceed, such as those with two tickets of TLS 1.3. */
 const LAST_PACKET = 700;
 
 export interface Crossing {
   readonly milliseconds: number;
-  /** Both ways, with the headers of IP and TCP. */
+  /** Sum of both ways, with the headers of IP and TCP. */
   readonly bytes: number;
 }
 

@@ -5,7 +5,7 @@ interface Figure {
   readonly what: string;
   /** File that it must be able to write, besides being root. */
   readonly needs?: string;
-  /** About so long on two cores. */
+  /** Time on two cores, roughly. */
   readonly minutes: number;
   /** @param report - says how far it is */
   readonly run: (report: (text: string) => void) => Promise<Measurement>;

@@ -114,7 +114,7 @@ function rowsOf(file: string, table = ''): (readonly [head: string, row: string]
   return Object.keys(findResults(file)?.tables[table]?.rows ?? {}).map((name) => [name, name]);
 }
 
-/** In Markdown; the first column is text. */
+/** Writes Markdown; the first column is text. */
 function written({ file, files = {}, head, columns, remarks, rows = rowsOf(file, columns[0]?.[2]) }: DocTable): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`.replaceAll(/ {2,}/g, ' ');
   const more = remarks === undefined ? [] : [remarks];

@@ -19,7 +19,7 @@ export type Instructions = keyof typeof INSTRUCTIONS;
 export async function speed(args: readonly string[], instructions: Instructions = 'all'): Promise<number[]> {
   const env = { ...process.env, OPENSSL_ia32cap: INSTRUCTIONS[instructions] };
   const output = await runCommand('openssl', ['speed', '-mr', '-seconds', SECONDS, ...args], undefined, env);
-  // They stand last in the line of results.
+  // Numbers stand last in the line of results.
   const [, numbers = ''] = /^\+F\d*:.*?((?::[\d.]+\.\d+)+)$/m.exec(output) ?? [];
   if (numbers === '') throw new Error(`openssl speed said ${output}`);
   return numbers.slice(1).split(':').map(Number);

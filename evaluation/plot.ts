@@ -38,7 +38,7 @@ export function bars(about: About & { readonly groups: readonly string[] }): str
       return `<rect x="${fixed(left)}" y="${fixed(top)}" width="${fixed(inner.bandwidth())}" height="${fixed(bottom - top)}" fill="${COLOURS[index]}"/>`;
     }),
   );
-  // Many names have no room beside each other.
+  // Names of many groups have no room beside each other.
   const lower = groups.length > MOST_ON_A_LINE ? 14 : 0;
   const names = groups.map((group, place) =>
     label(group, (x(group) ?? 0) + x.bandwidth() / 2, bottom + 16 + (place % 2) * lower, 'middle'),
@@ -76,7 +76,7 @@ ${[heading, ...grid, ...drawn, ...legend].filter((each) => each !== '').join('\n
 `;
 }
 
-/** Of a logarithmic axis, powers of ten alone have room. */
+/** Selects ticks: a logarithmic axis has room for powers of ten alone. */
 function isShown(y: Vertical): (tick: number) => boolean {
   return 'base' in y ? (tick) => Math.abs(Math.log10(tick) - Math.round(Math.log10(tick))) < 1e-9 : () => true;
 }

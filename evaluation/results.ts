@@ -29,7 +29,7 @@ export interface Measurement {
 /** Origin of a result: its day, its code, and what else the machine did then. */
 export interface Made {
   readonly measured: string;
-  /** Absent where there is no Git; with a remark where files differ from it. */
+  /** Commit, absent where there is no Git; with a remark where files differ from it. */
   readonly commit: string | undefined;
   readonly machine: string;
   readonly node: string;

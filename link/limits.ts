@@ -1,15 +1,15 @@
-/** Every bound of the relays, in one place. Lengths in bytes, times in milliseconds. */
+/** Bounds of the relays. Lengths in bytes, times in milliseconds. */
 export const LIMITS = {
-  /** Of a record's content before encryption (RFC 5246 section 6.2.1). */
+  /** Length of a record's content before encryption (RFC 5246 section 6.2.1). */
   record: 16_384,
-  /** Of what may stand in a record after it (section 6.2.3). */
+  /** Length of a record's content after encryption (section 6.2.3). */
   encryptedRecord: 18_432,
-  /** Of the records that are held until Certificate is whole. */
+  /** Length of the records that are held until Certificate is whole. */
   group: 65_536,
   groupRecords: 64,
   chain: 16,
   certificate: 16_384,
-  /** Of client certificates in a list: `held` has a bit for each. */
+  /** Client certificates in a list: `held` has a bit for each. */
   clientCertificates: 8,
   /** Connections of clients at once; beyond, one that is idle makes room. */
   connections: 1_024,
@@ -19,15 +19,15 @@ export const LIMITS = {
   idleWhenFull: 60_000,
   /** A connection without a byte for so long ends. */
   idle: 1_800_000,
-  /** For the request of a client, and what a near relay sends first. */
+  /** Time for the request of a client, and for what a near relay sends first. */
   opening: 60_000,
-  /** For a connection to the far relay or to a server. */
+  /** Time for a connection to the far relay or to a server. */
   connecting: 60_000,
   /** Bytes of the system's connection table that are read: some 80,000 connections. */
   connectionTable: 16_777_216,
   /** Bytes of a file with a chain that the store is filled with. */
   filledFile: 1_048_576,
-  /** For how long a destination stays plain after a failure. */
+  /** Time for which a destination stays plain after a failure. */
   plain: 3_600_000,
   plainDestinations: 1_024,
   storedNames: 4_096,

@@ -25,7 +25,7 @@ async function besidePlain(server: CacheServer, pair: Pair): Promise<Row[]> {
   const { name, object, plain } = pair;
   const seconds = secondsFor(pair);
   const measure = (path: string) => measureTree(server.pid, server.url + path, seconds);
-  await measure(object); // so that a cache has both
+  await measure(object); // fills a cache with both
   await measure(plain);
   const pairs: { object: Figures; plain: Figures }[] = [];
   for (let run = 0; run < RUNS; run++) {

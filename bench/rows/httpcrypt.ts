@@ -15,7 +15,7 @@ const RUNS = 3;
 const SECONDS = 2;
 /** Runs before those that count: in its first seconds, a server takes half as long again for a request. */
 const WARM_UP = 2;
-/** More than are shown in one run. */
+/** Tickets, more than are shown in one run. */
 const TICKETS = 20_000;
 
 interface Contestant {

@@ -23,9 +23,9 @@ import { startProgram } from '../processes.ts';
 import { temporaryFolder } from '../workspace.ts';
 
 const RUNS = 7;
-/** What readers are to wait for at most, in milliseconds, at half of the load that can be answered. */
+/** Milliseconds that readers are to wait at most, at half of the load that can be answered. */
 const LATENCY_GOAL = 20;
-/** For which requests come at that rate, in seconds. */
+/** Seconds for which requests come at that rate. */
 const AT_HALF = 5;
 const TLS_REQUESTS = 400;
 const BROWSER_SERVER = fileURLToPath(new URL('../browser-server.ts', import.meta.url));
@@ -72,7 +72,7 @@ export async function keyRequests(): Promise<Row[]> {
   ];
 }
 
-/** What 99 of 100 requests wait for at most, at a rate; beside bare Express at the same rate. */
+/** Measures how long 99 of 100 requests wait at most, at a rate; beside bare Express at the same rate. */
 async function latencyRows(
   name: string,
   rate: number,
@@ -140,7 +140,7 @@ async function browserRows(database: string, folder: string): Promise<Row[]> {
   );
 }
 
-/** As many requests as to one, and as many at a time, half of them to each. */
+/** Sends as many requests as to one server, and as many at a time, half of them to each. */
 async function rateOfTwo(...servers: readonly [MeasuredServer, MeasuredServer]): Promise<number> {
   const halves = await Promise.all(servers.map((server) => requestsFor(server, REQUESTS / 2)));
   const sendHalf = ({ origin }: MeasuredServer, index: number) => send(origin, halves[index] ?? [], AT_A_TIME / 2);

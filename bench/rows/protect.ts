@@ -41,7 +41,7 @@ function besideCopies(row: string, bound: string, fill: (source: string) => Prom
   );
 }
 
-/** What a document takes in the output, metadata of the publication included, beside what gzip makes of it. */
+/** Measures bytes of a document in the output, metadata of the publication included, beside what gzip makes of it. */
 async function sizes(workspace: Workspace): Promise<Row[]> {
   await workspace.wispr(...protectArguments(workspace));
   const bytesOf = async (command: string) =>

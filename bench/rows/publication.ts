@@ -95,7 +95,7 @@ async function readWithTufJs({ files }: LargePublication): Promise<number> {
       return Buffer.from(bytes);
     };
     const fetcher = { downloadBytes, downloadFile: () => Promise.reject(new Error('nothing is downloaded')) };
-    const config = { maxRootRotations: 0 }; // it would ask for a root that is not there
+    const config = { maxRootRotations: 0 }; // avoids a request for a root that is not there
     const options = { metadataDir, metadataBaseUrl: `http://site.invalid${METADATA_PATH}`, fetcher, config };
     return await milliseconds(async () => {
       const updater = new Updater(options);

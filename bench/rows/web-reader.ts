@@ -1,4 +1,4 @@
-/** What reading in the browser costs: beside the same files in clear from the same nginx, in the same Chromium. */
+/** Cost of reading in the browser, beside the same files in clear from the same nginx, in the same Chromium. */
 import type { Page } from 'playwright-core';
 import { readWebReader } from '../../node-support/web-reader-files.ts';
 import { type Browsing, DOWNLOAD, FILM_PAGE, loadedPage, newPage, pageWithWorker, whileBrowsing } from '../browsing.ts';

@@ -9,7 +9,7 @@ import { FAR, type LinkKind, type NarrowLink, NEAR } from '../link/narrow-link.t
 import type { Protocol, Reached } from './far.ts';
 import { FAR_RELAY_PORT, NEAR_RELAY_PORT, SERVER } from './setting.ts';
 
-/** What is measured of one protocol: in this order, each second one follows its first. */
+/** A way to a handshake; in the order of {@link WAYS}, each second one follows its first. */
 export interface HandshakeWay {
   readonly name: string;
   readonly protocol: Protocol;
@@ -29,7 +29,7 @@ export const WAYS: readonly HandshakeWay[] = [
   { name: 'TLS 1.3, resumed', protocol: 'TLS 1.3', by: 'resumed' },
 ];
 
-/** Longer than a handshake on 2,400 bit/s. */
+/** Time longer than a handshake on 2,400 bit/s. */
 const PATIENCE = 120_000;
 
 export class Handshakes {

@@ -31,7 +31,7 @@ async function ask(way: KeyWay): Promise<number> {
   return performance.now() - start;
 }
 
-/** By an agent that keeps sessions, and no connections. */
+/** Asks by an agent that keeps sessions, and no connections. */
 function askByHttps(resumed: boolean): Promise<number> {
   return new Promise((resolve, reject) => {
     const headers = { 'Content-Type': 'application/json', 'Content-Length': message.length };

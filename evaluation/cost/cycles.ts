@@ -1,8 +1,8 @@
-/** How many cycles of a core there are in a nanosecond, as long as nothing else slows it down. */
+/** Number of cycles of a core in a nanosecond, as long as nothing else slows it down. */
 
 const RUNS = 400;
 const STEPS = 800_000;
-/** Each needs the result of the one before it: three cycles of multiplication and one of addition, on all processors of today's servers. */
+/** A step needs the result of the one before it: three cycles of multiplication and one of addition, on all processors of today's servers. */
 const CYCLES_A_STEP = 4;
 
 /** Cycles in a nanosecond. */

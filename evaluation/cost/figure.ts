@@ -9,7 +9,7 @@ import { type Serving, serving } from './tls.ts';
 
 type TableRow = readonly [string, ...(number | undefined)[]];
 
-/** All in nanoseconds of processors, one after the other. */
+/** Measures all in nanoseconds of processors, one after the other. */
 export async function costFigure(report: (text: string) => void): Promise<Measurement> {
   const costs: Cost[] = [];
   for (const [name, measure] of Object.entries({ publisher, caches, proxy, browser, keyServer })) {

@@ -1,4 +1,4 @@
-/** What each of this project's programs takes of processors, for a byte and for a document: user and system time of all its threads. */
+/** Processor time that each of this project's programs takes, for a byte and for a document: user and system time of all its threads. */
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,12 +15,12 @@ import { whatItTakes } from '../../bench/what-it-takes.ts';
 import { forget, inWorkspace, protectArguments } from '../../bench/workspace.ts';
 import { IS_QUICK } from '../quick.ts';
 
-/** In nanoseconds. */
+/** Nanoseconds. */
 export interface Cost {
   readonly name: string;
-  /** Of a small document, or a request. */
+  /** Cost of a small document, or a request. */
   readonly document: number | undefined;
-  /** Of each further byte. */
+  /** Cost of each further byte. */
   readonly byte: number | undefined;
 }
 
@@ -33,7 +33,7 @@ const DOCUMENTS = [1000, 4000] as const;
 const DOCUMENT = 8192;
 const FIRST_READS = 2000;
 
-/** From two runs of each kind, with few and with many: program start, threads and what they load are in both, and cancel out. */
+/** Measures two runs of each kind, with few and with many: program start, threads and what they load are in both, and cancel out. */
 export async function publisher(): Promise<Cost[]> {
   const film = (length: number) => protecting((source) => writeFile(join(source, 'film.bin'), randomBytes(length)));
   const many = (ending: string) => (count: number) =>
@@ -58,7 +58,7 @@ function protecting(fill: (source: string) => Promise<void>): Promise<number> {
     const times: number[] = [];
     for (let run = 0; run < RUNS; run++) {
       await forget(workspace);
-      // Each run writes into a folder of its own.
+      // A run writes into a folder of its own.
       const args = [WISPR, ...protectArguments(workspace), '--out', join(workspace.directory, `out-${run}`)];
       times.push((await whatItTakes(args, workspace.directory)).processor * 1e9);
     }

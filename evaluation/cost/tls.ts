@@ -26,7 +26,7 @@ export interface Serving {
   readonly byte: number;
   /** Number that fills 10 Gbit/s. */
   readonly cores: number;
-  /** Of 140 KB over a connection of its own, with a whole handshake where there is one. */
+  /** Cost of 140 KB over a connection of its own, with a whole handshake where there is one. */
   readonly transaction: number;
 }
 
@@ -42,7 +42,7 @@ export async function serving(): Promise<Serving[]> {
   const lengths = { small: SMALL, transaction: TRANSACTION, large: LARGE };
   const root = join(directory, 'root');
   await mkdir(root);
-  // What a protected object is to a server: bytes.
+  // A protected object is nothing but bytes to a server.
   for (const [name, length] of Object.entries(lengths)) await writeFile(join(root, name), randomBytes(length));
   const listeners = await listenersIn(directory);
   const { pid, stop } = await startNginx(directory, root, listeners);
@@ -74,7 +74,7 @@ function startNginx(directory: string, root: string, listeners: readonly Listene
       : `listen 127.0.0.1:${port};`;
     return `server { ${how} root ${root}; }`;
   };
-  // No session is resumed: each transaction has a handshake.
+  // Sessions are not resumed: each transaction has a handshake.
   return runNginx(
     directory,
     `access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { milliseconds } from '../../bench/measure.ts';
 
-/** Longer than the slowest page takes. */
+/** Time longer than the slowest page takes. */
 const TIMEOUT = 180_000;
 const POLL = 20;
 

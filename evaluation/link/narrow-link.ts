@@ -79,7 +79,7 @@ async function inOwnNamespace({ pid }: ChildProcess): Promise<void> {
   throw new Error('no network namespace could be made: it needs root');
 }
 
-/** Twice what is under way, as routers are often set up, and room for some packets on the slowest links. */
+/** Returns twice the bytes under way, as routers are often set up, and room for some packets on the slowest links. */
 function queueOf({ up, down, delay }: LinkKind): number {
   const rate = Math.max(up, down) || 10e9;
   return Math.max(20 * MTU, Math.round((2 * rate * 2 * delay) / 8000));

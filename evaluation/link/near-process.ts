@@ -6,12 +6,12 @@ import { NODE } from '../../bench/processes.ts';
 import type { NarrowLink } from './narrow-link.ts';
 
 interface NearAnswer {
-  /** That what was asked for has taken. */
+  /** Time that the command has taken. */
   readonly milliseconds?: number | undefined;
   readonly error?: string;
 }
 
-/** Near side: does what each command says, until there are no more. @param work - returns milliseconds, where they count */
+/** Does on the near side what each command says, until there are no more. @param work - returns milliseconds, where they count */
 export async function answerCommands<Command>(work: (command: Command) => Promise<number | undefined>): Promise<void> {
   const answer = (given: NearAnswer) => process.stdout.write(`${JSON.stringify(given)}\n`);
   answer({});

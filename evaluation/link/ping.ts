@@ -1,11 +1,11 @@
-/** Whether an emulated link is what it should be. */
+/** Check that an emulated link is what it should be. */
 import { median, runCommand } from '../../bench/measure.ts';
 import { IS_QUICK } from '../quick.ts';
 import { FAR, type LinkKind, type NarrowLink } from './narrow-link.ts';
 
 const SLOW = 10_000;
 
-/** Whether one direction has less than 10,000 bit/s. */
+/** Tells whether one direction has less than 10,000 bit/s. */
 export function isSlow({ up, down }: LinkKind): boolean {
   return [up, down].some((rate) => rate > 0 && rate < SLOW);
 }

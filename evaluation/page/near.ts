@@ -24,7 +24,7 @@ import {
   SITE,
 } from './setting.ts';
 
-/** Where the cache listens that nginx ends TLS for. */
+/** Port of the cache that nginx ends TLS for. */
 const CACHE_PORT = 7010;
 
 const setting: PageSetting = JSON.parse(process.argv[2] ?? '');

@@ -1,15 +1,15 @@
-/** What both sides know of the page loads: names, ports, and what a reader is told. */
+/** Facts that both sides know of the page loads: names, ports, and what a reader is told. */
 import type { Load } from '../link/load.ts';
 
 export const SITE = 'news.example';
-/** In clear, from the origin: by HTTP, by HTTPS, and by HTTP/2 on a port of its own. */
+/** Name of the clear site at the origin: by HTTP, by HTTPS, and by HTTP/2 on a port of its own. */
 export const PLAIN = 'plain.news.example';
 export const HTTP2_PORT = 8443;
 export const CDN = 'cdn.news.example';
 export const KEYS = 'keys.news.example';
 export const READ = 'read.news.example';
 export const PAGES = 'pages.news.example';
-/** Where the far side serves the protected site to caches. */
+/** Port at which the far side serves the protected site to caches. */
 export const PROTECTED_PORT = 8081;
 
 export const WAYS = [
@@ -29,9 +29,9 @@ export interface PageSetting {
   readonly chain: string;
   readonly key: string;
   readonly authority: string;
-  /** For Chromium: SHA-256 of the certificate's public key, base64. */
+  /** SHA-256 of the certificate's public key, base64, for Chromium. */
   readonly pin: string;
-  /** For the Reader, and for the browser. */
+  /** Invitations for the Reader, and for the browser. */
   readonly links: readonly [string, string];
 }
 

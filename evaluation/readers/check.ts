@@ -1,4 +1,4 @@
-/** Whether the readers of this figure ask for what a Reader asks for: a real one reads the same documents. */
+/** Check that the readers of this figure ask for what a Reader asks for: a real one reads the same documents. */
 import { request } from 'undici';
 import { urlPathOf } from '../../core/site/path.ts';
 import { throughProxy } from '../../serve/reading.ts';

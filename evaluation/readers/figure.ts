@@ -1,4 +1,4 @@
-/** Many readers: how much of what they ask for reaches the origin, by HTTP, by HTTPS and by this system. */
+/** Share of what many readers ask for that reaches the origin, by HTTP, by HTTPS and by this system. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryFolder } from '../../bench/workspace.ts';
@@ -119,7 +119,7 @@ async function replay(url: string, readers: readonly Requests[], authority?: Buf
       const connection = openConnection(url, authority);
       for (const path of requests) {
         const status = await connection.get(path);
-        // Each look for a newer root ends with one that is not there.
+        // A look for a newer root ends with one that is not there.
         if (status !== 200 && !(status === 404 && path.endsWith('.root.json')))
           throw new Error(`${path} was answered ${status}`);
       }

@@ -1,6 +1,6 @@
 /** Numbers that are the same in every run: a seeded generator, and what is drawn by it. */
 
-/** From 0 to 1, exclusive (mulberry32). */
+/** Draws from 0 to 1, exclusive (mulberry32). */
 export type Random = () => number;
 
 export function seeded(seed: number): Random {
@@ -13,7 +13,7 @@ export function seeded(seed: number): Random {
   };
 }
 
-/** In an order that `random` chooses. */
+/** Returns an order that `random` chooses. */
 export function shuffled<Thing>(things: readonly Thing[], random: Random): Thing[] {
   const result = [...things];
   for (let last = result.length - 1; last > 0; last--) {

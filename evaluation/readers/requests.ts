@@ -1,4 +1,4 @@
-/** What a visit asks of the network: recorded once, and replayed with each cache. */
+/** Requests of a visit: recorded once, and replayed with each cache. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { emptyStore } from '../../bench/publication-of.ts';
@@ -18,8 +18,8 @@ export function requestsInClear(visit: Visit): Requests {
 }
 
 /**
- * Those of a Reader that is connected and reads for the first time. Its own client of publications chooses and verifies the metadata, once when
- * it is connected and once to read, and the objects are those that they name. Root and timestamp come from the key server, and are not here.
+ * Returns requests of a Reader that is connected and reads for the first time. Its own client of publications chooses and verifies the metadata, once
+ * when it is connected and once to read, and the objects are those that they name. Root and timestamp come from the key server, and are not here.
  *
  * @param out - the protected site
  * @param rootId - of the publisher
@@ -33,7 +33,7 @@ export async function requestsForProtected(visit: Visit, out: string, rootId: st
   await connected.descriptor();
   const publication = open();
   await publication.refresh(nowInSeconds());
-  await publication.resolve('/', nowInSeconds()); // whose key it asks for beforehand
+  await publication.resolve('/', nowInSeconds()); // a Reader asks for its key beforehand
   for (const path of visit) {
     const entry = await publication.document(path, nowInSeconds());
     if (entry === undefined) throw new Error(`the publication has no ${path}`);

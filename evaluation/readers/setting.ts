@@ -2,10 +2,10 @@
 import { IS_QUICK } from '../quick.ts';
 import type { Page } from './pages.ts';
 
-/** After so many of them it is counted. */
+/** Numbers of readers after which it is counted. */
 export const READERS = IS_QUICK ? [1, 10, 100] : [1, 10, 100, 1000];
 
-/** From the first reader on. */
+/** Bytes since the first reader. */
 export interface Counts {
   readonly received: number;
   readonly originBytes: number;
@@ -19,7 +19,7 @@ export interface SiteFacts {
   readonly name: string;
   readonly short: string;
   readonly pages: readonly Page[];
-  /** Of all files of the protected site. */
+  /** Bytes of all files of the protected site. */
   readonly bytes: number;
 }
 

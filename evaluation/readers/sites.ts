@@ -21,7 +21,7 @@ export interface ReadSite extends SiteFacts {
   readonly clear: Origin;
   readonly protected: Origin;
   readonly rootId: string;
-  /** Where the protected site lies. */
+  /** Folder of the protected site. */
   readonly out: string;
   /** Bytes that key server and reading site have sent since the last call. */
   takeFromKeyServer(): number;
@@ -100,7 +100,7 @@ async function countedKeyServer(endings: AsyncDisposableStack) {
   return { config, counters: [api.counter, reading.counter] };
 }
 
-/** In place of the text: a server that compresses sends these bytes. */
+/** Compresses texts in place: a server that compresses sends these bytes. */
 async function compressTexts(folder: string): Promise<void> {
   for (const file of await filesOf(folder))
     if (TEXT.has(extname(file))) await writeFile(file, await compress(await readFile(file)));

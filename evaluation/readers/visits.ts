@@ -1,4 +1,4 @@
-/** Who reads what: made once from a seed, and replayed for each way of reading and each cache. */
+/** Visits of readers: made once from a seed, and replayed for each way of reading and each cache. */
 import { createHash } from 'node:crypto';
 import type { Page } from './pages.ts';
 import { seeded, shuffled, zipf } from './random.ts';
@@ -24,7 +24,7 @@ export function visitsOf(pages: readonly Page[], readers: number): Visit[] {
   });
 }
 
-/** What tells one sequence from another. */
+/** Returns a digest that tells sequences apart. */
 export function digestOf(visits: readonly Visit[]): string {
   return createHash('sha256').update(JSON.stringify(visits)).digest('hex').slice(0, 16);
 }

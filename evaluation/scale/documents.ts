@@ -29,7 +29,7 @@ export interface Published extends Read {
   /** Run with one document changed. */
   readonly changedProcessor: number;
   readonly changedBytes: number;
-  /** All signed metadata of the first publication. */
+  /** Bytes of all signed metadata of the first publication. */
   readonly metadata: number;
 }
 
@@ -62,7 +62,7 @@ async function publishTwice(workspace: Workspace, documents: number): Promise<Pu
   };
 }
 
-/** One after the other: many at a time are no faster on a disk. */
+/** Writes one after the other: many at a time are no faster on a disk. */
 function write(source: string, documents: number): void {
   for (let number = 0; number < documents; number++) {
     const path = join(source, pathOf(number));

@@ -11,7 +11,7 @@ import { serve } from './subscribers.ts';
 /** `quick`: without the numbers that take minutes each. */
 const NUMBERS = [100, 1000, 10_000, 100_000, ...(IS_QUICK ? [] : [1_000_000])];
 const RUNS = IS_QUICK ? 1 : 3;
-/** Above this, a run takes many minutes. */
+/** Number above which a run takes many minutes. */
 const REPEATED_UP_TO = 10_000;
 
 export async function scaleFigure(report: (text: string) => void): Promise<Measurement> {

@@ -8,7 +8,7 @@ import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 
 const DAYS = 30;
 const RUNS = 5;
-/** Of a device's sealed key: what the vault makes of 32 bytes. */
+/** Length of a device's sealed key, which the vault makes of 32 bytes. */
 const SEALED = 64;
 
 /** Seconds, bytes, milliseconds. */
@@ -16,7 +16,7 @@ export interface Filled {
   readonly list: number;
   /** The database with the subscribers, and a device for each. */
   readonly withDevices: number;
-  /** Of bundles with thirty sets. */
+  /** Import of bundles with thirty sets. */
   readonly newDay: number;
 }
 
@@ -33,7 +33,7 @@ async function fill(folder: string, subscribers: number): Promise<Filled> {
   return { list, withDevices: await sizeOf(folder), newDay: await inState(folder, newDay) };
 }
 
-/** Closed in between: else what follows a long transaction waits until SQLite has moved that one from its log into the database. */
+/** Closes it in between: else what follows a long transaction waits until SQLite has moved that one from its log into the database. */
 async function inState<Result>(folder: string, work: (state: KeyServerState) => Promise<Result>): Promise<Result> {
   const state = await openState(configIn(folder));
   try {

@@ -7,7 +7,7 @@ import type { Served } from './subscribers.ts';
 interface Growing<Of> {
   readonly what: string;
   readonly of: (each: Of) => number;
-  /** In the unit that the row says. */
+  /** Size of the unit that the row says. */
   readonly scale?: number;
 }
 

@@ -40,7 +40,7 @@ async function read(folder: string, documents: number): Promise<Read> {
   const sizes: number[] = [];
   for (let count = 1; count <= LOOK_UPS; count++) {
     const bytes = await bytesOf(() => lookUp(site, spread(count, documents), now));
-    if (bytes > 0) sizes.push(bytes); // else from a bin that is there
+    if (bytes > 0) sizes.push(bytes); // skips documents of a bin that is there
   }
   return { coldBytes, lookUpBytes: median(sizes) };
 }

@@ -9,7 +9,7 @@ const RUNS = 5;
 
 /** Milliseconds of a core for each request, the median of several times so many, with sixteen at a time. */
 export async function costOfRequest({ facts }: Started<MeasuredServer>): Promise<number> {
-  await rateOf(facts, facts); // until it is compiled
+  await rateOf(facts, facts); // lets it be compiled
   const runs: number[] = [];
   while (runs.length < RUNS) {
     const before = await processorTime(facts.pid);

@@ -1,4 +1,4 @@
-/** What single operations cost: whether it pays to have them done elsewhere. Processor time, because other programs may run. */
+/** Costs of single operations, to see whether it pays to have them done elsewhere. Processor time, because other programs may run. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect as connectHttp2, createSecureServer } from 'node:http2';
@@ -52,7 +52,7 @@ async function costOf(times: number, work: () => unknown): Promise<number> {
   return median(found);
 }
 
-/** Over the connection that a key server has with its dispatcher. */
+/** Measures over the connection that a key server has with its dispatcher. */
 async function exchangeCost(length: number): Promise<number> {
   const secret = randomBytes(32);
   const answer = encodeMessage(MESSAGES.answer, { hash: randomBytes(32) });

@@ -26,7 +26,7 @@ const ROUNDS = IS_QUICK ? 2 : 3;
 const READERS_PER_NODE = 4;
 /** The single server to which others are compared. */
 const ONE = { nodes: 1, balancer: 'broken', way: 'alone' } as const;
-/** Each node has a core, of which it has a share: so many cores there are. */
+/** Number of cores; a node has a share of one of them. */
 const CORES = 2;
 
 export async function screamFigure(report: (text: string) => void): Promise<Measurement> {

@@ -1,4 +1,4 @@
-/** One key server of the cluster, in a process of its own. It prints where it is as a line of JSON. Its argument is a {@link NodeSetting}. */
+/** A key server of the cluster, in a process of its own. It prints where it is as a line of JSON. Its argument is a {@link NodeSetting}. */
 import { join } from 'node:path';
 import { destination, pino } from 'pino';
 import { configIn } from '../../bench/bundles.ts';

@@ -1,4 +1,4 @@
-/** What was measured, by cluster and by load. */
+/** Rates that were measured, by cluster and by load. */
 import { median } from '../../bench/measure.ts';
 import type { Flooded } from './flood.ts';
 import type { Kind } from './readers.ts';
@@ -27,7 +27,7 @@ export function rateOf(rates: Rates, what: Case): number {
   return median((rates.get(nameOf(what)) ?? []).map(({ rate }) => rate));
 }
 
-/** Redistributed ÷ alone, in each round. */
+/** Divides redistributed by alone, in each round. */
 export function gains(rates: Rates, what: Omit<Case, 'way'>): number[] {
   const [alone = [], redistributed = []] = WAYS.map((way) => rates.get(nameOf({ ...what, way })));
   return redistributed.map(({ rate }, round) => rate / (alone[round]?.rate ?? Number.NaN));

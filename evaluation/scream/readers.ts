@@ -1,4 +1,4 @@
-/** Those who sign in and bind devices: accounts and devices in the database, and the requests of each. */
+/** Readers who sign in and bind devices: accounts and devices in the database, and the requests of each. */
 import { randomBytes } from '#primitives';
 import { fresh, importer, ORIGINS } from '../../bench/bundles.ts';
 import { signInMessage } from '../../bench/key-clients.ts';

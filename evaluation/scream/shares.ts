@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 const MOUNTED = '/sys/fs/cgroup/cpu';
 const PERIOD = 100_000;
-/** What one process has beside others: so many have so many times as much. */
+/** Weight of one process beside others: so many have so many times as much. */
 const WEIGHT = 1024;
 
 export interface Shares {

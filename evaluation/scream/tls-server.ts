@@ -24,7 +24,7 @@ server.listen(0, '127.0.0.1', () =>
 process.on('message', () => process.send?.(spent()));
 process.on('disconnect', () => process.exit());
 
-/** Of what stands in `CertificateVerify`: ECDSA with SHA-256, or RSA-PSS. */
+/** Measures the signature in `CertificateVerify`: ECDSA with SHA-256, or RSA-PSS. */
 function signatureTime(): number {
   const privateKey = createPrivateKey(key);
   const padding = privateKey.asymmetricKeyType === 'rsa' ? { padding: 6, saltLength: 32 } : {}; // RSA_PKCS1_PSS_PADDING

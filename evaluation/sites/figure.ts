@@ -68,7 +68,7 @@ function shares(crossings: Crossings): Table {
   return table(columns, rows);
 }
 
-/** Each site by each way: a cache is warm for the way after the one that it was cold for. */
+/** Loads each site by each way: a cache is warm for the way after the one that it was cold for. */
 async function loadAll(
   link: NarrowLink,
   near: AskNear<SiteCommand>,

@@ -32,7 +32,7 @@ function startBrowser() {
   return launchChromium(rules, setting.pin);
 }
 
-/** Everything that is not part of the load. A cache that is to be warm has loaded the page before. */
+/** Prepares everything that is not part of the load. A cache that is to be warm has loaded the page before. */
 async function prepare(way: number): Promise<void> {
   const { origin: next = '', cache: state } = WAYS[way] ?? {};
   await context?.close();

@@ -1,4 +1,4 @@
-/** What both sides know: the sites, and the ways to them. */
+/** Facts that both sides know: the sites, and the ways to them. */
 import type { Load } from '../link/load.ts';
 
 /** A public site as a Debian package has it, and one of its pages. */
@@ -6,7 +6,7 @@ export interface Site {
   readonly address: string;
   readonly package: string;
   readonly folder: string;
-  /** Its path at the server of the far side. */
+  /** Path at the server of the far side. */
   readonly at: string;
   readonly page: string;
   /** Last headline of the page. */
@@ -59,7 +59,7 @@ export const HOSTS = {
 interface WayTo {
   readonly name: string;
   readonly origin: string;
-  /** Whether the cache is empty, or has answered another reader. */
+  /** State of the cache: empty, or it has answered another reader. */
   readonly cache?: 'cold' | 'warm';
 }
 

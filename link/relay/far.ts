@@ -24,7 +24,7 @@ interface FarMeans extends RelayMeans {
   readonly resolve: ResolveName;
 }
 
-/** For mail between servers: an open way to it is used for unwanted mail. */
+/** Port of mail between servers: an open way to it is used for unwanted mail. */
 const MAIL = 25;
 
 /** @throws LinkError */

@@ -29,7 +29,7 @@ export async function reached(socket: Socket, wanting: Socket, sockets: Set<Sock
   }
 }
 
-/** Resolves when both directions have ended; if one fails, both are closed. @throws Surprise, errors of the sockets */
+/** Resolves when both directions have ended; if one fails, both are closed. @throws ProtocolViolation, errors of the sockets */
 export async function join(
   left: Duplex,
   right: Duplex,

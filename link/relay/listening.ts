@@ -1,4 +1,4 @@
-/** Where a relay listens, and for whom. */
+/** Listener of a relay, and the clients it takes. */
 import { once } from 'node:events';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { type AddressRange, isInRange, parseRange } from '../../node-support/addresses.ts';

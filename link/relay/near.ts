@@ -64,7 +64,7 @@ async function pass(means: NearMeans, client: Socket, destination: Destination):
   try {
     const far = await connectFar(means, client);
     endedFirst = watchEnds(client, far);
-    far.cork(); // in one packet with what the client has sent by now
+    far.cork(); // shares a packet with what the client has sent by now
     far.write(writeOpening({ ...destination, isPlain }));
     setImmediate(() => far.uncork());
     const back = [withoutStatus(name), ...through(side?.fromServer)];

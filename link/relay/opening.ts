@@ -1,4 +1,4 @@
-/** What a connection between the relays begins with: docs/spec/link.md section 2. */
+/** Beginning of a connection between the relays: docs/spec/link.md section 2. */
 import { isIP } from 'node:net';
 import { Cursor, Malformed, number, prefix } from '../tls/cursor.ts';
 import type { Beginning } from './beginning.ts';

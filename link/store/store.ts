@@ -1,4 +1,4 @@
-/** What a relay remembers, in SQLite: docs/spec/link.md section 7. It is a memory only: what cannot be read or written is as if it were not there. */
+/** Memory of a relay, in SQLite: docs/spec/link.md section 7. Values that cannot be read or written are as if they were not there. */
 import { X509Certificate } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
@@ -194,7 +194,7 @@ function open(file: string): DatabaseSync {
     chmodSync(file, 0o600);
     const [version, id] = [headerNumber(database, 'user_version'), headerNumber(database, 'application_id')];
     const isOld = version === 1 && id === APPLICATION_ID;
-    if (isOld) database.exec('DROP TABLE IF EXISTS names; DROP TABLE IF EXISTS certificates'); // they are learnt anew
+    if (isOld) database.exec('DROP TABLE IF EXISTS names; DROP TABLE IF EXISTS certificates'); // relays learn them anew
     if (isOld || (version === 0 && id === 0)) prepare(database);
     else if (version !== VERSION || id !== APPLICATION_ID) throw refuse('it is of another program or version');
     return database;

@@ -16,7 +16,7 @@ export function hashOf(certificate: Buffer): Buffer {
   return createHash('sha256').update(certificate).digest();
 }
 
-/** How a certificate stands in a list. @param hash - SHA-256 */
+/** Returns a certificate's entry in a list. @param hash - SHA-256 */
 export function entryOf(hash: Buffer): Buffer {
   return hash.subarray(0, ENTRY);
 }
@@ -85,7 +85,7 @@ interface Rebuilt {
   readonly held: number;
 }
 
-/** Checks L1 to L4, and puts the certificates back. @throws Surprise */
+/** Checks L1 to L4, and puts the certificates back. @throws ProtocolViolation */
 export function rebuild(group: Group, known: CertificateIndex): Rebuilt {
   const message = readWhole(group.body, readBody); // L1
   if (message === undefined || message.entries.length === 0 || message.entries.length > LIMITS.chain)

@@ -10,9 +10,9 @@ export interface Group {
   /** The messages before it, as they came. */
   readonly front: Buffer;
   readonly isCompressed: boolean;
-  /** Of Certificate or CompressedCertificate, without its header. */
+  /** Bytes of Certificate or CompressedCertificate, without its header. */
   readonly body: Buffer;
-  /** What followed in its last record. */
+  /** Bytes that followed in its last record. */
   readonly behind: Buffer;
 }
 

@@ -25,7 +25,7 @@ export class NearSide {
   #name: string | undefined;
   #isListed = false;
   #isSettled = false;
-  /** Whether the client ended its handshake with something else than ChangeCipherSpec: an alert. */
+  /** Tells whether the client ended its handshake with something other than ChangeCipherSpec: an alert. */
   #isRefused = false;
   #listed = new CertificateIndex([]);
   #shown: readonly Buffer[] = [];
@@ -40,12 +40,12 @@ export class NearSide {
     this.fromServer = new Passage(this.#serverFlow());
   }
 
-  /** Whether something was listed, and the handshake did not come through. */
+  /** Tells whether something was listed, and the handshake did not come through. */
   get hasFailed(): boolean {
     return this.#isListed && !this.#isSettled;
   }
 
-  /** Whether the client said that it does not go on. */
+  /** Tells whether the client said that it does not go on. */
   get isRefused(): boolean {
     return this.#isRefused;
   }
@@ -108,7 +108,7 @@ export class NearSide {
   }
 }
 
-/** Also where nothing is listed: a client's own extension must not be taken for a list. */
+/** Inserts the list, or an empty one before a client's own extension, which must not be taken for a list. */
 function insert(first: TlsRecord, hello: ClientHello, list: Buffer | undefined): RecordAction {
   const needsList = hello.extensions[0]?.type === LIST_EXTENSION;
   const data = list ?? (needsList ? writeList({ server: [], client: [] }) : undefined);

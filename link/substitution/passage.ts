@@ -1,4 +1,4 @@
-/** One direction of a connection: records go to a flow, which says what becomes of them, until it ends. Then bytes pass as they come. */
+/** A direction of a connection: records go to a flow, which says what becomes of them, until it ends. Then bytes pass as they come. */
 import { RecordReader, type TlsRecord } from '../tls/records.ts';
 
 /** `hold`: keep it and what is held; `pass`: let all that is held go; bytes: these in the place of all that is held. */
@@ -21,7 +21,7 @@ export class Passage {
     this.#isOver = flow.next().done ?? false;
   }
 
-  /** @returns what goes on. @throws Surprise */
+  /** @returns what goes on @throws ProtocolViolation */
   push(chunk: Buffer): Buffer {
     if (this.#isOver) return chunk;
     this.#records.push(chunk);

@@ -12,7 +12,7 @@ const NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
 const NAME_LENGTH = 253;
 
 export interface ClientHello {
-  /** In lower case; `undefined` where there is none, or none that is a DNS name. */
+  /** Name in lower case; `undefined` where there is none, or none that is a DNS name. */
   readonly serverName: string | undefined;
   /** The message up to its extensions, without header. */
   readonly front: Buffer;

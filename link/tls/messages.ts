@@ -7,7 +7,7 @@ export const MESSAGE = {
   serverHello: 2,
   certificate: 11,
   supplementalData: 23,
-  /** Between the relays. */
+  /** Message of the relays. */
   compressedCertificate: 0x99,
 } as const;
 
@@ -35,7 +35,7 @@ export function readExtensions(bytes: Buffer): Extension[] | undefined {
   });
 }
 
-/** What a ServerHello chose. @param body - without its header */
+/** Reads the version that a ServerHello chose. @param body - without its header */
 export function versionOf(body: Buffer): 'TLS 1.2' | 'TLS 1.3' | undefined {
   return readWhole(body, (cursor) => {
     const version = cursor.number(2);

@@ -13,7 +13,7 @@ export interface TlsRecord {
   readonly type: number;
   readonly version: number;
   readonly content: Buffer;
-  /** With its header, as it came. */
+  /** Record with its header, as it came. */
   readonly bytes: Buffer;
 }
 
@@ -26,7 +26,7 @@ export function writeRecord(version: number, content: Buffer): Buffer {
 export class RecordReader {
   #chunks: Buffer[] = [];
   #length = 0;
-  /** What must be there before it is worth looking. */
+  /** Bytes that must be there before it is worth looking. */
   #needed = HEADER;
 
   push(chunk: Buffer): void {
@@ -58,7 +58,7 @@ export class RecordReader {
     return all;
   }
 
-  /** So that a protocol of another kind whose first message is shorter than a header is not held. */
+  /** Tells whether this may be TLS: another protocol, whose first message may be shorter than a header, is not held. */
   #startsLikeTls(): boolean {
     const [type = 0, major = 3] = this.#chunks.find((chunk) => chunk.length > 0) ?? [];
     return isPlausible(type, major << 8, 1);

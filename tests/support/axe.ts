@@ -2,7 +2,7 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 
-/** What axe finds wrong, one line each, in light and in dark colours. Everything it knows is looked at, best practices too. */
+/** Lists the problems that axe finds, one line each, in light and in dark colours. Everything it knows is looked at, best practices too. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
   const found: string[] = [];
   for (const colorScheme of ['light', 'dark'] as const) {

@@ -34,7 +34,7 @@ const AUTHORITY = [
   new BasicConstraintsExtension(true, undefined, true),
   new KeyUsagesExtension(digitalSignature | keyCertSign | cRLSign, true),
 ];
-/** As public authorities have them, with where to ask. */
+/** Extensions as public authorities have them, with where to ask. */
 const ISSUING_AUTHORITY = [
   ...AUTHORITY,
   new CRLDistributionPointsExtension(['http://crl.authority.example/root.crl']),
@@ -86,12 +86,12 @@ export interface TestCertificate {
   readonly caFile: string;
 }
 
-/** Of two: a server's or client's certificate, and that of the authority which signed it; their root is apart. */
+/** Chain of two certificates: a server's or client's, and that of the authority which signed it; their root is apart. */
 export interface Chain {
   /** PEM, and the files they are in. */
   readonly key: string;
   readonly keyFile: string;
-  /** Both certificates, the end's first. */
+  /** Certificates of the chain, the end's first. */
   readonly cert: string;
   readonly certFile: string;
   /** The authority's alone. */
@@ -125,7 +125,7 @@ export async function makeSelfSigned(folder: string, host: string, validity?: Va
 }
 
 /**
- * Like those of public authorities, whose certificates name where to ask.
+ * Makes a chain like those of public authorities, whose certificates name where to ask.
  *
  * @param name - of files in `folder`
  * @param names - `DNS:name` or `IP:address`

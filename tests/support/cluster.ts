@@ -32,11 +32,11 @@ export const ORIGINS = {
   documentsUrl: `https://${HOSTS.pages}`,
 } as const;
 
-/** What stands for the ports of docs/cluster.md. */
+/** Ports that stand for those of docs/cluster.md. */
 type Ports = Readonly<Record<'443' | '8443' | '8444' | '8445', number>>;
 
 export interface Node {
-  /** What it has logged since its last start. */
+  /** Returns what it has logged since its last start. */
   log(): string;
   /** Requests of readers that it has answered, as its log has them. */
   answered(): number;
@@ -45,7 +45,7 @@ export interface Node {
   start(): Promise<void>;
   /** Ways to its API and its documents without the balancer. */
   readonly direct: Readonly<Record<'keys' | 'pages', Way>>;
-  /** Its database cannot be reached from now on; `restore` ends that. */
+  /** Makes its database unreachable; `restore` ends that. */
   cut(): void;
   restore(): Promise<void>;
 }
@@ -54,16 +54,16 @@ export interface Cluster {
   readonly publisher: PublisherWithSets;
   readonly nodes: readonly [Node, Node, ...Node[]];
   readonly balancer: Way;
-  /** Of another key server on the same database, which does not listen. */
+  /** State of another key server on the same database, which does not listen. */
   readonly state: KeyServerState;
   invite(name: string): Promise<Invitation>;
   close(): Promise<void>;
 }
 
 export interface ClusterOptions {
-  /** What is published before key servers start, which look for a newer publication only now and then. */
+  /** Documents published before the start of the key servers, which look for a newer publication only now and then. */
   readonly documents: readonly TestDocument[];
-  /** Of a PostgreSQL other than the run's. */
+  /** Address of a PostgreSQL other than the run's. */
   readonly database?: string;
   /** A third key server, and the first one is the dispatcher of password hashing. */
   readonly third?: boolean;
@@ -112,7 +112,7 @@ export async function startCluster({ documents, database: own, third = false }: 
   };
 }
 
-/** What all key servers have in common; each listens at an address of its own. */
+/** Returns the configuration that all key servers share; each listens at an address of its own. */
 function configIn(folder: string, ports: Ports, content: ContentHost) {
   const tls = { certificate: join(folder, 'leaf.pem'), key: join(folder, 'leaf.key') };
   return (host: string) => ({
@@ -222,7 +222,7 @@ function thirdAfter(line: string): string {
   return line.replaceAll('two', 'three').replace('10.0.0.12', '10.0.0.13');
 }
 
-/** Where a connection is made to, whatever host is asked for. */
+/** Address to which a connection is made, whatever host is asked for. */
 export interface Way {
   readonly host: string;
   readonly port: number;

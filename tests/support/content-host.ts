@@ -17,12 +17,12 @@ export interface SeenRequest {
 export interface ContentHost {
   readonly origin: string;
   readonly port: number;
-  /** By URL path, without the query. */
+  /** Files by URL path, without the query. */
   readonly files: Map<string, Uint8Array>;
   /** Answers instead of a file; `*`, instead of all that have none of their own. */
   readonly handlers: Map<string, (request: IncomingMessage, response: ServerResponse) => void>;
   readonly requests: SeenRequest[];
-  /** How many answers are under way. */
+  /** Counts the answers that are under way. */
   open(): number;
   close(): Promise<void>;
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Ended, ROOT, startCommand } from './programs.ts';
 
 const CACHED = join(ROOT, '.cache/debian-12.tar');
-/** What a small server has besides the essential packages; a session of a user needs libpam-systemd. */
+/** Packages of a small server besides the essential ones; a session of a user needs libpam-systemd. */
 const PACKAGES = 'systemd,systemd-sysv,dbus,libpam-systemd,ca-certificates';
 const ENVIRONMENT = {
   PATH: '/usr/sbin:/usr/bin:/sbin:/bin',

@@ -13,16 +13,16 @@ export type Addresses = Record<(typeof KEYS)[number], string>;
 export interface DemoRuns {
   /** Directories that are published. */
   readonly sites: () => string;
-  /** Everything that a run writes is written below this. */
+  /** Folder below which a run writes everything. */
   readonly folder: () => string;
   readonly env: () => NodeJS.ProcessEnv;
   /** Runs a command to its end. */
   readonly run: (...args: string[]) => Promise<Ended>;
   /** Starts a command that stays, and is stopped after the test. */
   readonly start: (...args: string[]) => RunningProgram;
-  /** Stopped after the test. */
+  /** Stops it after the test. */
   readonly stays: (program: RunningProgram) => RunningProgram;
-  /** Nothing of a run is left: no file, and no process once those that were killed are gone. */
+  /** Expects nothing of a run to be left: no file, and no process once those that were killed are gone. */
   readonly expectNothingLeft: () => Promise<void>;
 }
 
@@ -69,7 +69,7 @@ export function stepsOf(output: string): string[] {
   return output.split('\n').slice(0, -1);
 }
 
-/** As a program that is set to use a proxy asks: the gateway's names below localhost need no name server this way. */
+/** Asks as a program that is set to use a proxy: the gateway's names below localhost need no name server this way. */
 export async function viaProxy(proxy: string, url: string): Promise<{ status: number }> {
   const dispatcher = new ProxyAgent({ uri: proxy, proxyTunnel: false });
   const answer = await request(url, { dispatcher });

@@ -5,9 +5,9 @@ import { decode, encode } from 'dns-packet';
 export interface DnsServer {
   /** `127.0.0.1:PORT`. */
   readonly address: string;
-  /** By name; each record is one text, or its pieces. */
+  /** Records by name; each is one text, or its pieces. */
   readonly records: Map<string, (string | string[])[]>;
-  /** Of IPv4, by name. */
+  /** IPv4 addresses by name. */
   readonly addresses: Map<string, string>;
   readonly questions: string[];
   close(): Promise<void>;

@@ -44,7 +44,7 @@ export async function fillStore(options: StorageOptions, filling: Filling = {}):
   return { publisher, keyServer, deviceKey, set, seed };
 }
 
-/** All secrets that a database holds, to be compared before and after. */
+/** Collects the secrets that a database holds, to be compared before and after. */
 export async function secretsIn(options: StorageOptions): Promise<unknown> {
   const store = await ReaderStore.open(storeOptions(options));
   try {

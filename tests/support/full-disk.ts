@@ -3,9 +3,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { vi } from 'vitest';
 
 export interface FullDisk {
-  /** How often something was to be written. */
+  /** Counts the transactions that were refused. */
   readonly refusals: () => number;
-  /** Room for so many transactions, and no more. */
+  /** Makes room for so many transactions, and no more. */
   letThrough(transactions: number): void;
   makeRoom(): void;
 }
@@ -19,7 +19,7 @@ export function fillDisk(directory: string, refuse = fullError): FullDisk {
   const spy = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: DatabaseSync, sql: string) {
     if (sql === 'COMMIT' && lies(this) && room-- <= 0) {
       refusals++;
-      exec.call(this, 'ROLLBACK'); // as SQLite does itself
+      exec.call(this, 'ROLLBACK'); // SQLite does so itself
       throw refuse();
     }
     exec.call(this, sql);
@@ -30,7 +30,7 @@ export function fillDisk(directory: string, refuse = fullError): FullDisk {
   return { refusals: () => refusals, letThrough, makeRoom: () => spy.mockRestore() };
 }
 
-/** What `node:sqlite` throws where a file system has no room. */
+/** Makes the error that `node:sqlite` throws where a file system has no room. */
 function fullError(): Error {
   return Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 });
 }

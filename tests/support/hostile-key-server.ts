@@ -40,16 +40,16 @@ export class HostileKeyServer {
   readonly port: number;
   readonly publisher: TestPublisher;
   descriptor: Uint8Array;
-  /** What it has of the publication, by URL path; the first root to begin with. */
+  /** Files of the publication that it has, by URL path; the first root to begin with. */
   readonly metadata = new Map<string, Uint8Array>();
   /** Codes that are still good. */
   readonly codes = new Set<string>();
   readonly devices = new Map<KeyId, NamedKey>();
   readonly grants = new Map<KeyId, Grant>();
   readonly refusals = new Map<KeyId, RefusalReason>();
-  /** Every key request that came. */
+  /** Key requests that came. */
   readonly keyRequests: KeyRequest[] = [];
-  /** Every body that came, as it came. */
+  /** Bodies that came, as they came. */
   readonly bodies: Uint8Array[] = [];
   /** The last answer to a key request, as it went out. */
   lastAnswer: Uint8Array = new Uint8Array(0);

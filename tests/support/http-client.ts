@@ -8,7 +8,7 @@ export interface Received {
   readonly rawHeaders: string[];
   readonly body: Buffer;
   readonly text: string;
-  /** Whether the answer came to its proper end. */
+  /** Tells whether the answer came to its proper end. */
   readonly complete: boolean;
 }
 

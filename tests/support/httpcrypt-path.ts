@@ -1,4 +1,4 @@
-/** What lies between a Reader and the HTTPCrypt endpoint of a key server, all real: NSD for its names, nginx in front of it, and Squid as the parent proxy. */
+/** Path between a Reader and the HTTPCrypt endpoint of a key server, all real: NSD for its names, nginx before it, and Squid as the parent proxy. */
 
 import { Resolver } from 'node:dns/promises';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -104,7 +104,7 @@ async function started(name: string, child: Child, folder: string, works: () => 
   throw new Error(`${name} does not run: ${child.ended() ?? 'no answer'}; ${said}`);
 }
 
-/** What one sees of an answer from outside. */
+/** An answer as it is seen from outside. */
 export interface SeenAnswer {
   readonly status: number;
   readonly headers: string[];

@@ -12,7 +12,7 @@ import type { CleanUp } from './reader-rig.ts';
 import { startStaticHost } from './static-hosts.ts';
 
 const PASSPHRASE = 'correct horse battery staple';
-/** Of the key server: free ones. */
+/** Ports of the key server: free ones. */
 const PORTS = {
   WISPR_KEYSERVER_LISTEN__PORT: '0',
   WISPR_KEYSERVER_READING__LISTEN__PORT: '0',

@@ -11,7 +11,7 @@ import { TestPublisher } from './test-publisher.ts';
 
 export interface InvitedReader
   extends Omit<ReaderRig<HostileKeyServer>, 'another' | 'anotherStorage' | 'directory' | 'limits' | 'url'> {
-  /** By host: what it says of its publisher. Hosts that are not here say nothing. */
+  /** Proofs by host: what it says of its publisher. Hosts that are not here say nothing. */
   readonly proofs: Map<string, string>;
 }
 

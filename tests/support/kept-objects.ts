@@ -20,7 +20,7 @@ export function smallObjects(directory: string): string[] {
       .all()
       .map(({ name }) => String(name));
   } catch {
-    return []; // it is just being made
+    return []; // SQLite is just making it
   } finally {
     database.close();
   }

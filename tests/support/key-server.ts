@@ -15,9 +15,9 @@ export interface TestKeyServer {
   invite(): Promise<string>;
   /** Ends the subscription of the invited reader. */
   revoke(): Promise<void>;
-  /** What it logged. */
+  /** Returns its log. */
   log(): string;
-  /** How many devices are connected. */
+  /** Counts connected devices. */
   devices(): Promise<number>;
   close(): Promise<void>;
 }

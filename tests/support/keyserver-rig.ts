@@ -24,16 +24,16 @@ export interface Rig {
   readonly server: RunningKeyServer;
   readonly publisher: PublisherWithSets;
   readonly host: ContentHost;
-  /** What devices bind to. */
+  /** Issuer that devices bind to. */
   readonly provider: KeyIssuer;
-  /** What the key server logged. */
+  /** Returns what the key server logged. */
   readonly log: () => string;
   readonly invite: (request: InvitationRequest) => Promise<Invitation>;
   /** The code of an invitation. */
   readonly codeFor: (name: string, request?: Omit<InvitationRequest, 'name'>) => Promise<string>;
   /** A browser that has joined by an invitation. */
   readonly join: (name: string, request?: Omit<InvitationRequest, 'name'>, password?: string) => Promise<Reader>;
-  /** Which of the publisher's sets a subscriber gets keys of, as a key request finds it. */
+  /** Finds the publisher's sets of which a subscriber gets keys, as a key request does. */
   readonly readableBy: (name: string) => Promise<string[]>;
   /** The number of a subscriber; 0, if there is none. */
   readonly idOf: (name: string) => Promise<number>;
@@ -101,7 +101,7 @@ export interface RigOptions {
   before?: readonly string[];
   /** Origins of the content hosts, instead of the good one's. */
   content?: readonly string[];
-  /** What the clock says, in seconds since 1970. */
+  /** Time of the clock, in seconds since 1970. */
   startAt?: number;
 }
 
@@ -181,7 +181,7 @@ export function rigForFile(options: RigOptions | (() => RigOptions | Promise<Rig
   return forFile(async () => startRig(typeof options === 'function' ? await options() : options));
 }
 
-/** All tests come from one address. */
+/** Tests all come from one address. */
 const GENEROUS: Partial<RequestLimits> = {
   requestsPerAddress: 1_000_000,
   changesPerAddress: 10_000,

@@ -69,7 +69,7 @@ export class KillableWorld {
     this.#lacking = new Set(behind.map(({ target }) => target));
   };
 
-  /** Where there is no earlier publication with other documents, the current one is confirmed. */
+  /** Rolls back; where there is no earlier publication with other documents, confirms the current one. */
   rollback = (): Promise<unknown> =>
     this.publishing
       .on((site) => rollBack(site, undefined, async () => undefined))
@@ -78,7 +78,7 @@ export class KillableWorld {
         return this.confirm();
       });
 
-  /** Nothing gives the sets new keys: every document would be encrypted again, and readers would lose theirs. */
+  /** Checks that nothing gives the sets new keys: every document would be encrypted again, and readers would lose theirs. */
   async checkKeys(): Promise<void> {
     const { contents } = await this.publishing.made.keyStore();
     this.#keys ??= contents.sets;
@@ -100,13 +100,13 @@ export class KillableWorld {
     }
   }
 
-  /** What readers are served at each target, and by the key server. */
+  /** Reads what readers are served at each target, and by the key server. */
   async pairs(): Promise<Pair[]> {
     const served = this.#keyServer ? [await this.#keyServer.pair()] : [];
     return [...(await Promise.all(this.#targets.map(pairAt))), ...served];
   }
 
-  /** No pair has decreased, and a reader at each target, who remembers what it has seen, can verify what lies there. */
+  /** Checks that no pair has decreased, and that a reader at each target, who remembers what it has seen, can verify what lies there. */
   async checkReaders(before: readonly Pair[]): Promise<void> {
     const after = await this.pairs();
     for (const [index, [snapshot, timestamp]] of after.entries()) {
@@ -123,7 +123,7 @@ export class KillableWorld {
     }
   }
 
-  /** Every target that can be reached has the authority's pair and all of its files, or was named as behind by a confirmation. */
+  /** Checks that every target that can be reached has the authority's pair and all of its files, or was named as behind by a confirmation. */
   async checkTargets(): Promise<void> {
     const current = await this.publishing.on((site) => site.authority.current());
     const pairs = await this.pairs();
@@ -202,7 +202,7 @@ export async function openWorld({ withKeyServer }: { readonly withKeyServer: boo
   return new KillableWorld(new Publishing(made), directory, keyServer);
 }
 
-/** What a timestamp file says. */
+/** Reads the pair of a timestamp file. */
 function pairIn(bytes: Uint8Array): Pair {
   const { timestamp } = readTimestamp(bytes);
   return [timestamp.snapshot.version, timestamp.version];

@@ -3,19 +3,19 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface Counted {
-  /** From the near relay to the far one. */
+  /** Bytes from the near relay to the far one. */
   readonly up: number;
   readonly down: number;
 }
 
 export interface Counter {
   readonly port: number;
-  /** Since the last call. */
+  /** Counts since the last call. */
   readonly take: () => Counted;
   readonly close: () => Promise<void>;
 }
 
-/** What a hostile link makes of bytes. */
+/** Changes bytes as a hostile link does. */
 export type Altered = (bytes: Buffer, direction: keyof Counted) => Buffer;
 
 /** Changes the first reference of a CompressedCertificate, so that it names a certificate which nobody has. */

@@ -1,4 +1,4 @@
-/** Both relays' parts without sockets, between two ends of Node.js's TLS: what crosses is recorded at each place. */
+/** Parts of both relays without sockets, between two ends of Node.js's TLS: what crosses is recorded at each place. */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export function newStore(options?: ConstructorParameters<typeof CertificateStore
   return new CertificateStore(join(mkdtempSync(join(tmpdir(), 'wispr-link-')), 'store.db'), options);
 }
 
-/** What crossed: all bytes by place and direction. */
+/** Bytes that crossed, by place and direction. */
 export interface Crossed {
   readonly up: { readonly client: Buffer; readonly link: Buffer; readonly server: Buffer };
   readonly down: { readonly server: Buffer; readonly link: Buffer; readonly client: Buffer };
@@ -23,19 +23,19 @@ export interface Crossed {
 export interface Ends {
   readonly client?: SecureContextOptions & { readonly servername?: string; readonly session?: Buffer };
   readonly server: SecureContextOptions & { readonly requestCert?: boolean };
-  /** Of records that the server sends. */
+  /** Length of records that the server sends. */
   readonly fragment?: number;
-  /** How a piece that arrives is cut. */
+  /** Cuts a piece that arrives. */
   readonly cut?: (bytes: Buffer) => Buffer[];
   /** Changes what a relay sends: a hostile one. */
   readonly altered?: (bytes: Buffer, where: 'to near' | 'to far' | 'to client' | 'to server') => Buffer;
-  /** Before the answer of the server arrives at the relays. */
+  /** Runs before the answer of the server arrives at the relays. */
   readonly meanwhile?: () => void;
 }
 
 export interface Outcome {
   readonly crossed: Crossed;
-  /** What the client's TLS said of the other end, in DER; `undefined` where there was no connection. */
+  /** Certificate of the other end, as the client's TLS says, in DER; `undefined` where there was no connection. */
   readonly serverCertificate: Buffer | undefined;
   readonly clientCertificate: Buffer | undefined;
   readonly session: Buffer | undefined;
@@ -49,7 +49,7 @@ interface Memories {
   readonly far: CertificateStore;
 }
 
-/** One TLS connection by way of both relays: the client says "ping", the server "pong". */
+/** Makes a TLS connection by way of both relays: the client says "ping", the server "pong". */
 export async function visit({ near: nearStore, far: farStore }: Memories, ends: Ends): Promise<Outcome> {
   const { cut = (bytes) => [bytes], altered = (bytes) => bytes, meanwhile } = ends;
   const [near, far] = [new NearSide(nearStore, 443), new FarSide(farStore)];

@@ -1,4 +1,4 @@
-/** Every HTTP listener of the Reader and the key server, on loopback, with what a raw client has to know of it. */
+/** HTTP listeners of the Reader and the key server, on loopback, with what a raw client has to know of each. */
 import { join } from 'node:path';
 import type { Limits } from '../../client-proxy/limits.ts';
 import type { RequestLimits } from '../../keyserver/http/limits.ts';
@@ -21,7 +21,7 @@ export const LISTENERS = [
 export interface Listening {
   readonly name: (typeof LISTENERS)[number];
   readonly port: number;
-  /** What its `Host` has to say. */
+  /** Value that its `Host` has to have. */
   readonly host: string;
   /** A path that takes GET. */
   readonly path: string;
@@ -29,7 +29,7 @@ export interface Listening {
   readonly form?: { readonly path: string; readonly fields: readonly string[] };
   /** The status for another host; HTTPCrypt, which proxies change, takes every one. */
   readonly elsewhere: number | undefined;
-  /** Whether a URL of another host is passed on. */
+  /** Tells whether a URL of another host is passed on. */
   readonly isProxy?: true;
 }
 

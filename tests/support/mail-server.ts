@@ -12,7 +12,7 @@ export function mailSettings(smtp: string, more: Partial<MailConfig> = {}): Mail
 
 export interface MailServer {
   readonly port: number;
-  /** Those that nobody has taken yet, decoded, oldest first. */
+  /** Mails that nobody has taken yet, decoded, oldest first. */
   readonly mails: { readonly to: string; readonly text: string }[];
   readonly signIns: { readonly password: unknown; readonly overTls: boolean }[];
   /** Waits for a mail, and takes it away. */
@@ -41,7 +41,7 @@ export async function startMailServer(options: SMTPServerOptions): Promise<MailS
     },
     ...options,
   });
-  server.on('error', () => undefined); // of clients that break off
+  server.on('error', () => undefined); // clients may break off
   server.listen(0, '127.0.0.1');
   await once(server.server, 'listening');
   const { port } = server.server.address() as AddressInfo;

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 
 export interface MalformedAnswer {
   readonly bytes: Buffer;
-  /** Where the bytes are cut into pieces that are sent one by one. */
+  /** Offsets at which the bytes are cut into pieces that are sent one by one. */
   readonly cuts: readonly number[];
-  /** How the connection ends: properly, or with a reset. */
+  /** Tells whether the connection ends with a reset, or properly. */
   readonly reset: boolean;
 }
 
@@ -63,7 +63,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
 );
 
 function at(work: (bytes: Buffer, place: number, value: number) => Buffer): fc.Arbitrary<Change> {
-  // Mostly near the beginning, where the head of the answer is.
+  // Places are mostly near the beginning, where the head of the answer is.
   const place = fc.oneof(fc.nat({ max: 120 }), fc.nat({ max: 100_000 }));
   return fc.tuple(place, fc.nat({ max: 255 })).map(([where, value]) => (bytes) => {
     return bytes.length === 0 ? bytes : work(Buffer.from(bytes), where % bytes.length, value);
@@ -101,7 +101,7 @@ function inChunks(body: Buffer, size: number): Buffer {
   for (let start = 0; start < body.length; start += size) {
     const part = body.subarray(start, start + size);
     parts.push(Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n'));
-    if (parts.length > 300) break; // and no end
+    if (parts.length > 300) break;
   }
   return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')]);
 }

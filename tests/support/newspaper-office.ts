@@ -15,7 +15,7 @@ import { startStaticHost } from './static-hosts.ts';
 import { type RunningWispr, startWispr } from './wispr.ts';
 
 const A_DAY = 315;
-/** All come from one address. */
+/** Requests all come from one address. */
 const LIMITS = ['changesPerAddress', 'keyRequestsPerAddress', 'publishingPerAddress', 'requestsPerAddress'];
 const DISKS = ['out', 'web', 'database'] as const;
 const PRELOAD = pathToFileURL(join(ROOT, 'tests/support/observed.mjs'));

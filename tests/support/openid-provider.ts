@@ -15,7 +15,7 @@ export interface Person {
 
 export interface OpenIdProviderRig {
   readonly issuer: string;
-  /** Who signs in from now on; `undefined`: who comes cancels. */
+  /** Person who signs in from now on; `undefined`: anyone who comes cancels. */
   person: Person | undefined;
   readonly stop: () => Promise<void>;
 }

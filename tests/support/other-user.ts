@@ -4,7 +4,7 @@ import { once } from 'node:events';
 
 const OTHER_USER = 65_534;
 
-/** What a program wrote, when it has ended. */
+/** Returns what a program wrote, when it has ended. */
 export async function runAsOtherUser(program: string, ...args: string[]): Promise<string> {
   const child = start(program, args);
   let text = '';

@@ -21,7 +21,7 @@ export class PassingRig {
   raw!: Awaited<ReturnType<typeof startRawHost>>;
   /** The heads of requests that came to it, since the last {@link reset}. */
   readonly heads: string[] = [];
-  /** What it answers is up to each test. */
+  /** Answers as each test wants. */
   answer: RawAnswer = () => undefined;
   readonly #clients: RawClient[] = [];
   readonly #asked = new Set<Socket>();
@@ -48,14 +48,13 @@ export class PassingRig {
     await this.raw.close();
   }
 
-  /** Between two tests. */
   reset(): void {
     this.heads.length = 0;
     this.#asked.clear();
     for (const client of this.#clients.splice(0)) client.close();
   }
 
-  /** How many connections of the Reader it was asked on since then and are open. */
+  /** Counts connections of the Reader on which it was asked since then and that are open. */
   open(): number {
     return [...this.#asked].filter(({ destroyed }) => !destroyed).length;
   }

@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 
 export interface Paywall {
   readonly url: string;
-  /** Whom it was asked about, with a good signature. */
+  /** Subscribers that it was asked about, with a good signature. */
   readonly asked: string[];
-  /** How it answers from now on; with an answer, or by itself. */
+  /** Answer from now on, or a function that answers by itself. */
   answer: unknown | ((response: ServerResponse) => void);
   readonly close: () => Promise<void>;
 }

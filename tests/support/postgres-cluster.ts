@@ -15,16 +15,16 @@ const SUPERUSER = 'wispr';
 const STARTING = '57P03';
 
 export interface ClusterOptions {
-  /** Whether what is promised survives a power cut: else nothing waits for the disk. */
+  /** Tells whether what is promised survives a power cut: else nothing waits for the disk. */
   readonly durable: boolean;
   /** Lines of `pg_hba.conf` that come first. */
   readonly rules?: readonly string[];
-  /** Also listens on 127.0.0.1, for TLS with this key and certificate (PEM). */
+  /** Listens on 127.0.0.1 too, for TLS with this key and certificate (PEM). */
   readonly tls?: { readonly port: number; readonly key: string; readonly cert: string };
 }
 
 export interface Cluster {
-  /** Of its socket. */
+  /** Holds its socket. */
   readonly directory: string;
   /** Does one statement, in the database `postgres`. */
   ask(sql: string): Promise<void>;

@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface ProgramOptions {
-  /** Instead of this process's own. */
+  /** Replaces this process's own. */
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** What stands on its standard input; nothing, if left out. */
+  /** Text on its standard input; nothing, if left out. */
   readonly input?: string;
 }
 
@@ -24,9 +24,9 @@ export interface Ended {
 export interface RunningProgram {
   /** Resolves with the first line of standard output that fits; rejects if the program ends before. */
   line(pattern: RegExp): Promise<string>;
-  /** What it has said so far on standard error. */
+  /** Returns what it has said so far on standard error. */
   stderr(): string;
-  /** What it has printed so far. */
+  /** Returns what it has printed so far. */
   stdout(): string;
   readonly pid: number;
   /** Resolves when it has ended. */

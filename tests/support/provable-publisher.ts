@@ -9,7 +9,7 @@ export interface ProvablePublisher {
   readonly publisher: TestPublisher;
   readonly server: HostileKeyServer;
   readonly host: ContentHost;
-  /** What leads to its content host. */
+  /** Route to its content host. */
   readonly connectTo: ConnectTo;
 }
 

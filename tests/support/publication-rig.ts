@@ -57,7 +57,7 @@ export class PublicationRig {
   readonly rig: Rig;
   /** The publisher's. */
   readonly token: string;
-  /** What the web host serves. */
+  /** Folder that the web host serves. */
   readonly site: string;
   readonly #folders: string[];
 
@@ -86,7 +86,7 @@ export class PublicationRig {
     return this.rig.publisher.root.signers.timestamp;
   }
 
-  /** By the key server's clock. */
+  /** Reads the key server's clock. */
   now(): number {
     return this.rig.server.state.now();
   }
@@ -143,14 +143,14 @@ export class PublicationRig {
     return new Uint8Array(Buffer.from(String(body.timestamp), 'base64url'));
   }
 
-  /** One run of the keeper, pushes included. @returns whether it signed or had nothing to sign */
+  /** Runs the keeper once, pushes included. @returns whether it signed or had nothing to sign */
   async run(): Promise<boolean> {
     const isGood = await this.rig.server.keeper.attempt();
     await this.rig.server.keeper.idle();
     return isGood;
   }
 
-  /** What a reader who holds the first root makes of a timestamp. */
+  /** Reads a timestamp as a reader who holds the first root. */
   async read(bytes: Uint8Array): Promise<TimestampMetadata> {
     return verifyOwnTimestamp(bytes, await verifyFirstRoot(this.rig.publisher.root.bytes, STRICT), STRICT);
   }

@@ -1,4 +1,4 @@
-/** How a reader in a test comes to a publication: over files in memory, with a record of what was asked for, and failures on demand. */
+/** Source of a publication for a reader in a test: files in memory, with a record of what was asked for, and failures on demand. */
 import { type MetadataStore, PublicationClient } from '../../core/publication/client.ts';
 import { verifyEd25519 } from '../../core/publication/keys.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
@@ -6,7 +6,7 @@ import { SitePublication, type SiteSource } from '../../core/publication/site-pu
 import { inTurn, type TimestampAnswer } from '../../core/publication/sources.ts';
 import type { TestPublication } from './test-publication.ts';
 
-/** What stands between a reader and the files of a content host. */
+/** Source that stands between a reader and the files of a content host. */
 export class MemorySource implements SiteSource {
   files: ReadonlyMap<string, Uint8Array>;
   /** URL paths, in order, of everything that was asked for. */
@@ -15,7 +15,7 @@ export class MemorySource implements SiteSource {
   bytes = 0;
   /** Answers instead of the file; may throw. By URL path. */
   readonly instead = new Map<string, () => Uint8Array | undefined>();
-  /** More places that have a timestamp, asked before the content host. */
+  /** Places that have a timestamp, asked before the content host. */
   readonly keyServers: (() => Promise<Uint8Array | undefined>)[] = [];
 
   readonly #maxima = new Map<string, number>();
@@ -28,7 +28,7 @@ export class MemorySource implements SiteSource {
     return this.#get(METADATA_PATH + file, maximumLength);
   }
 
-  /** How much was asked for the last time. */
+  /** Returns the bound of the last request. */
   maximum(urlPath: string): number | undefined {
     return this.#maxima.get(urlPath);
   }

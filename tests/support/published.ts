@@ -29,7 +29,6 @@ import { inTurn } from '../../core/publication/sources.ts';
 
 /** A publication that was verified. */
 export interface Published {
-  /** Its version. */
   readonly version: number;
   /** Number of metadata files that its snapshot names. */
   readonly files: number;
@@ -40,7 +39,7 @@ export interface Published {
   readonly open: (path: string) => Promise<OpenedDocument>;
 }
 
-/** What a client trusts from one visit to the next. */
+/** Metadata that a client trusts from one visit to the next. */
 export type TrustedStore = Map<string, Uint8Array>;
 
 export interface PublishedOptions {
@@ -48,9 +47,9 @@ export interface PublishedOptions {
   /** Set keys by their ids. */
   readonly keys: ReadonlyMap<string, Uint8Array>;
   readonly now: number;
-  /** What an earlier visit trusted: nothing may go back behind it. */
+  /** Metadata that an earlier visit trusted: nothing may go back behind it. */
   readonly store?: TrustedStore;
-  /** Left out: yes. */
+  /** Defaults to `true`. */
   readonly strict?: boolean;
 }
 
@@ -108,7 +107,7 @@ export async function readPublished(out: string, options: PublishedOptions): Pro
   };
 }
 
-/** Every document that a bin or a section names, which the client is then asked about one by one. */
+/** Finds the documents that bins and sections name, about which the client is then asked one by one. */
 async function pathsOf(
   roles: ReadonlyMap<string, { readonly version: number }>,
   metadata: (name: string) => Promise<Buffer | undefined>,

@@ -106,7 +106,7 @@ export interface BundleOptions {
   readonly expires?: number;
   readonly name?: string;
   readonly withoutTimestampKey?: boolean;
-  /** What the bundle holds instead of the publisher's sets. */
+  /** Content of the bundle instead of the publisher's sets. */
   readonly bundle?: Partial<KeyBundle>;
 }
 

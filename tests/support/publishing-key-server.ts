@@ -16,11 +16,11 @@ export interface PublishingKeyServer {
   readonly origin: string;
   readonly token: string;
   readonly state: KeyServerState;
-  /** For the workspace. */
+  /** Workspace's settings. */
   readonly settings: Partial<ConfigurationInput>;
   /** Puts the public key where the workspace looks for it. */
   giveKeyTo(made: TestWorkspace): Promise<void>;
-  /** What it serves: versions of snapshot and timestamp. */
+  /** Returns versions of the snapshot and timestamp that it serves. */
   pair(): Promise<readonly [snapshot: number, timestamp: number]>;
   timestamp(): Promise<Buffer>;
   /** Signs again, as it does each hour. @param ahead - seconds by which its clock is, for this moment alone */

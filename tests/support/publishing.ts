@@ -20,11 +20,11 @@ import { type Withdrawal, withdrawSite } from '../../publisher/publish/withdraw.
 import type { Configuration } from '../../publisher/workspace/configuration/schema.ts';
 import { PASSPHRASE, type TestWorkspace } from './workspace.ts';
 
-/** What a test changes. */
+/** Changes by a test. */
 export interface Changes {
-  /** In place of the opened targets. */
+  /** Replaces the opened targets. */
   readonly target?: (target: Target) => Target;
-  /** In place of the opened site. */
+  /** Replaces the opened site. */
   readonly site?: (site: Site) => Site;
   readonly token?: string | undefined;
   /** Origin of a key server in place of the one in `wispr.json`. */
@@ -65,7 +65,7 @@ export class Publishing {
     return publishFromWorkspace({ places, passphrase: PASSPHRASE, protect: {}, ...this.changes.options, ...run });
   }
 
-  /** As {@link publish}, with the site that a test has changed. */
+  /** Publishes like {@link publish}, with the site that a test has changed. */
   async publishStepwise(): Promise<PublishSummary> {
     const { snapshot, reachable, failures } = await this.on(findHighest);
     if (reachable.length === 0 && failures[0]) throw failures[0].failure;
@@ -95,7 +95,7 @@ export function targetsOf(...publish: string[]): Pick<Configuration, 'timestampB
   return { publish, timestampBy: 'publisher' };
 }
 
-/** What readers find at a directory: versions of snapshot and timestamp. */
+/** Reads what readers find at a directory: versions of snapshot and timestamp. */
 export async function pairAt(directory: string): Promise<readonly [snapshot: number, timestamp: number]> {
   const bytes = await readFile(join(directory, TIMESTAMP_PATH)).catch(() => undefined);
   if (bytes === undefined) return [0, 0];

@@ -6,7 +6,7 @@ import { expect } from 'vitest';
 /** A client that waits for the bytes it expects. */
 export interface RawClient {
   readonly socket: Socket;
-  /** Everything that came so far, one character a byte. */
+  /** Text that came so far, one character a byte. */
   received(): string;
   send(bytes: string): void;
   /** Waits until `wanted` has come. @throws Error if the connection ends before */
@@ -86,7 +86,7 @@ export async function startRawHost(
   };
 }
 
-/** Whether a connection gets an answer, or is closed. */
+/** Tells whether a connection is neither closed nor ended. */
 export const isOpen = (socket: Socket) => !socket.destroyed && !socket.readableEnded;
 
 /** Clients that have connected, or were turned away. */

@@ -19,13 +19,13 @@ export interface ReaderHome {
   readonly publisher: TestPublisher;
   readonly keyServer: TestKeyServer;
   readonly host: ContentHost;
-  /** What lets commands reach the content host. */
+  /** Arguments that let commands reach the content host. */
   readonly connectTo: readonly string[];
-  /** With the home in its environment. */
+  /** Puts the home into the environment. */
   atHome(options?: ProgramOptions): ProgramOptions;
   run(args: readonly string[], options?: ProgramOptions): Promise<Ended>;
   bind(...args: string[]): Promise<Ended>;
-  /** Its port is free, and it ends with the test. */
+  /** Takes a free port, and ends with the test. */
   startProxy(...args: string[]): Promise<RunningWispr<ReadyProxy>>;
 }
 
@@ -68,7 +68,7 @@ export async function startReaderHome(cleanUp: CleanUp): Promise<ReaderHome> {
   };
 }
 
-/** One clear line on what happened, perhaps a hint, and no trace of a stack. */
+/** Tells whether it is a clear line on what happened, perhaps a hint, and no trace of a stack. */
 export function isInTheOneVoice(stderr: string): boolean {
   const lines = stderr.trimEnd().split('\n');
   const clear = lines.length <= 2 && lines.every((line) => /^wispr: (?:hint: )?\S.*[^.]$/.test(line));

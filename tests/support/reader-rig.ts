@@ -33,7 +33,6 @@ export interface ReaderRig<KeyServer = TestKeyServer> {
   anotherStorage(): Promise<ReturnType<typeof storageIn>>;
   /** Starts one more Reader on such data, which ends with the rig at the latest. */
   another(settings?: Partial<ProxyOptions>): Promise<RunningProxy>;
-  /** Every refusal: code and address. */
   readonly refusals: { code: string; address: string }[];
   /** Moves the reader's clock. */
   passTime(seconds: number): void;
@@ -44,7 +43,7 @@ export interface ReaderRig<KeyServer = TestKeyServer> {
   close(): Promise<void>;
 }
 
-/** Something to be done when a test is over, last first. */
+/** Tasks to be done when a test is over, last first. */
 export class CleanUp {
   readonly #tasks: (() => Promise<unknown>)[] = [];
 
@@ -70,7 +69,7 @@ export async function temporaryFolder(cleanUp: CleanUp): Promise<string> {
   return directory;
 }
 
-/** Where a reader keeps things; and what it may reach, for everything around it is on this machine. */
+/** Returns where a reader keeps things; and what it may reach, for everything around it is on this machine. */
 export function storageIn(directory: string) {
   return {
     dataDirectory: join(directory, 'data'),
@@ -95,21 +94,21 @@ export function proxyCommand({ storage }: Pick<ReaderRig, 'storage'>, contentPor
   ];
 }
 
-/** All there is in its folder while no Reader runs. */
+/** File that is alone in its folder while no Reader runs. */
 const DATABASE = 'reader.db';
-/** What a reader has to permit where everything is on one machine. */
+/** Addresses that a reader has to permit where everything is on one machine. */
 const ON_THIS_MACHINE = [parseAllowLocal('127.0.0.0/8')];
 
 export interface RigOptions {
   readonly proxy?: Partial<ProxyOptions>;
-  /** What the descriptor says of the site, once it is known where the content host is. */
+  /** Returns what the descriptor says of the site, once it is known where the content host is. */
   readonly sites?: (host: ContentHost) => SiteDescription[];
   /** The sites that the reader confirms; the publisher's own if left out. */
   readonly confirm?: readonly string[];
   readonly keyServer?: Partial<KeyServerConfig>;
 }
 
-/** With the real key server. */
+/** Uses the real key server. */
 export function startReaderRig({
   proxy,
   sites,
@@ -123,7 +122,7 @@ export function startReaderRig({
   );
 }
 
-/** With a key server that does what a test makes it do, and starts in a third of the time. */
+/** Uses a key server that does what a test makes it do, and starts in a third of the time. */
 export function startHostileReaderRig(proxy?: Partial<ProxyOptions>): Promise<ReaderRig<HostileKeyServer>> {
   return startRigAround((publisher) => HostileKeyServer.start(publisher), proxy);
 }
@@ -141,7 +140,7 @@ async function startRigAround<KeyServer extends Pick<TestKeyServer, 'invite' | '
   const host = cleanUp.use(await startContentHost());
   const keyServer = cleanUp.use(await startKeyServer(publisher, host));
   await publisher.sign(host.files);
-  const connectTo = [parseConnectTo(`:80:127.0.0.1:${host.port}`)]; // every host, on port 80
+  const connectTo = [parseConnectTo(`:80:127.0.0.1:${host.port}`)]; // covers every host, on port 80
   await bindSite({
     ...storage,
     connectTo,

@@ -13,7 +13,7 @@ import { createVisitor, type Visitor } from './reading-site-visitor.ts';
 const AGAIN_AFTER = 1000;
 /** Devices that try to be connected by the same code at once. */
 const RIVALS = 2;
-/** What each reader does from beginning to end before the next thing happens to the cluster. */
+/** Rounds that each reader does from beginning to end before the next thing happens to the cluster. */
 const ROUNDS = 4;
 
 type Client = ReturnType<typeof newClient>;
@@ -24,7 +24,7 @@ export interface Account {
   readonly password: string;
 }
 
-/** What became of one code. */
+/** Outcome of one code. */
 interface Race {
   readonly statuses: readonly number[];
   readonly connected: readonly BoundDevice[];
@@ -35,7 +35,7 @@ export class ReadersUnderLoad {
   /** Key requests that were answered. */
   readonly answered: { readonly request: Uint8Array; readonly device: BoundDevice }[] = [];
   readonly signedIn: Visitor[] = [];
-  /** Why things were tried again. */
+  /** Reasons for trying again. */
   readonly again: string[] = [];
   readonly #cluster: Cluster;
   readonly #loops: Promise<void>[];
@@ -63,7 +63,7 @@ export class ReadersUnderLoad {
     }
   }
 
-  /** During `work`, the site is away: who has failed tries again only when it is back. */
+  /** Does `work`, during which the site is away: readers who have failed try again only when it is back. */
   async without(work: () => Promise<unknown>): Promise<void> {
     const outage = work();
     this.#outage = outage;
@@ -111,10 +111,10 @@ export class ReadersUnderLoad {
     });
   }
 
-  /** Several devices try one new code. */
+  /** Has several devices try one new code. */
   async #race(): Promise<Race> {
     const number = this.races.length;
-    // Of its own address each time: who comes too late has failed, and failures are counted.
+    // The address is another one each time: a device that comes too late has failed, and failures are counted.
     const client = newClient(this.#cluster.balancer, `127.1.${number >> 8}.${number & 255}`);
     const { code } = await this.#twice(() => this.#cluster.invite(`reader ${number}`));
     const tried = await Promise.all(Array.from({ length: RIVALS }, () => this.#connect(client, code)));

@@ -68,7 +68,7 @@ export async function startRecordingRelay(): Promise<RecordingRelay> {
         .join(''),
     exchanges: () => connections.flatMap(exchangesOf).sort((one, other) => one.time - other.time),
     forget: () => {
-      for (const socket of sockets) socket.destroy(); // what follows has connections of its own
+      for (const socket of sockets) socket.destroy(); // makes what follows connect anew
       connections = [];
     },
     close: async () => {

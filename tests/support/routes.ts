@@ -1,4 +1,4 @@
-/** What an Express app answers, and the fields of the forms and messages that the key server knows: taken from the code, not from a list. */
+/** Routes of an Express app, and the fields of the forms and messages that the key server knows: taken from the code, not from a list. */
 import { globSync, readFileSync } from 'node:fs';
 import type { Express } from 'express';
 

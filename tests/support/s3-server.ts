@@ -9,7 +9,7 @@ const START_MILLISECONDS = 60_000;
 
 export interface S3Server {
   readonly endpoint: string;
-  /** What programs that are to use it have in their environment. */
+  /** Variables that programs which use it have in their environment. */
   readonly environment: Readonly<Record<string, string>>;
   /** A client of it, to look at what is there. */
   readonly client: S3Client;

@@ -1,8 +1,8 @@
-/** Every secret that a key server keeps in its database, opened. */
+/** Secrets that a key server keeps in its database, opened. */
 import { rowsNotUnder, SEALED_TABLES } from '../../keyserver/operations/sealed-rows.ts';
 import type { KeyServerState } from '../../keyserver/storage/state.ts';
 
-/** By table and primary key, in hexadecimal. Rejects where one does not open. */
+/** Maps table and primary key to the secret, in hexadecimal. Rejects where one does not open. */
 export async function openSealedRows({ database, vault }: KeyServerState): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (const table of SEALED_TABLES) {

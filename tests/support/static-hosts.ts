@@ -10,7 +10,7 @@ export type StaticHostName = (typeof STATIC_HOSTS)[number];
 
 export interface StaticHost {
   readonly port: number;
-  /** By a name that browsers take for a secure context. */
+  /** Origin by a name that browsers take for a secure context. */
   readonly origin: string;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Where the key servers of a test keep their state: the same tests run on SQLite and on PostgreSQL (tests/release/postgres). */
+/** Places where the key servers of a test keep their state: the same tests run on SQLite and on PostgreSQL (tests/release/postgres). */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
@@ -10,7 +10,7 @@ type Kind = 'sqlite' | 'postgres';
 
 let kind: Kind = 'sqlite';
 
-/** Where key servers are set up in a test file, or in the `describe` that calls this. Files share this process: behind it, all is as before. */
+/** Sets where key servers of a test file or of the calling `describe` keep their state. Files share this process: afterwards all is as before. */
 export function keepStateIn(chosen: Kind): void {
   let before = kind;
   beforeAll(() => {
@@ -28,7 +28,7 @@ export async function storeIn(folder: string): Promise<Pick<KeyServerConfig, 'da
   return { data: undefined, database: await newPostgresUrl() };
 }
 
-/** All that a key server has stored, as bytes that can be searched. */
+/** Reads all that a key server has stored, as bytes that can be searched. */
 export async function everythingStored(database: Database, { data }: Pick<KeyServerConfig, 'data'>): Promise<Buffer> {
   if (data !== undefined) {
     await database.run('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -43,12 +43,12 @@ export async function everythingStored(database: Database, { data }: Pick<KeySer
   return Buffer.concat(parts);
 }
 
-/** What refers to a row that is not there. PostgreSQL lets no such row in. */
+/** Finds rows that refer to one that is not there. PostgreSQL lets no such row in. */
 export function danglingRows(database: Database, { data }: Pick<KeyServerConfig, 'data'>): Promise<unknown[]> {
   return data === undefined ? Promise.resolve([]) : database.all('PRAGMA foreign_key_check');
 }
 
-/** Every row of every table, as text; codes that end within a minute are left out. */
+/** Reads every row of every table, as text; codes that end within a minute are left out. */
 export async function everyRow(database: Database): Promise<string[]> {
   const tables = await database
     .all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")

@@ -1,4 +1,4 @@
-/** What a whole run of the tests uses: where temporary files lie, which files come first, and which were slowest. */
+/** Settings of a whole run of the tests: where temporary files lie, which files come first, and which were slowest. */
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { BaseSequencer, type Reporter, type TestModule, type TestSpecification } from 'vitest/node';
 
@@ -9,7 +9,7 @@ const ROOM = 4 * 2 ** 30;
 /** Makes a folder in memory the one for temporary files of this process and all that it starts, until it ends; does nothing where `TMPDIR` is set. */
 export function useMemoryForTemporaryFiles(): void {
   if (process.env.TMPDIR !== undefined || !mayBeUsed()) return;
-  const folder = mkdtempSync(`${IN_MEMORY}/w`); // short: paths of sockets are bounded
+  const folder = mkdtempSync(`${IN_MEMORY}/w`); // paths of sockets are bounded
   chmodSync(folder, 0o711); // servers become other users
   process.env.TMPDIR = folder;
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -22,7 +22,7 @@ function mayBeUsed(): boolean {
     const { bavail, bsize } = statfsSync(IN_MEMORY);
     return options !== '' && !options.split(',').includes('noexec') && bavail * bsize >= ROOM;
   } catch {
-    return false; // another system
+    return false; // is another system
   }
 }
 
@@ -46,7 +46,7 @@ function rankOf({ project, moduleId }: TestSpecification): number {
 }
 
 const SHOWN = 10;
-/** Where scripts/test.mjs wants to find them, if a whole run was asked for. */
+/** File in which scripts/test.mjs wants to find them, if a whole run was asked for. */
 const TIMES = process.env.WISPR_TEST_TIMES;
 
 /** Prints the slowest files above the summary of Vitest, and leaves them for scripts/test.mjs. */

@@ -7,7 +7,7 @@ import type { Target } from '../../node-support/storage/target.ts';
 
 /** A folder for the tests of one file, which is gone with them. Each takes a place in it to publish to. */
 export class TargetPlaces {
-  /** Until the first test there is none. */
+  /** Is empty until the first test. */
   directory = '';
   #number = 0;
 

@@ -38,7 +38,7 @@ import {
   timestampVersion,
 } from '../../core/publication/writer.ts';
 
-/** Who signs for a role. */
+/** Signers of a role. */
 export interface RoleKeyRing {
   readonly signers: readonly RoleSigner[];
   readonly threshold: number;
@@ -51,7 +51,7 @@ interface Section {
   readonly targets: Map<string, TufObject>;
 }
 
-/** What a timestamp says instead of the usual. */
+/** Values of a timestamp instead of the usual. */
 export interface TimestampWish {
   readonly version?: number;
   readonly expires?: number;
@@ -66,9 +66,9 @@ export async function keyRing(count = 1, threshold = 1): Promise<RoleKeyRing> {
 }
 
 export class TestPublication {
-  /** What a content host of it has, by URL path. */
+  /** Files that a content host of it has, by URL path. */
   readonly files = new Map<string, Uint8Array>();
-  /** By target path: heads, and contents of public documents. */
+  /** Targets by path: heads, and contents of public documents. */
   readonly documents = new Map<string, TufObject>();
   readonly sections: Section[] = [];
   /** Whole files that the role `targets` names, by target path. */
@@ -78,10 +78,10 @@ export class TestPublication {
   firstRoot: Uint8Array = new Uint8Array(0);
   rootId = '';
   rootVersion = 0;
-  /** Of the publication that was made last. */
+  /** Version of the publication that was made last. */
   version = 0;
   timestampVersion = 0;
-  /** Of the number of bins; never shrinks by itself. */
+  /** Bits of the number of bins; never shrinks by itself. */
   bits = 1;
   readonly #facts = new Map<string, FileFacts>();
   /** Roles whose last file is good for the next publication, if it would say the same. */
@@ -91,7 +91,7 @@ export class TestPublication {
     this.roles = roles;
   }
 
-  /** With keys and a first root, and nothing published yet. */
+  /** Creates one with keys and a first root, and nothing published yet. */
   static async create(now: number, roles: Partial<Record<TopLevelRole, RoleKeyRing>> = {}): Promise<TestPublication> {
     const [root, targets, snapshot, timestamp] = [keyRing(), keyRing(), keyRing(), keyRing()];
     const made = new TestPublication({
@@ -139,7 +139,7 @@ export class TestPublication {
     return section;
   }
 
-  /** Where a target goes: to the section whose `paths`, here only of the form `a/*`, hold it, or to the bins. */
+  /** Finds where a target goes: to the section whose `paths`, here only of the form `a/*`, hold it, or to the bins. */
   targetsFor(targetPath: string): Map<string, TufObject> {
     const folder = targetPath.slice(0, targetPath.lastIndexOf('/') + 1);
     return this.sections.find(({ paths }) => paths.includes(`${folder}*`))?.targets ?? this.documents;
@@ -153,7 +153,7 @@ export class TestPublication {
     return bytes;
   }
 
-  /** New keys for a role, and a root that says so; both old and new root keys sign it. Whatever the role signs is signed anew. */
+  /** Gives a role new keys, and signs a root that says so with both old and new root keys. Whatever the role signs is signed anew. */
   async rotate(role: TopLevelRole, now: number, keys?: RoleKeyRing): Promise<void> {
     const before = this.roles.root.signers;
     this.roles[role] = keys ?? (await keyRing());

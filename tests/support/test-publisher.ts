@@ -32,7 +32,7 @@ export interface DocumentWish {
   readonly paddingLength?: number;
 }
 
-/** What a descriptor says instead of the usual. */
+/** Values of a descriptor instead of the usual. */
 export interface DescriptorWish {
   readonly sites?: SiteDescription[];
   readonly issued?: number;
@@ -52,7 +52,7 @@ export class TestPublisher {
   readonly set: NamedKey;
   /** Called after every publication: readers look for a newer one. */
   afterPublishing: () => Promise<unknown> = async () => undefined;
-  /** Nothing is signed yet: see {@link together}. */
+  /** Puts signing off: see {@link together}. */
   #isCollecting = false;
 
   private constructor(
@@ -141,7 +141,7 @@ export class TestPublisher {
     await this.sign(files);
   }
 
-  /** What the publication says of the provider. */
+  /** Sets what the publication says of the provider. */
   setDescriptor(descriptor: Uint8Array): void {
     this.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
   }

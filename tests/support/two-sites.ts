@@ -24,7 +24,7 @@ export async function startTwoSites(): Promise<TwoSites> {
   await publisher.sign(host.files);
   const connectTo = [`other.example:80:127.0.0.1:${host.port}`, `:80:127.0.0.1:${rig.host.port}`].map(parseConnectTo);
   await bindSite({ ...rig.storage, connectTo, link: await keyServer.invite(), trustSites: [publisher.site] });
-  rig.publisher.afterPublishing = async () => undefined; // both sites are looked at when both are there
+  rig.publisher.afterPublishing = async () => undefined; // sites are looked at when both are there
   await rig.restart({ connectTo });
   const originOf = async (site: string) => ((await rig.proxy.gatewayUrl(site)) ?? '').slice(0, -1);
   return {

@@ -18,7 +18,7 @@ const [KEYS, READ, PAGES] = ['keys.news.example', 'read.news.example', 'pages.ne
 
 export interface WebReaderRig extends WebReaderServers {
   readonly browser: Browser;
-  /** Of a Chromium that finds the hosts. */
+  /** Settings of a Chromium that finds the hosts. */
   readonly settings: readonly string[];
   /** The content host that is asked first: out of order, unless a test repairs it. So all others go on to the next one. */
   readonly first: ContentHost;
@@ -33,9 +33,9 @@ export interface WebReaderServers extends Rig {
   /** Origins, under names of their own: where their hosts listen is in {@link ports}. */
   readonly account: string;
   readonly documents: string;
-  /** On loopback, by the names of the hosts. */
+  /** Ports on loopback, by the names of the hosts. */
   readonly ports: Readonly<Record<string, number>>;
-  /** What the hosts show, and any other with one of these names. */
+  /** Key and certificate of the hosts, and of any other with one of these names. */
   readonly tls: { readonly key: string; readonly cert: string };
 }
 

@@ -24,12 +24,12 @@ export function runWisprProgram(args: readonly string[], options?: ProgramOption
   return runProgram(PROGRAM, args, options);
 }
 
-/** Whether there are variables that Node.js itself reads, when it starts. */
+/** Tells whether there are variables that Node.js itself reads, when it starts. */
 function isForNode(env: NodeJS.ProcessEnv): boolean {
   return Object.keys(env).some((name) => name.startsWith('NODE_') && env[name] !== process.env[name]);
 }
 
-/** Without it, each command would listen for the signals of this process. */
+/** Signal without which each command would listen for the signals of this process. */
 const NEVER = new AbortController().signal;
 
 class Collected extends Writable {
@@ -188,13 +188,13 @@ export function runOnPseudoTerminal(
   });
 }
 
-/** Where a command that runs in this process finds itself. */
+/** Directory and environment of a command that runs in this process. */
 interface Place {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** What the test runner needs stays. */
+/** Variables that the test runner needs stay. */
 const OWN = /^(?:VITEST|NODE_|WISPR_)/;
 
 let current: { readonly key: string; readonly leave: () => void; commands: number } | undefined;
@@ -215,7 +215,7 @@ async function inPlace<Result>(place: Place, work: () => Promise<Result>): Promi
   }
 }
 
-/** To be called where a command hangs: those that wait for its place would hang as well. */
+/** Leaves the place of a command that hangs: those that wait for its place would hang as well. */
 export function leavePlace(): void {
   current?.leave();
   current = undefined;

@@ -22,7 +22,7 @@ import { type Published, readPublished, type TrustedStore } from './published.ts
 export const PASSPHRASE = 'correct horse battery staple';
 export const SITE = 'news.example';
 
-/** When a reader looks, and what it trusted before. */
+/** Time at which a reader looks, and what it trusted before. */
 export interface PublishedWhen {
   readonly now?: number;
   readonly store?: TrustedStore;
@@ -37,7 +37,7 @@ export interface TestWorkspace {
   readonly write: (path: string, content: string | Uint8Array) => Promise<void>;
   /** Changes members of `wispr.json`. */
   readonly configure: (settings: Partial<ConfigurationInput>) => Promise<void>;
-  /** What commands about keys are given. */
+  /** Options for commands about keys. */
   readonly keyOptions: { readonly configurationFile: string; readonly passphrase: string };
   /** A dry run. */
   readonly plan: (now?: number) => ReturnType<typeof planSite>;
@@ -140,7 +140,7 @@ async function contentOf({ content, metadata }: OpenedDocument): Promise<Buffer>
   return Buffer.from(await collect(decoder as AsyncIterable<Uint8Array>));
 }
 
-/** Every file below `directory` whose name is UTF-8, with its content, so that two states can be compared. */
+/** Reads every file below `directory` whose name is UTF-8, with its content, so that two states can be compared. */
 export async function snapshot(directory: string): Promise<Map<string, string>> {
   const named = (await listFiles(directory)).filter((entry) => entry.isFile() && !entry.name.includes('\ufffd'));
   const files = named.map((entry) => join(entry.parentPath, entry.name));
@@ -150,7 +150,7 @@ export async function snapshot(directory: string): Promise<Map<string, string>> 
   return new Map(await Promise.all(pairs));
 }
 
-/** Everything below `directory` that is no directory. `readdir` with `recursive` would follow links. */
+/** Lists everything below `directory` that is no directory. `readdir` with `recursive` would follow links. */
 async function listFiles(directory: string): Promise<Dirent[]> {
   const entries = await readdir(directory, { withFileTypes: true });
   const below = entries.map((entry) => (entry.isDirectory() ? listFiles(join(directory, entry.name)) : [entry]));

@@ -53,7 +53,7 @@ export async function startLibrary(): Promise<Library> {
     ignoreHTTPSErrors: true,
     permissions: ['clipboard-read', 'clipboard-write'],
   });
-  // What is drawn in a closed root is out of reach of axe, and of this test.
+  // A closed root is out of reach of axe, and of this test.
   await context.addInitScript(() => {
     const { attachShadow } = Element.prototype;
     Element.prototype.attachShadow = function open(init) {

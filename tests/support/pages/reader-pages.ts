@@ -48,7 +48,7 @@ export class ReaderPages {
     expect(await this.status()).toContain('Connected');
   };
 
-  /** What every page owes its reader. */
+  /** Checks what every page owes its reader. */
   readonly look = async (name: string) => {
     await takePictures(this.page, `reader-${name}`);
     expect(await accessibilityProblems(this.page)).toEqual([]);

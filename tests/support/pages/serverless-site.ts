@@ -133,7 +133,7 @@ export async function expectReading(page: Page): Promise<void> {
   expect((await pictures(page)).filter(({ width }) => width === 0)).toEqual([]);
 }
 
-/** What the browser keeps with a handle: the invitation, by its name, and set keys, by their ids. */
+/** Reads what the browser keeps with a handle: the invitation, by its name, and set keys, by their ids. */
 export const handlesIn = (page: Page) =>
   page.evaluate(async () => {
     const opening = indexedDB.open('wispr');

@@ -119,7 +119,7 @@ export async function contentKeys(context: BrowserContext): Promise<{ ids: strin
   return kept;
 }
 
-/** As when they have run out. @param page - at the content origin */
+/** Clears keys as when they have run out. @param page - at the content origin */
 export async function clearKeys(page: Page): Promise<void> {
   await page.evaluate(`new Promise((resolve) => {
     const open = indexedDB.open('wispr');

@@ -1,4 +1,4 @@
-/** What scripts may have around them. */
+/** Fixtures that scripts may have around them. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DeleteObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';

@@ -21,14 +21,14 @@ export interface Run {
   /** The command that was started last. */
   running: Awaited<ReturnType<typeof startInProcess>> | undefined;
   env: NodeJS.ProcessEnv;
-  /** For the next command: standard input, and what is typed on a terminal. */
+  /** Input of the next command: standard input, and what is typed on a terminal. */
   input: string;
   terminal: Answers | undefined;
-  /** Of the last command. */
+  /** End of the last command. */
   last: Ended;
-  /** What nothing may print. */
+  /** Text that nothing may print. */
   readonly secrets: (string | RegExp)[];
-  /** All that was ever printed. */
+  /** Text that was ever printed. */
   printed: string;
 }
 

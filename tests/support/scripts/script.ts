@@ -9,7 +9,7 @@
  * fixtures.ts, reader.ts, identity.ts and keyserver.ts.
  */
 export interface Script {
-  /** Its name. */
+  /** Name. */
   readonly file: string;
   readonly title: string;
   readonly lines: readonly Line[];

@@ -15,7 +15,7 @@ import type { Run } from './run.ts';
 /** @throws for what is not as expected */
 export type Verb = (run: Run, args: readonly string[], isNegated: boolean) => unknown;
 
-/** Where a name leads in the folder of the script. */
+/** Resolves a name in the folder of the script. */
 const at = ({ folder }: Run, name = '.') => resolve(folder, name);
 
 async function runCommand(run: Run, args: readonly string[], code: number): Promise<void> {
@@ -38,7 +38,7 @@ function keep(run: Run, ended: Ended): void {
   expectOneVoice(ended);
 }
 
-/** What `stdout`, `stderr` and other words stand for: the last command's output, a file, or the names in a directory. */
+/** Reads what `stdout`, `stderr` and other words stand for: the last command's output, a file, or the names in a directory. */
 async function textOf(run: Run, name: string): Promise<string> {
   if (name === 'stdout' || name === 'stderr') return run.last[name];
   return (await isDirectory(run, name)) ? (await readdir(at(run, name))).join('\n') : readFile(at(run, name), 'utf8');
