@@ -165,7 +165,7 @@ describe('attack 63: a page that points at the reader’s own services', () => {
   it('by a name that leads there is refused after the look-up, and none but the addresses looked at are connected to', async () => {
     const rules = [parseAllowLocal('127.0.0.1')];
     const resolve = nameResolver();
-    // This computer's own name: /etc/hosts or the resolver lead it to an address of its own.
+    // The computer's own name leads, by /etc/hosts or the resolver, to an address of its own.
     await expect(resolvePermitted({ host: 'localhost', port: 80 }, [], resolve)).rejects.toMatchObject({
       code: 'local-refused',
     });
@@ -255,7 +255,7 @@ describe('attack 63: what is said of a machine that cannot be reached', () => {
   it('names no address of what does not answer, nor out of what the system says that is in no list', async () => {
     const late = new errors.ConnectTimeoutError('Connect Timeout Error (attempted address: 10.1.2.3:80, timeout: 1ms)');
     expect(connectionReason(late)).not.toContain('10.1.2.3');
-    const socket = connect({ host: '127.0.0.1', port: 9, localAddress: '192.0.2.1' }); // of documentation: no machine has it
+    const socket = connect({ host: '127.0.0.1', port: 9, localAddress: '192.0.2.1' }); // documentation address: no machine has it
     const [error] = await once(socket, 'error').catch((error: unknown) => [error]);
     expect(error).toMatchObject({ code: 'EADDRNOTAVAIL', message: expect.stringContaining('192.0.2.1') });
     const several = new AggregateError([new Error('another'), error]);

@@ -68,7 +68,7 @@ describe('attack 58: a thousand ranges', () => {
     const ask = (ranges: string) =>
       sendRaw(rig.proxy.port, `GET ${rig.url('/film.mp4')} HTTP/1.0\r\nHost: news.example\r\n${ranges}\r\n`);
     expect(await ask(fields)).toMatch(/^HTTP\/1\.1 (?:200|206|400|431) /);
-    // Refused before all of it was taken: the answer may be overtaken by the reset of the connection.
+    // A head refused before all of it was taken: the reset of the connection may overtake the answer.
     const refused = await ask(`Range: bytes=${'0-1,'.repeat(20_000)}\r\n`).catch(
       (error: { code?: string }) => error.code,
     );
@@ -113,7 +113,7 @@ describe('attack 59: 304 for a version that is not held', () => {
         else response.writeHead(200, { etag }).end(rig.host.files.get(file));
       });
     };
-    serve('"one"', '"one"', 1); // although nothing was asked about
+    serve('"one"', '"one"', 1); // the request names no version
     await rig.publisher.publish(rig.host.files, '/a.html', { content: 'first' });
     expect((await get('/a.html')).text).toBe('first');
     expect(seen.splice(0)).toEqual([undefined, undefined]);
@@ -138,7 +138,7 @@ it('attack 9: a bad block, where only the connection can tell so because a codin
   await rig.publisher.publishObject(rig.host.files, '/coded.bin', badCoding);
   await expect(ask()).rejects.toMatchObject({ code: 'ECONNRESET' });
   await rig.publisher.publishObject(rig.host.files, '/coded.bin', sound);
-  const whole = await ask(); // no length, no chunks: its end is the connection's
+  const whole = await ask(); // the end of the connection ends it: no length, no chunks
   expect(whole).toMatch(/^HTTP\/1\.1 200 /);
   expect(whole.toLowerCase()).not.toMatch(/content-length|transfer-encoding|content-encoding/);
   expect(whole.length).toBeGreaterThan(200_000);

@@ -15,7 +15,7 @@ const DAY = 24 * HOUR;
 const rig = forEachTest(startHostileReaderRig);
 beforeEach(async () => {
   await rig.publisher.publish(rig.host.files, '/a.html', { content: 'good' });
-  rig.publisher.afterPublishing = async () => undefined; // every look is a step of the test
+  rig.publisher.afterPublishing = async () => undefined; // tests look for publications themselves
 });
 
 const get = (path = '/a.html') => send(rig.proxy.port, rig.url(path));

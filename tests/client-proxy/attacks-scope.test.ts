@@ -17,7 +17,7 @@ beforeEach(() => {
 
 const read = (path = '/a.html') => send(rig.proxy.port, rig.url(path));
 
-/** What the content host was asked for, but for what every look for a newer publication asks. */
+/** Lists URLs that the content host was asked for, except those that looks for a newer publication need. */
 const documentRequests = () =>
   rig.host.requests.map(({ url }) => url).filter((url) => !url.startsWith('/.well-known/'));
 

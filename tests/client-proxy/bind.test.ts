@@ -35,7 +35,7 @@ let storage: ReturnType<typeof storageIn>;
 let publisher: TestPublisher;
 let keyServer: HostileKeyServer;
 let dns: DnsServer;
-/** Of the publisher, where its publication lies. */
+/** Content host of the publisher, with its publication. */
 let host: ContentHost;
 
 beforeAll(async () => {
@@ -69,7 +69,7 @@ const bind = async ({ connectTo = [], ...options }: Partial<BindOptions> = {}) =
     ...options,
   });
 
-/** Another publisher, of the same site if not said otherwise, with a key server and a content host of its own. */
+/** Starts another publisher, by default of the same site, with a key server and a content host of its own. */
 async function startRival(site = 'news.example') {
   const rival = await TestPublisher.create(site);
   const server = cleanUp.use(await HostileKeyServer.start(rival, { tls: certificate }));
@@ -154,7 +154,7 @@ describe('a proof that the host belongs to the publisher', () => {
     const intercepting = createSecureServer({ key: other.key, cert: other.cert }, (_, response) => response.end());
     const port = await listenOnLoopback(intercepting);
     cleanUp.add(() => closeServer(intercepting));
-    for (const answering of [port, host.port]) // which speaks plain HTTP
+    for (const answering of [port, host.port]) // the host speaks plain HTTP
       await expect(bind({ connectTo: port443(answering) })).rejects.toMatchObject({ code: 'host-proof' });
     await expectNothing();
   });
@@ -180,7 +180,7 @@ describe('a proof that the host belongs to the publisher', () => {
     await expect(bind()).rejects.toMatchObject({ code: 'host-unreachable' });
     await expectNothing();
     dns.records.set('_wispr.news.example', [OTHER_LINE]);
-    await expect(bind()).rejects.toMatchObject({ code: 'host-proof' }); // its records are its word, too
+    await expect(bind()).rejects.toMatchObject({ code: 'host-proof' }); // records are the word of the host, too
   });
 
   it('attack 100: what the host says over HTTPS decides, whatever DNS answers', async () => {
@@ -193,7 +193,7 @@ describe('a proof that the host belongs to the publisher', () => {
       await expect(connect(await startProofHost(answer))).rejects.toMatchObject({ code: 'host-proof' });
     for (const proofHost of [genuine, port443(host.port)]) // the second one speaks plain HTTP
       await expect(connect(proofHost)).rejects.toMatchObject({ code: 'host-proof' });
-    const cutting = createServer((socket) => socket.resetAndDestroy()); // as a network does that blocks HTTPS
+    const cutting = createServer((socket) => socket.resetAndDestroy()); // a network that blocks HTTPS does so
     cleanUp.add(() => new Promise((resolve) => cutting.close(resolve)));
     const cut = port443(await listenOnLoopback(cutting as never));
     await expect(connect(cut)).rejects.toMatchObject({ code: 'host-unreachable' });
@@ -240,7 +240,7 @@ describe('two bindings never share a host', () => {
       let missing = 2;
       arrive = () => --missing === 0 && resolve();
     });
-    // Each has seen that the host is free before either takes it.
+    // Commands wait here until both have seen that the host is free.
     const confirm = async ({ sites }: ConnectionRequest) => {
       arrive();
       await bothLooked;
@@ -338,7 +338,7 @@ describe('confirmation', () => {
     await bind({ link, trustSites: BOTH, confirm });
     expect(asked[0]?.sites.map(({ confirmed }) => confirmed)).toEqual([true, false]);
     expect(await connectedSites()).toEqual(BOTH);
-    expect(keyServer.bodies).toHaveLength(1); // one binding: the device key stays
+    expect(keyServer.bodies).toHaveLength(1); // a single binding: the device key stays
   });
 });
 
@@ -488,7 +488,7 @@ describe('the exchange', () => {
   });
 });
 
-/** What a proxy that starts now is connected with. */
+/** Reads the bindings that a proxy that starts now has. */
 async function storedBindings() {
   const store = await ReaderStore.open({ directory: storage.dataDirectory, keyFile: storage.keyFile });
   try {
@@ -510,7 +510,7 @@ async function connectedSites(): Promise<string[]> {
 it('uses up no invitation on a full disk, and leaves what cannot be taken away again to the next run', async () => {
   const options = { link: await keyServer.invite(), trustSites };
   const store = await ReaderStore.open(storeOptions(storage));
-  await store.deviceSeed(); // it was connected with another publisher
+  await store.deviceSeed(); // the store was connected with another publisher
   store.close();
   const disk = fillDisk(storage.dataDirectory);
   cleanUp.add(async () => disk.makeRoom());

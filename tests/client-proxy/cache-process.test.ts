@@ -41,7 +41,7 @@ describe('the cache', () => {
     const object = await rig.publisher.publish(rig.host.files, '/film.mp4', { content });
     rig.host.handlers.set(rig.publisher.fileOf('/film.mp4'), (_, response) => {
       response.writeHead(200, { 'content-length': object.length });
-      response.write(object.subarray(0, 2_000_000)); // and the rest never
+      response.write(object.subarray(0, 2_000_000)); // the rest never comes
     });
     const process = await startProcess();
     const outgoing = request({ port: process.port, host: '127.0.0.1', path: rig.url('/film.mp4') }, (answer) =>
@@ -80,7 +80,7 @@ describe('the cache', () => {
     const content = randomBytes(500_000);
     await rig.publisher.publish(rig.host.files, '/a.bin', { content });
     await send(rig.proxy.port, rig.url('/a.bin'));
-    await rig.proxy.close(); // what was read whole is written first
+    await rig.proxy.close(); // documents read whole are written first
     expect(keptObjects(folder())).toHaveLength(1);
     await rig.restart({ cacheBytes: 10_000_000 });
     rig.host.requests.length = 0;

@@ -1,4 +1,4 @@
-/** What was read stays as ciphertext: through the running proxy, with the content host gone, damaged entries, full folders. */
+/** Documents that were read stay as ciphertext: through the running proxy, with the content host gone, damaged entries, full folders. */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -22,7 +22,7 @@ import { startHostileReaderRig } from '../support/reader-rig.ts';
 const MiB = 1024 * 1024;
 const DAY = 86_400;
 const SITE = 'news.example';
-/** Of a file that is written in a few milliseconds. */
+/** Poll interval for a file that is written in milliseconds. */
 const SOON = { interval: 5 };
 
 const rig = forEachTest(() => startHostileReaderRig({ cacheBytes: 64 * MiB }));
@@ -33,7 +33,7 @@ const get = (path: string, headers: Record<string, string> = {}, method = 'GET')
 
 const kept = () => keptObjects(folder());
 
-/** All files below the folder, by name. */
+/** Lists all files below the folder, by name. */
 async function files(below = 'objects'): Promise<string[]> {
   const entries = await readdir(join(folder(), below), { withFileTypes: true, recursive: true });
   return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
@@ -100,10 +100,10 @@ describe('a document that was read once', () => {
     await readAndKeep('/a.html');
     const closed = await startRawHost((_head, socket) => socket.destroy());
     await closed.close();
-    await rig.restart({ connectTo: [parseConnectTo(`::127.0.0.1:${closed.port}`)] }); // no host is there
+    await rig.restart({ connectTo: [parseConnectTo(`::127.0.0.1:${closed.port}`)] }); // host is gone
     const offline = await get('/a.html');
     expect([offline.status, offline.text]).toEqual([200, 'for the train']);
-    rig.passTime(5 * DAY); // no longer fresh, and within the grace period
+    rig.passTime(5 * DAY); // freshness is over, the grace period is not
     expect((await get('/a.html')).text).toBe('for the train');
     rig.passTime(5 * DAY);
     const expired = await get('/a.html');
@@ -116,7 +116,7 @@ describe('a document that was read once', () => {
     await rig.publisher.publish(rig.host.files, '/film.mp4', { content });
     const coded = gzipSync('<p>text</p>'.repeat(1000));
     await rig.publisher.publish(rig.host.files, '/page.html', { content: coded, metadata: { contentCoding: 'gzip' } });
-    await readAndKeep('/film.mp4', { range: 'bytes=0-' }); // as browsers ask for films
+    await readAndKeep('/film.mp4', { range: 'bytes=0-' }); // browsers ask so for films
     await readAndKeep('/page.html');
     loseObjects();
     await rig.restart(); // nothing is remembered but what is on the disk
@@ -271,7 +271,7 @@ describe('the folder', () => {
     await rig.publisher.publish(rig.host.files, '/a.bin', { content: randomBytes(300_000) });
     await readAndKeep('/a.bin');
     const [file = ''] = await files();
-    const left = join(folder(), 'partial', `${2 ** 22 + 1}.abandoned`); // no process has such a number
+    const left = join(folder(), 'partial', `${2 ** 22 + 1}.abandoned`); // a number that no process has
     await writeFile(left, 'half of something');
     await truncate(file, 100_000);
     await rig.restart();
@@ -344,11 +344,11 @@ describe('the folder', () => {
     await cache.forget('other.example');
     expect([kept().length, await cache.syncedOf(SITE)]).toEqual([1, new Set(['f'.repeat(64)])]);
     const head = basename(kept()[0] ?? '');
-    expect(cache.find(SITE, head)).toBeDefined(); // and it is in memory
+    expect(cache.find(SITE, head)).toBeDefined(); // memory has it as well
     await cache.forget(SITE);
     expect([kept(), await cache.syncedOf(SITE), cache.find(SITE, head)]).toEqual([[], new Set(), undefined]);
     await cache.close();
-    await readAndKeep('/a.bin'); // and it is kept anew
+    await readAndKeep('/a.bin'); // keeps it anew
   });
 
   it('is not made, and not looked at, where nothing is to be kept', async () => {

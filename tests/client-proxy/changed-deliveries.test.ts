@@ -8,7 +8,7 @@ import { forFile } from '../support/for-file.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { startHostileReaderRig } from '../support/reader-rig.ts';
 
-/** More than sockets hold, and quickly packed. */
+/** Content of more bytes than sockets hold, quickly packed. */
 const LARGE = Buffer.alloc(12 * 1024 * 1024, 'a');
 const PACKED = gzipSync(LARGE, { level: 1 });
 const SMALL = Buffer.from('<p>small</p>'.repeat(2_000));
@@ -43,7 +43,7 @@ function askAndStop(path = '/large.txt'): Promise<IncomingMessage> {
   });
 }
 
-/** How an answer ended. */
+/** Tells how an answer ended. */
 const endOf = (answer: IncomingMessage) =>
   collect(answer as AsyncIterable<Uint8Array>).then(
     (bytes) => (Buffer.from(bytes).equals(LARGE) ? 'whole' : 'a clean end before the end'),

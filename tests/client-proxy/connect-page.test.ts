@@ -138,7 +138,7 @@ describe('the document that the reader was on the way to', () => {
     ['news.example', `/${'a'.repeat(5000)}`],
     ['news.example', `/a.html?q=${'a'.repeat(5000)}`],
     ['no site', '/a.html'],
-    ['second.example', '/a.html'], // not what was connected
+    ['second.example', '/a.html'], // a site that was not connected
   ])('is forgotten where the form says %j and %j', async (site, path) => {
     expect(await connectBy({ site, path })).toEqual([303, '/?done=connected']);
   });
@@ -159,7 +159,7 @@ describe('the button "Connect"', () => {
 });
 
 describe('what was shown', () => {
-  const proposal = {} as Proposal; // only whether it is there matters
+  const proposal = {} as Proposal; // presence alone matters
   const accepts = (proposals: Proposals, name: string) => proposals.accept(name, async () => undefined);
 
   it('can be accepted for half an hour, and not any more', async () => {

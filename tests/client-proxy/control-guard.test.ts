@@ -201,7 +201,7 @@ describe('attack 62: a web page posts to the control pages', () => {
     ]);
     const head = `POST /settings HTTP/1.1\r\nHost: ${own()}\r\nOrigin: http://${own()}\r\nContent-Type: application/x-www-form-urlencoded\r\n`;
     const chunked = (body: string) => `${body.length.toString(16)}\r\n${body}\r\n`;
-    // Whole, and with its token: it is nothing but too long.
+    // A form that is whole, with its token, and only too long.
     const chunks = `${chunked(`token=${token}&notices=off&a=`)}${chunked('a'.repeat(0x1000)).repeat(4)}0\r\n\r\n`;
     const fields = 'Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n';
     const answer = await sendRaw(rig.proxy.port, head + fields + chunks);

@@ -1,4 +1,4 @@
-/** Many clients, slow clients and clients elsewhere, at a Reader with small limits; ten thousand at once: tests/release/load. */
+/** Crowds of clients, slow clients and clients elsewhere, at a Reader with small limits; ten thousand at once: tests/release/load. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';

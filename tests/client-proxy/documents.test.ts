@@ -39,7 +39,7 @@ describe('a document through the proxy', () => {
     for (const { url, headers } of requests) {
       const { 'cache-control': control, ...others } = headers;
       expect(Object.keys(others).sort()).toEqual(['accept', 'accept-encoding', 'connection', 'host']);
-      // That of a look for a newer publication says nothing of who looks.
+      // Cache-Control of a look for a newer publication says nothing of who looks.
       expect(control).toBeOneOf(url.endsWith('/timestamp.json') ? [undefined, 'max-age=0'] : [undefined]);
     }
   });

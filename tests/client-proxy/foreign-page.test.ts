@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-/** What a page got hold of. */
+/** Returns what a page got hold of. */
 async function taken(page: Page) {
   return {
     script: await page.evaluate('window.taken'),

@@ -185,7 +185,7 @@ describe('a parent proxy', () => {
     await rig.another({ port, parentProxy: `http://127.0.0.1:${port}`, onRefusal });
     const passed = await send(port, `${ELSEWHERE}/`);
     expect([passed.status, refusalCode(passed)]).toEqual([508, 'loop']);
-    expect(passed.headers.via ?? '').not.toContain(','); // it was refused here, not by a later passage
+    expect(passed.headers.via ?? '').not.toContain(','); // the first passage refused it, not a later one
     expect(refusalCode(await send(port, rig.url('/a.html')))).toBe('loop');
     expect(new Set(refused)).toEqual(new Set(['loop']));
   });

@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => cleanUp.run());
 
 const publish = (content: string) => reader.publisher.publish(reader.host.files, '/a.html', { content });
-/** By a reload, which looks for a newer publication. */
+/** Reads by a reload, which looks for a newer publication. */
 const read = ({ port }: URL) =>
   send(Number(port), 'http://news.example/a.html', { headers: { 'cache-control': 'no-cache' } });
 

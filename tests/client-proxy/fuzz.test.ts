@@ -14,7 +14,7 @@ import { startRawHost } from '../support/raw-http.ts';
 import { CleanUp, proxyCommand, type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 import { type RunningWispr, startWispr } from '../support/wispr.ts';
 
-/** Of both kinds together. */
+/** Number of both kinds together. */
 const ANSWERS = Number(process.env.WISPR_FUZZ ?? 1_000);
 const AT_ONCE = 20;
 const CONTENT = randomBytes(150_000);
@@ -23,7 +23,7 @@ const cleanUp = new CleanUp();
 let rig: ReaderRig<HostileKeyServer>;
 let proxy: RunningWispr<{ proxy: string }>;
 let port: number;
-/** What it said when it ended, which it should not. */
+/** Standard error of a proxy that ended, which it should not. */
 let died: string | undefined;
 const objects: Uint8Array[] = [];
 const answers = new Map<string, MalformedAnswer>();
@@ -101,7 +101,7 @@ function rangeOf(range: string | undefined, start: number): Buffer {
   return range === 'bytes=70000-70009' ? CONTENT.subarray(start, start + 10) : CONTENT.subarray(start);
 }
 
-/** For each document one answer that is made of its own object. */
+/** Generates one answer for each document, made of its own object. */
 const batch = () => fc.tuple(...objects.map((object) => fc.record({ wish, answer: malformedAnswer(object) })));
 
 const settings = {
@@ -130,7 +130,7 @@ describe('attack 56: malformed answers by the thousand', () => {
     const pass = async (one: { wish: Wish; answer: MalformedAnswer }, index: number) => {
       answers.set(String(index), one.answer);
       const got = await send(port, `http://elsewhere.example/${index}.bin`).catch((error: Error) => error);
-      if (got instanceof Error) return; // cut before its head was there, or a head that this client cannot read
+      if (got instanceof Error) return; // an answer cut off in its head, or a head that this client cannot read
       if (refusalCode(got) !== undefined) expect([got.status >= 400, got.complete]).toEqual([true, true]);
       else expect(one.answer.bytes.includes(String(got.status))).toBe(true);
     };

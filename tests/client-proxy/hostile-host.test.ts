@@ -10,7 +10,7 @@ import { ELSEWHERE, lines, passingRig, sendFile } from '../support/passing-rig.t
 const SECRET = 'unsigned and unwanted';
 
 const ELSE = `${ELSEWHERE}/a.html`;
-/** Every host is the one that answers in bytes. */
+/** Rig in which every host is the one that answers in bytes. */
 const passing = passingRig((place) => ({ connectTo: [parseConnectTo(`:80:${place}`)] }));
 const publish = (path: string, content: string | Buffer) =>
   passing.rig.publisher.publish(passing.rig.host.files, path, { content });
@@ -22,12 +22,12 @@ beforeAll(async () => {
   good = await publish('/good.html', 'good');
 });
 afterEach(async () => {
-  // Whatever came: the proxy lives on, and reads a good document.
+  // The proxy lives on, whatever came, and reads a good document.
   passing.answer = (_head, socket) => sendFile(socket, good);
   expect((await read('/good.html')).text).toBe('good');
 });
 
-/** No connection to the host is left hanging. */
+/** Expects that no connection to the host is left open. */
 const expectClosed = () => expect.poll(() => passing.open()).toBe(0);
 const many = (count: number) =>
   Array.from({ length: count }, (_, index) => `X-${index}: ${'x'.repeat(500)}\r\n`).join('');
@@ -169,7 +169,7 @@ describe('attack 56: a malformed answer', () => {
   });
 
   it('that was given up, and goes on in drops, holds no connection after the request', async () => {
-    passing.says('HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n'); // and no end
+    passing.says('HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n'); // lacks an end
     expect(refusalCode(await read())).toBe('object-missing');
     await expectClosed();
   });
@@ -243,6 +243,6 @@ describe('a client that leaves', () => {
       expect(passing.heads).toHaveLength(1);
     }
     await passing.ask('gopher://news.example/');
-    expect(passing.rig.refusals.map(({ code }) => code)).toEqual(['bad-request']); // those were not refused
+    expect(passing.rig.refusals.map(({ code }) => code)).toEqual(['bad-request']); // leaving is no refusal
   });
 });

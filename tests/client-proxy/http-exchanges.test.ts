@@ -119,7 +119,7 @@ describe('answers', () => {
     passing.says(bytes);
     const one = await passing.begin(toRaw('GET'));
     expect(await one.until(/\r\n\r\n/)).toMatch(expected);
-    one.send(toRaw('GET')); // what follows is the next answer
+    one.send(toRaw('GET')); // the next answer follows
     await one.until(/\r\n\r\n[\s\S]*\r\n\r\n/);
   });
 

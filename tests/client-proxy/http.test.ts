@@ -319,7 +319,7 @@ describe('Expect: 100-continue', () => {
     await one.until('HTTP/1.1 100 Continue\r\n\r\n');
     one.send('body');
     expect(await one.until('100-continue body')).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200 OK\r\n/);
-    one.send(head); // and the connection serves on
+    one.send(head); // the connection serves on
     await one.until(/200 OK[\s\S]*HTTP\/1.1 100 Continue\r\n\r\n$/);
     one.send('more');
     await one.until('100-continue more');
@@ -342,7 +342,7 @@ describe('Expect: 100-continue', () => {
     );
     await one.until('100 Continue');
     one.send('body');
-    await one.until('undefined \xc3\xa9 body'); // as UTF-8, by the host
+    await one.until('undefined \xc3\xa9 body'); // the host reads UTF-8
     passing.says('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
     const odd = await passing.begin(toRaw('GET', 'Expect: something-else'));
     await odd.until('HTTP/1.1 200 OK');

@@ -258,7 +258,7 @@ describe('a connected site', () => {
     expect(lines.length).toBeGreaterThan(1);
     for (const line of lines) {
       expect(line).toMatch(/^(?:POST \/a\/[\w-]{8,24}|OPTIONS \/a\/) /);
-      expect(line.split('|').slice(-2)).toEqual(Object.values(BROWSER)); // though the Reader says nothing of it inside
+      expect(line.split('|').slice(-2)).toEqual(Object.values(BROWSER)); // the Reader says nothing of them inside
     }
     expect(rig.host.requests.every(({ headers }) => headers['user-agent'] === undefined)).toBe(true);
   });

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-/** What the key server logs of messages while `work` is done, by listener. */
+/** Returns what the key server logs of messages while `work` is done, by listener. */
 async function messagesDuring(work: () => Promise<unknown>): Promise<string[]> {
   const before = rig.keyServer.log().length;
   await work();
@@ -38,7 +38,7 @@ async function choose(storage: ReturnType<typeof storageIn>): Promise<void> {
   store.close();
 }
 
-/** One document read by a Reader of its own, which has no key yet. */
+/** Reads one document by a Reader of its own, which has no key yet. */
 async function readWith(storage: ReturnType<typeof storageIn>, rules: readonly string[] = []) {
   const connectTo = [`:80:127.0.0.1:${rig.host.port}`, ...rules].map(parseConnectTo);
   const { port } = await rig.another({ ...storage, cacheBytes: 0, connectTo });

@@ -45,7 +45,7 @@ const finish: End = (socket) => void socket.end();
 const reset: End = (socket) => void socket.resetAndDestroy();
 const stay: End = () => undefined;
 const HINTS = 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n';
-/** What a host may do after it has begun to answer. */
+/** Ends of connections on which the host has begun to answer. */
 const BEGUN: [string, End][] = [
   ['half a first line, and is closed', written('HTTP/1.1 20', finish)],
   ['half a head, and is closed', written('HTTP/1.1 200 OK\r\nX-', finish)],
@@ -74,7 +74,7 @@ const ONCE: [string, Sent][] = [
   ['a method that is not known to be idempotent', { method: 'PROPFIND' }],
   ['a PUT with a body', { method: 'PUT', body: 'abc' }],
 ];
-/** What a connection does that gives nothing. */
+/** Ends of connections that give nothing. */
 const NOTHING: [string, End][] = [
   ['nothing, and is closed', finish],
   ['nothing, and is reset', reset],
@@ -93,7 +93,7 @@ function answerOnce(end: End): Set<Socket> {
 
 describe.each(KINDS)('%s', (_kind, kind) => {
   let places = 0;
-  /** Each host has connections of its own. */
+  /** Names a host that has no connection yet. */
   const somewhere = () => `http://${kind.method ?? 'get'}${places++}.example/`;
   const ask = (url: string) => passing.ask(url, kind);
 

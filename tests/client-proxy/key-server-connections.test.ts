@@ -24,9 +24,9 @@ const [REQUEST, ANSWER] = [250, 400];
 const end = new CleanUp();
 const endOfTest = new CleanUp();
 let certificate: TestCertificate;
-/** Whether each connection that came to the key server resumed a session. */
+/** Tells of each connection that came to the key server whether it resumed a session. */
 let resumed: boolean[] = [];
-/** What each ClientHello on the way to it showed of a session. */
+/** Session that each ClientHello on the way to it showed, if any. */
 let shown: (string | undefined)[] = [];
 let road: (from: Readable, to: Socket) => unknown = (from, to) => from.pipe(to);
 let port: number;
@@ -144,7 +144,7 @@ describe('TLS sessions', () => {
 });
 
 describe('a narrow link', () => {
-  /** So many times as fast as 2,400 bit/s, with limits that are as many times shorter. */
+  /** Factor by which the link is faster than 2,400 bit/s, and limits are shorter. */
   const FASTER = 5;
   const PIECES_A_SECOND = 20;
 

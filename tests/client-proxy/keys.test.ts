@@ -60,7 +60,7 @@ describe('set keys', () => {
       expect((await read(path)).text).toBe(SECRET);
       host.handlers.clear();
     };
-    await answersOnceAsked('/b.html', '/.well-known/wispr/2.root.json', 2, 0); // as after hours without a request
+    await answersOnceAsked('/b.html', '/.well-known/wispr/2.root.json', 2, 0); // hours without a request do the same
     await answersOnceAsked('/c.html', '', 3, DEFAULT_LIMITS.checkInterval);
   });
 

@@ -40,7 +40,7 @@ const never = async () => expect.unreachable();
 const setPassphrase = (passphrase: string) =>
   protectIdentity(rig.storage, { kind: 'passphrase', choose: async () => passphrase });
 
-/** With its own passphrase function, which only the store holds. */
+/** Opens a store with a passphrase function that only the store holds. */
 async function openByPassphrase(text: string) {
   const passphrase = async () => text;
   const store = cleanUp.use(await ReaderStore.open({ ...storeOptions(rig.storage), passphrase }));
@@ -95,7 +95,7 @@ describe('a locked Reader', () => {
 
   it('is unlocked without a passphrase where there is none, and reads on', async () => {
     await lockReader(rig.storage);
-    chmodSync(rig.storage.keyFile, 0o644); // that is no wrong passphrase, and does not count as one
+    chmodSync(rig.storage.keyFile, 0o644); // a refused key file does not count as a wrong passphrase
     for (let turn = 0; turn < 2 * LIMITS.wrongUnlocks; turn++)
       await expect(rig.proxy.lock.unlock()).rejects.toMatchObject({ code: 'storage-key-refused' });
     chmodSync(rig.storage.keyFile, 0o600);
@@ -122,7 +122,7 @@ describe('a locked Reader', () => {
     expect(sites.all()).toEqual([]);
     expect(() => sites.find('news.example')).toThrow(expect.objectContaining({ code: 'reader-locked' }));
     await expect(store.bindings()).rejects.toMatchObject({ code: 'reader-locked' });
-    memory.release(lent); // it was on its way
+    memory.release(lent); // a piece on its way
     for (const piece of [free, lent]) expect(new Uint8Array(piece).every((byte) => byte === 0)).toBe(true);
     await lock.unlock();
     expect(sites.all()).toHaveLength(1);
@@ -134,7 +134,7 @@ describe('a locked Reader', () => {
     const { store, passphrase } = await openByPassphrase('the right one');
     await store.deviceSeed();
     const isThere = async () => {
-      await new Promise(setImmediate); // what was looked at is held to the end of the turn
+      await new Promise(setImmediate); // `deref` holds what it returns to the end of the turn
       collectGarbage();
       return passphrase.deref() !== undefined;
     };

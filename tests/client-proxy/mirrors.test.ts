@@ -1,4 +1,4 @@
-/** Several content hosts of one site: slow, dead, refusing, lying, breaking off. Real servers, and the running proxy. */
+/** Sites with several content hosts: slow, dead, refusing, lying, breaking off. Real servers, and the running proxy. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -31,12 +31,12 @@ async function start(origins: readonly string[]): Promise<void> {
       { site: 'news.example', content: [...origins, origin], reading: 'https://read.news.example' },
     ],
   });
-  Object.assign(rig.limits, { hedgeAfter: 60_000 }); // however busy the machine is, only hosts that are meant to be slow are slow here
+  Object.assign(rig.limits, { hedgeAfter: 60_000 }); // hosts that are not meant to be slow are not, however busy the machine is
   cleanUp.add(() => rig.close());
   second = rig.host;
 }
 
-/** Both hosts have all files. */
+/** Publishes a document on both hosts. */
 async function publish(path: string, content: Uint8Array): Promise<string> {
   await rig.publisher.publish(rig.host.files, path, { content });
   for (const [name, file] of rig.host.files) first.files.set(name, file);
@@ -140,7 +140,7 @@ describe('of several content hosts', () => {
     const file = await publish('/a.bin', content);
     for (const name of [file, rig.publisher.contentOf('/public.bin')]) {
       const object = second.files.get(name) as Uint8Array;
-      second.handlers.set(name, (_, response) => response.end(object)); // whatever is asked for
+      second.handlers.set(name, (_, response) => response.end(object)); // the answer is always whole
       first.handlers.set(name, (request, response) => {
         const start = Number(/^bytes=(\d+)-/.exec(request.headers.range ?? 'bytes=0-')?.[1]);
         response.writeHead(request.headers.range ? 206 : 200, { 'content-length': object.length - start });

@@ -1,4 +1,4 @@
-/** What a signed "no such document" is worth where no host could be asked for a newer publication. */
+/** Answers for a signed "no such document" where no host could be asked for a newer publication. */
 import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DESCRIPTOR_TARGET, targetUrlPath } from '../../core/publication/names.ts';
@@ -38,7 +38,7 @@ it('is that of the publication at hand where host and key server are down, until
     expect(answer.text).toMatch(/list of pages was up to date (?:just now|.* ago)\./);
     expect(answer.text).toContain('could not look for a newer one: news.example could not be reached');
     expect(answer.text).toContain('>Try again</a>');
-    expect(answer.text).toContain('href="https://read.news.example/none"'); // which may know of a newer one
+    expect(answer.text).toContain('href="https://read.news.example/none"'); // the web reader may know a newer one
   }
   rig.host.handlers.clear();
   expect((await reload('/none')).text).toContain(FINAL);

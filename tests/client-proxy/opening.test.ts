@@ -17,7 +17,7 @@ import { inRelease, runs } from '../support/tier.ts';
 
 const MiB = 1024 * 1024;
 const CONTENT = randomBytes(3 * MiB + 777);
-/** Of a document of this length. */
+/** Bytes of a block of such a document. */
 const BLOCK = 4 * 16_400;
 
 /** Threads that were started here. */
@@ -136,7 +136,7 @@ describe('a large document', () => {
 
   inRelease(() => {
     it('comes whole to everybody, however many are slow or leave: all memory for threads comes back', async () => {
-      const content = randomBytes(12 * MiB); // more than sockets hold
+      const content = randomBytes(12 * MiB); // sockets hold less
       await readOnce('/a.bin', content);
       const crowd = Math.ceil((0.8 * LIMITS.runMemory) / LIMITS.run);
       const slow = await crowdOf(crowd, '/a.bin');
@@ -152,7 +152,7 @@ describe('a large document', () => {
         await get('/a.bin');
         return opened;
       };
-      await expect.poll(onThreads).toBe(24); // of eight blocks, all of them behind the first block
+      await expect.poll(onThreads).toBe(24); // runs of eight blocks, all of them behind the first block
     });
   });
 

@@ -185,10 +185,10 @@ describe('behind a parent proxy that works', () => {
       if (used.has(socket)) return socket.destroy();
       used.add(socket);
       give(head, socket);
-      if (head.includes(METADATA_PATH)) socket.end(); // both hosts are asked for a root: of these connections none is kept
+      if (head.includes(METADATA_PATH)) socket.end(); // requests for a root go to both hosts: none of these connections is kept
     };
     const storage = await rig.anotherStorage();
-    // With the publication read before, one connection is enough for documents, and is the one that is used again.
+    // A publication that was read before leaves one connection for documents, which is the one that is used again.
     await behind(give, async ({ proxy }) => void (await send(proxy.port, rig.url('/far'))), { storage });
     await behind(
       answering,

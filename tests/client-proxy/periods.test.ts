@@ -118,7 +118,7 @@ describe('with the key of a period', () => {
 
   it('the next one is asked for ahead of time, once and not for each page', async () => {
     const [period, next, ...days] = [await periodKey(), await periodKey(), await createSetKey(), await createSetKey()];
-    give([period], -3 * DAY, DAY / 12); // in the last twelfth of its time
+    give([period], -3 * DAY, DAY / 12); // the last twelfth of its time has begun
     await ask();
     await putEnvelope(period, await Promise.all(days.map((day) => wrap(period, day))));
     give([next], -60, 3 * DAY);
@@ -136,7 +136,7 @@ describe('with the key of a period', () => {
     const day = await createSetKey();
     await periodWith(day);
     expect(await read(await publish(day))).toBe('read');
-    await ask(); // whatever was under way has arrived
+    await ask(); // requests under way have arrived
     expect(await storedPeriods()).not.toEqual([]);
     expect(rig.keyServer.keyRequests).toEqual([]);
   });

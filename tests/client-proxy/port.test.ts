@@ -1,4 +1,4 @@
-/** Which port the Reader gets: the usual one, another that it remembers, or none, with a reason. */
+/** Port that the Reader gets: the usual one, another that it remembers, or none, with a reason. */
 import { createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ProxyOptions, startProxy } from '../../client-proxy/index.ts';
@@ -20,7 +20,7 @@ async function start(options: Partial<ProxyOptions> = {}) {
   return proxy;
 }
 
-/** Another program on loopback. @param answer - what it says to each client */
+/** Starts another program on loopback. @param answer - what it says to each client */
 async function occupy(answer?: string): Promise<number> {
   const server: Server = createServer((socket) => {
     socket.on('error', () => socket.destroy());

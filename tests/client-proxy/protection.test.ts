@@ -1,4 +1,4 @@
-/** What the secrets of the reader's database are sealed with, and changing it. */
+/** Protection of the secrets of the reader's database, and changing it. */
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';

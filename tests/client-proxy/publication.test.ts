@@ -1,4 +1,4 @@
-/** What the running proxy makes of the publication of a connected site: signed 404, redirects, clean URLs, news, age. */
+/** Answers that the running proxy makes of the publication of a connected site: signed 404, redirects, clean URLs, news, age. */
 import { createHash } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -54,7 +54,7 @@ describe('attack 80: a daemon that runs past the expiry of its timestamp', () =>
       const before = objectRequests();
       return (await get()).text === 'signed' && objectRequests() > before;
     };
-    await expect.poll(fetchedAnew).toBe(false); // from the cache, once it is there
+    await expect.poll(fetchedAnew).toBe(false); // the cache answers, once it has it
     const before = objectRequests();
     rig.passTime(3 * HOUR);
     const notice = await get('/a.html?b', NAVIGATION);
@@ -63,7 +63,7 @@ describe('attack 80: a daemon that runs past the expiry of its timestamp', () =>
     expect(notice.text).toMatch(/This is the page as of \d+ \w+ \d+/);
     expect(notice.text).not.toContain('rel="noreferrer">Show it');
     expect((await get('/a.html', FROM_HERE)).text).toBe('signed');
-    expect((await get('/a.html', { referer: 'http://news.example/b.html' })).text).toBe('signed'); // over plain http
+    expect((await get('/a.html', { referer: 'http://news.example/b.html' })).text).toBe('signed'); // a plain http link
     expect(refusalCode(await get('/unread.html', FROM_HERE))).toBe('content-host-unreachable');
     expect(objectRequests()).toBe(before);
     for (const elsewhere of [{}, { referer: 'http://other.example/' }])
@@ -191,7 +191,7 @@ describe('attack 38: metadata', () => {
     });
     Object.assign(rig.limits, { timestampTimeout: 400 });
     const looking = rig.proxy.check();
-    looking.catch(() => undefined); // it may fail before the next line is done
+    looking.catch(() => undefined); // failure may come before the next line is done
     expect((await get()).text).toBe('signed');
     await expect(looking).rejects.toMatchObject({ code: 'content-host-unreachable' });
     await expect.poll(() => open).toBe(0);

@@ -3,7 +3,7 @@ import { LIMITS } from '../../client-proxy/limits.ts';
 import { RememberedDocuments } from '../../client-proxy/site/remembered-documents.ts';
 import type { DocumentReader } from '../../core/object/document-reader.ts';
 
-/** Of an opened document, only how long its head is matters here. */
+/** Makes an opened document, of which only the length of its head matters here. */
 function readerWith(length: number): DocumentReader {
   const head = { headerBytes: new Uint8Array(length), signature: new Uint8Array(64), digests: new Uint8Array() };
   return { head } as DocumentReader;

@@ -35,7 +35,7 @@ let away: ReturnType<typeof storageIn>;
 let file: string;
 let words: string;
 let filled: Filled;
-/** What leads to the content hosts of all publishers. */
+/** Rules that lead to the content hosts of all publishers. */
 let reach: ConnectTo[];
 beforeEach(async () => {
   reach = [];
@@ -122,7 +122,7 @@ describe('a roaming file', () => {
       writeFileSync(file, bytes);
       await expect(arrive({ words: never })).rejects.toMatchObject({ code: 'roaming-malformed' });
     }
-    expect(existsSync(away.dataDirectory)).toBe(false); // there was no question how to protect it
+    expect(existsSync(away.dataDirectory)).toBe(false); // the question how to protect it was not asked
   });
 
   it('is bounded before Argon2id takes memory for it, also where it has the form of one', async () => {
@@ -147,7 +147,7 @@ describe('a roaming file', () => {
     for (const to of [file, folder, join(folder, 'no', 'where')])
       await expect(leave({ to })).rejects.toMatchObject({ code: 'output-failed' });
     expect(readFileSync(file, 'utf8')).toBe('the only copy of a novel');
-    expect(await leave({ to: join(folder, 'other') })).toMatchObject({ number: 1, hasNewWords: true }); // none of these counted
+    expect(await leave({ to: join(folder, 'other') })).toMatchObject({ number: 1, hasNewWords: true }); // failures do not count
   });
 });
 
@@ -227,7 +227,7 @@ describe('attack 105: a roaming file by another author', () => {
     const theirs = { ...attacker, site, root, descriptor: () => forged } as unknown as TestPublisher;
     await fillStore(home, { publisher: theirs, keyServer: genuine.server.origin, site });
     await leave();
-    genuine.server.descriptor = forged; // even where the key server is theirs
+    genuine.server.descriptor = forged; // the attacker may have the key server too
     const trustSites = ['bank.example', 'news.example'];
     const connectTo = [genuine.connectTo];
     expect(await arrive({ confirm, trustSites, connectTo })).toMatchObject({ left: ['bank.example'] });

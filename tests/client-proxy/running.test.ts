@@ -1,4 +1,4 @@
-/** One Reader has the database; commands reach it through its socket. */
+/** A single Reader has the database; commands reach it through its socket. */
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';

@@ -1,4 +1,4 @@
-/** What a reader may set, whatever a form or a database of before says. */
+/** Settings that a reader may make, whatever a form or an earlier database says. */
 import { expect, it } from 'vitest';
 import {
   isSettingText,
@@ -15,7 +15,7 @@ it.each<[SettingName, string[], string[]]>([
     'parentProxy',
     ['', 'http://127.0.0.1:3128', 'http://proxy.example', 'http://[::1]:3128/'],
     [
-      'http://me:secret@127.0.0.1:3128', // it would be readable in the form
+      'http://me:secret@127.0.0.1:3128', // the form would show the password
       'http://me@127.0.0.1:3128',
       'http://:secret@127.0.0.1:3128',
       'https://127.0.0.1:3128',

@@ -11,7 +11,7 @@ const passing = passingRig();
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 beforeEach(() => passing.says(OK));
 afterEach(async () => {
-  // Whatever came, the proxy lives on.
+  // The proxy lives on, whatever came.
   passing.says(OK);
   expect((await passing.ask()).text).toBe('ok');
 });
@@ -21,7 +21,7 @@ const POST = 'POST http://raw.example/ HTTP/1.1\r\nHost: raw.example\r\n';
 const SMUGGLED = 'GET http://raw.example/smuggled HTTP/1.1\r\nHost: raw.example\r\n\r\n';
 const CHUNKED = `${POST}Transfer-Encoding: chunked\r\n\r\n`;
 
-/** What comes of bytes that are no request: one answer at most, the end of the connection, and nothing at the host that is whole. */
+/** Expects of bytes that are no request: one answer, the end of the connection, and nothing whole at the host. */
 async function expectRefusal(bytes: string, statuses: readonly number[] = [400]): Promise<void> {
   const text = await passing.sendRaw(bytes + SMUGGLED);
   expect(text.match(/^HTTP\/1.1 \d+/gm)).toHaveLength(1);
@@ -62,7 +62,7 @@ describe('attack 52: a length said twice, or in a way of its own', () => {
 
   it('a tab behind chunked: nothing of the request goes on', async () => {
     const warm = `${POST}Connection: close\r\nContent-Length: 0\r\n\r\n`;
-    expect(await passing.sendRaw(warm)).toMatch(/^HTTP\/1.1 200/); // there is a kept connection now
+    expect(await passing.sendRaw(warm)).toMatch(/^HTTP\/1.1 200/); // a kept connection exists now
     passing.heads.length = 0;
     for (const coding of ['chunked\t', 'chunked \t ']) {
       const head = `${POST}Transfer-Encoding: ${coding}\r\n\r\n`;

@@ -40,7 +40,7 @@ const open = async (passphrase?: string) =>
 const fill = (passphrase?: string) =>
   fillStore({ ...storage, ...(passphrase !== undefined && { passphrase: async () => passphrase }) });
 
-/** By another program than the Reader. */
+/** Changes the database as another program would. */
 function alter(sql: string): void {
   const database = new DatabaseSync(file);
   database.exec(sql);
@@ -206,7 +206,7 @@ describe('a kept publication', () => {
     expect(written).toEqual([['id documents-3f', NORMAL]]);
     expect(level()).toBe(FULL);
     database.exec("CREATE TEMP TRIGGER refusing BEFORE INSERT ON publications BEGIN SELECT raise(ABORT, 'no'); END");
-    await store.write('id documents-40', new Uint8Array(1)); // can be fetched again
+    await store.write('id documents-40', new Uint8Array(1)); // a file to fetch again
     expect(store.failure).toBeUndefined();
     await expect(store.write('id root', new Uint8Array(1))).rejects.toMatchObject({ code: 'store-unwritable' });
     expect(store.failure).toMatchObject({ code: 'store-unwritable' });

@@ -43,7 +43,7 @@ async function publishSome(): Promise<Map<string, Buffer>> {
   return documents.set('/public.png', publicContent).set('/carried.html', carriedContent);
 }
 
-/** On the host, but not looked at yet. */
+/** Publishes what the Reader has not looked at. */
 async function publishUnseen(path: string): Promise<void> {
   rig.publisher.afterPublishing = async () => undefined;
   await rig.publisher.publish(rig.host.files, path, { content: 'new' });
@@ -119,7 +119,7 @@ describe('a sync', () => {
     rig.host.requests.length = 0;
     const summary = await sync();
     expect([summary.fetched.documents, summary.alreadyThere.documents]).toEqual([3, ALL - 2]);
-    // Of some documents, two files are asked for.
+    // A document may take requests for two files.
     const asked = requests().map(({ url }) => /^.*\/(?:[0-9a-f]{64}\.)?(.*?)(?:\.protected)?$/.exec(url)?.[1]);
     expect(new Set(asked).size).toBe(3);
     expect((await get('/new.html')).text).toBe('new');
@@ -177,7 +177,7 @@ describe('a sync', () => {
     await rig.restart({ cacheBytes: 400_000 });
     expect(objects().filter((file) => kept.includes(file))).toHaveLength(8);
     await publish('kept', 0, 1, 20_000);
-    await sync({ prefixes: ['/kept/0'] }); // and the other seven stay
+    await sync({ prefixes: ['/kept/0'] }); // the other seven stay
     await read(20, 40);
     await expect.poll(() => objects().filter((file) => kept.includes(file)).length).toBe(7);
   });
@@ -186,7 +186,7 @@ describe('a sync', () => {
     await publishSome();
     await rig.proxy.close();
     const connectTo = [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)];
-    const proxy = await startProxy({ ...rig.storage, connectTo, port: 0 }); // not told a size, of which the page would say only that
+    const proxy = await startProxy({ ...rig.storage, connectTo, port: 0 }); // a size given here would hide the numbers from the page
     const used = async () => {
       const { text } = await send(proxy.port, '/settings', { headers: { host: `localhost:${proxy.port}` } });
       return Number(/(\d+) of \d+ megabytes/.exec(text)?.[1]);

@@ -1,4 +1,4 @@
-/** What the reader asks real caches for: metadata by validators, so that they can answer 304; objects once. */
+/** Requests of the reader to real caches: metadata by validators, so that they can answer 304; objects once. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CacheServer, startSquid, startVarnish } from '../../cache-config/servers.ts';
 import { parseConnectTo } from '../../client-proxy/index.ts';
@@ -13,7 +13,7 @@ let rig: ReaderRig<HostileKeyServer>;
 const atHost: [condition: string | undefined, status: number][] = [];
 
 beforeEach(async () => {
-  rig = await startHostileReaderRig(); // whose key server has no timestamp
+  rig = await startHostileReaderRig(); // a key server without timestamp
   cleanUp.add(() => rig.close());
   rig.host.handlers.set(TIMESTAMP, (request, response) => {
     const file = rig.host.files.get(TIMESTAMP) as Uint8Array;

@@ -77,13 +77,13 @@ afterEach(() => cleanUp.run());
 interface Life {
   readonly atFirst: Buffer;
   readonly atSecond: Buffer;
-  /** What the first learns when the reader connects once more. */
+  /** Bytes that the first publisher learns when the reader connects once more. */
   readonly again: Buffer;
 }
 
-/** A reader connects with both and reads at both. */
+/** Lets a reader connect with both and read at both. */
 async function live(): Promise<Life> {
-  for (const house of houses) house.learned(); // what was before
+  for (const house of houses) house.learned(); // forgets the rest
   const storage = storageIn(join(await temporaryFolder(cleanUp), 'home'));
   const connectTo = houses.flatMap((house) => house.connectTo);
   const bind = async ({ publisher, keyServer }: House) =>
@@ -99,7 +99,7 @@ async function live(): Promise<Life> {
   return { atFirst, atSecond, again: one.learned() };
 }
 
-/** Every value that stands in it, by pieces of {@link WINDOW} characters; times are everybody's. */
+/** Cuts every value in `known` into pieces of {@link WINDOW} characters, but for times, which are everybody's. */
 function pieces(...known: Buffer[]): Set<string> {
   const text = Buffer.concat(known)
     .toString('latin1')
@@ -115,13 +115,13 @@ function pieces(...known: Buffer[]): Set<string> {
 it('attack 87: in what two publishers receive and log there is nothing that tells one reader from another', async () => {
   const { atFirst, atSecond, again } = await live();
   const others = [await live(), await live()];
-  // What other readers send as well is how the protocol is spelled.
+  // Pieces that other readers send as well are how the protocol is spelled.
   const everybodys = pieces(...others.flatMap((other) => [other.atFirst, other.atSecond]));
   const ofReader = [...pieces(atFirst)].filter((piece) => !everybodys.has(piece));
   expect(ofReader.length).toBeGreaterThan(1000); // keys, proofs, nonces
   const bySecond = pieces(atSecond);
   expect(ofReader.filter((piece) => bySecond.has(piece))).toEqual([]);
-  // It would have been found: the first knows the reader again by what they send, and only by that.
+  // The search finds what is there: the first knows the reader again by what the reader sends, and only by that.
   const byFirst = pieces(again);
   expect(ofReader.filter((piece) => byFirst.has(piece)).length).toBeGreaterThan(1000);
 });

@@ -1,4 +1,4 @@
-/** Other protocols on a connection that began with HTTP: WebSocket by upgrade and by tunnel, with a real server, client and browser. */
+/** Protocols after HTTP on the same connection: WebSocket by upgrade and by tunnel, with a real server, client and browser. */
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RawData, WebSocket, WebSocketServer } from 'ws';
@@ -27,7 +27,7 @@ afterAll(() => {
   echo.close();
 });
 
-/** As programs do it that know of proxies for HTTP only: the request in absolute form. */
+/** Opens it as programs do that know of proxies for HTTP only: by a request in absolute form. */
 function openThroughProxy(path: string): WebSocket {
   const authority = `127.0.0.1:${echoPort}`;
   return new WebSocket(`ws://${authority}${path}`, ['chat'], {

@@ -129,7 +129,7 @@ describe('a right to dated sets', () => {
       start: at('2026-10-24T22:00Z'),
       end: at('2026-10-25T23:00Z'),
     });
-    // There was no midnight: clocks went from 23:59:59 to 01:00.
+    // Midnight did not exist: clocks went from 23:59:59 to 01:00.
     expect(timeOf('2018-11-04', 'America/Sao_Paulo')).toMatchObject({ start: at('2018-11-04T03:00Z') });
   });
 

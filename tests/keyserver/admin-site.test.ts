@@ -56,7 +56,7 @@ beforeAll(async () => {
   await state.database.run(push, 's3://bucket/news', state.now() - 90_000, state.now() - 900);
 });
 
-/** What a publisher has handed over: the snapshot expires in 20 days, targets in 3. */
+/** Makes what a publisher has handed over: the snapshot expires in 20 days, targets in 3. */
 async function publicationOf(now: number) {
   const expiries = [
     { role: 'targets', expires: now + 3 * DAY },
@@ -83,7 +83,7 @@ async function operator(): Promise<Visitor> {
 
 const idOf = async (name: string) => (await findSubscriber(rig.server.state.database, name))?.id;
 
-/** What was put in does not run. With WISPR_SCREENSHOTS, each page is measured and photographed, wide and narrow. */
+/** Expects that no injected script ran. With WISPR_SCREENSHOTS, measures and photographs the page, wide and narrow. */
 async function shoot(name: string): Promise<void> {
   expect(await page.evaluate('document.title')).not.toBe('taken');
   if (SHOTS === undefined) return;

@@ -1,4 +1,4 @@
-/** What the operators' pages read and write, without a page: the directory of subscribers, counts. */
+/** Data that the operators' pages read and write, without a page: the directory of subscribers, counts. */
 import { beforeAll, expect, it } from 'vitest';
 import { importSubscribers } from '../../keyserver/readers/import-subscribers.ts';
 import { countsSince } from '../../keyserver/storage/counts.ts';

@@ -21,7 +21,7 @@ async function atBoth<Result>(work: () => Promise<Result>): Promise<Result> {
   return result;
 }
 
-/** What requests that need the database are answered with. */
+/** Returns the statuses of requests that need the database. */
 async function answersOf(way: Way, times: number): Promise<number[]> {
   const { dispatcher } = newClient(way);
   const statuses: number[] = [];
@@ -59,7 +59,7 @@ it('stays up when a key server loses its database, and gives it readers again af
   expect([resumed.isSessionReused(), fresh.isSessionReused()]).toEqual([true, false]);
   const page = await createVisitor(ORIGINS.documentsUrl, newClient(pages).dispatcher).get('/letter.html');
   expect([page.status, page.text]).toEqual([500, 'Something went wrong here (internal)\n']);
-  await ended; // it had led to the broken one
+  await ended; // a connection to the broken one
   expect(kept.filter(({ destroyed }) => destroyed)).toHaveLength(1);
   expect(await answersOf(the.balancer, 6)).toEqual(Array(6).fill(200));
   await broken.restore();

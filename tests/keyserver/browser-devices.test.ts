@@ -47,7 +47,7 @@ const PHONE =
 /** A browser that joined by an invitation alone. */
 const join = (name: string) => rig.join(name);
 
-/** As a page of the vault sends it. */
+/** Sends as a page of the vault does. */
 function send(reader: Reader, path: string, body: Uint8Array, headers: Record<string, string> = { origin: vault }) {
   const cookie = [...reader.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   return post(vault, path, body, { cookie, ...headers });

@@ -14,7 +14,7 @@ import { danglingRows, storeIn } from '../support/store.ts';
 import { startWispr } from '../support/wispr.ts';
 
 const READERS = 40;
-/** Fewer than may fail from one address: until they are answered, they count. */
+/** Requests at once, fewer than may fail from one address: until they are answered, they count. */
 const AT_A_TIME = 10;
 const folder = temporaryFolder();
 let store: Awaited<ReturnType<typeof storeIn>>;
@@ -41,7 +41,7 @@ it('attack 66: kill -9 in the middle of many bindings loses and doubles nothing;
     if (++answered === READERS / 4) void server.stop('SIGKILL');
     return bindNext();
   };
-  await Promise.allSettled(Array.from({ length: AT_A_TIME }, bindNext)); // each ends when the server does
+  await Promise.allSettled(Array.from({ length: AT_A_TIME }, bindNext)); // ends when the server does
   await server.stop('SIGKILL');
   expect(promised).toBeGreaterThanOrEqual(READERS / 4);
 
@@ -58,7 +58,7 @@ it('attack 66: kill -9 in the middle of many bindings loses and doubles nothing;
   const { database } = again.state;
   expect(await danglingRows(database, store)).toEqual([]);
   const before = await countDevices(again.state);
-  expect(before).toBeGreaterThanOrEqual(promised); // what was answered is kept
+  expect(before).toBeGreaterThanOrEqual(promised); // answered bindings are kept
   const used = await database.all<{ n: number }>('SELECT count(*) AS n FROM invitations WHERE used_by IS NOT NULL');
   expect(used).toEqual([{ n: before }]); // a code is used up if, and only if, its device is there
   for (const [index, device] of devices.entries()) {

@@ -8,7 +8,7 @@ import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
 import { storeIn } from '../support/store.ts';
 
 const folder = temporaryFolder();
-/** As two processes have it. */
+/** Databases of two processes. */
 let one: Database;
 let two: Database;
 beforeAll(async () => {

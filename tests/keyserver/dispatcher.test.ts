@@ -47,7 +47,7 @@ async function startDispatcher(slots: number, { secret = SECRET, timing = PATIEN
   return { dispatcher, text, port: dispatcher.port };
 }
 
-/** Not connected yet. */
+/** Starts one, unconnected. */
 function startMember(port: number, slots: number, { secret = SECRET, timing = PATIENT } = {}) {
   const { log, text } = logged();
   const member = new Member({ host: '127.0.0.1', port, secret, slots, log, timing });
@@ -55,7 +55,7 @@ function startMember(port: number, slots: number, { secret = SECRET, timing = PA
   return { member, text };
 }
 
-/** Connected, and known at the dispatcher. */
+/** Connects a member; waits until it is known. */
 async function connectedMember(dispatcher: Dispatcher, slots: number, timing = PATIENT): Promise<Member> {
   const before = dispatcher.connected();
   const { member } = startMember(dispatcher.port, slots, { timing });
@@ -129,7 +129,7 @@ describe('works of a key server', () => {
     const { dispatcher } = await startDispatcher(0);
     const { hash, ...asked } = await work();
     const waiting = hashed(dispatcher, 'a', asked).catch(({ code }) => code);
-    expect(await waiting).toBe('busy'); // nowhere
+    expect(await waiting).toBe('busy');
     const member = await connectedMember(dispatcher, 1);
     expect(await hashed(dispatcher, 'a', asked)).toEqual(hash);
     expect(member.counts()['for-dispatcher']).toBe(1);
@@ -140,12 +140,12 @@ describe('works of a key server', () => {
     const member = await connectedMember(dispatcher, 0);
     const worker = await stoppedWorker(dispatcher);
     const { done, refused, all, ask } = asking();
-    await ask(member, 'a', 18); // one runs, 16 wait
+    await ask(member, 'a', 18); // a work runs, 16 wait
     await expect.poll(() => refused).toEqual(['a busy']);
     for (let address = 0; address < 112; address++) await ask(member, `b${address}`, 1);
     await ask(member, 'a', 1);
     await expect.poll(() => refused).toEqual(['a busy', 'a busy']);
-    await ask(member, 'c', 1); // full: it takes the slot of one of those who have most
+    await ask(member, 'c', 1); // the queue is full: c takes a place from one who has most
     await expect.poll(() => refused).toEqual(['a busy', 'a busy', 'a busy']);
     process.kill(worker.pid, 'SIGCONT');
     await Promise.all(all);
@@ -217,9 +217,9 @@ describe('what is lost', () => {
     const { dispatcher } = await startDispatcher(0);
     await connectedMember(dispatcher, 8);
     const { hash, ...asked } = await work();
-    await expect.poll(() => hashed(dispatcher, 'a', asked).catch(() => '')).toBe(hash); // so the slots are known
+    await expect.poll(() => hashed(dispatcher, 'a', asked).catch(() => '')).toBe(hash); // the slots are known then
     const tooLong = { ...asked, typed: 'x'.repeat(LONGEST_MESSAGE) };
-    // All 24 get a slot or wait for one, and are back before the first hash is done.
+    // The 24 works get a slot or wait for one, and are back before the first hash is done.
     const ends = Array.from({ length: 24 }, () =>
       hashed(dispatcher, 'a', tooLong).then(
         () => 'done',

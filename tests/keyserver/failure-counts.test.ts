@@ -73,7 +73,7 @@ describe.each(['sqlite', 'postgres'] as const)('failures that key servers count 
   it('attack 107: keep a bounded number of rows, those with most failures', async () => {
     const [here] = pair('bound');
     now += 900;
-    await pruneFailures(states[0] as never); // what other tests have left
+    await pruneFailures(states[0] as never); // removes what other tests left
     for (const key of ['a', 'attacked', 'b', 'attacked', 'c']) await fail(here, key);
     await pruneFailures(states[0] as never, 1);
     expect(await rows()).toHaveLength(1);

@@ -33,7 +33,7 @@ it('puts one script in front of a page in a window, and leaves it as it was for 
     /^<!doctype html><script data-src="[^"]+" data-integrity="[^"]+">(.*)<\/script>/.exec(text) ?? [];
   expect([status, text.replace(/<script.*<\/script>/, '')]).toEqual([200, PAGE]);
   expect(script).toContain('/-/behind');
-  // Made here, so nothing of what was signed describes it.
+  // The page is made here, so nothing of what was signed describes it.
   for (const name of ['etag', 'content-length', 'accept-ranges', 'content-encoding'])
     expect(headers).not.toHaveProperty(name);
   expect(headers['cache-control']).toBe('private, no-cache');

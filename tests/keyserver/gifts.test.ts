@@ -82,7 +82,7 @@ it('opens the page and what it loads, again and again for a day, and for whoever
   expect(opened.headers['referrer-policy']).toBe('no-referrer');
   for (const path of ['/letter.html?wispr-gift', '/letter.html', ...LOADED])
     expect([path, await reads(stranger, path)]).toEqual([path, true]);
-  expect((await stranger.documents.get('/letter.html')).text).toBe(LETTER); // as old browsers ask
+  expect((await stranger.documents.get('/letter.html')).text).toBe(LETTER); // old browsers ask so
   await open(stranger, link); // the same browser: nothing more is used up
   expect((await anna.get('/-/account')).text).toMatch(/<a href="\/letter\.html">Letter<\/a>.*opens 2 times more/s);
   rig.passTime(86_401);
@@ -100,10 +100,10 @@ it('says at the end of the page that it is a gift, and what its teaser offers, t
   const given = await stranger.documents.get('/letter.html?wispr-gift', OPENED);
   expect(given.text.startsWith(LETTER)).toBe(true);
   expect(given.text).toMatch(
-    /<aside class="wispr-gift" lang="en">.*A subscriber of .* gave you this article\..*Read on with a subscription.*Daily &#183; &#8364;6 a month/s, // in no coding
+    /<aside class="wispr-gift" lang="en">.*A subscriber of .* gave you this article\..*Read on with a subscription.*Daily &#183; &#8364;6 a month/s, // plain text
   );
   expect(given.text).toContain(`<a href="${rig.server.readingUrl}/-/subscribe?to=/letter.html">Subscribe</a>`);
-  expect(given.headers.etag).toBeUndefined(); // of what was published
+  expect(given.headers.etag).toBeUndefined(); // the published text has it
   await open(anna, link);
   expect((await anna.documents.get('/letter.html?wispr-gift', OPENED)).text).toBe(LETTER);
 });
@@ -175,7 +175,7 @@ it('opens as often as it says where many open it at once, and as many are made i
   expect(made.filter(({ status }) => status === 200)).toHaveLength(TERMS.perMonth - 1);
   const [, gift = ''] = /name="gift" value="(\d+)"/.exec((await emil.get('/-/account')).text) ?? [];
   await emil.post('/-/take-back', { gift });
-  expect((await emil.post('/-/give', { to: '/letter.html' })).status).toBe(403); // what was taken back counts
+  expect((await emil.post('/-/give', { to: '/letter.html' })).status).toBe(403); // gifts taken back count
   const [newest] = await newestAudit(rig.server.state.database, {}, 1);
   expect(newest).toMatchObject({ who: 'reader emil', action: 'gift-withdrawn', about: 'emil' });
 });

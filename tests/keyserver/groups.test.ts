@@ -14,7 +14,7 @@ import { runWispr } from '../support/wispr.ts';
 
 const PASSWORD = 'a long password';
 const GROUP = 'Library of Rope Walk';
-// Behind the clock of this machine, which commands go by, also after a second that a test lets pass.
+// The rig's clock stays behind that of this machine, which commands go by, also after a second that a test lets pass.
 const startAt = nowInSeconds() - 10;
 const rig = rigForFile({ sets: ['photos-1'], config: { limits: { devices: 2 } }, startAt });
 let configFile: string;
@@ -59,7 +59,7 @@ describe('a group', () => {
     expect([joined.status, joined.text.includes('All seats of this invitation are taken')]).toEqual([409, true]);
     const stranger = createVisitor(rig.server.readingUrl);
     expect((await stranger.post('/-/invitation', { code })).status).toBe(409);
-    // Who has a seat takes no second one, with the link opened again or an answer that was lost.
+    // A reader who has a seat takes no second one, with the link opened again or an answer that was lost.
     expect(JSON.parse((await browser.post('/-/invitation', { code })).text)).toMatchObject({
       name: GROUP,
       again: true,
@@ -115,7 +115,7 @@ describe('a group', () => {
     await wispr('admin', 'revoke', GROUP);
     expect(await Promise.all([one, two, three].map(readsWith))).toEqual(['revoked', 'revoked', 'revoked']);
     expect(await tryBinding(code)).toEqual({ status: 403, error: 'code-refused' });
-    // One who is invited by name later is a subscriber of their own.
+    // A person who is invited by name later is a subscriber of their own.
     await rig.invite({ name: removed, plan: 'institution' });
     expect((await wispr('admin', 'why', removed, 'photos-1')).stdout).toBe(
       `${removed} can read the set photos-1: plan institution from ${new Date(rig.server.state.now() * 1000).toISOString().slice(0, 10)}\n`,
@@ -181,7 +181,7 @@ describe('devices', () => {
     const { keys } = await bind(rig.provider, codes[0] ?? '');
     await bind(rig.provider, codes[1] ?? '');
     expect(await tryBinding(codes[2] ?? '')).toEqual({ status: 409, error: 'too-many-devices' });
-    // One that connects again is none more.
+    // A Reader that connects again is counted once.
     const first = await bind(rig.provider, codes[0] ?? '', keys);
     const lost = first.deviceKey.id.slice(0, 8);
     expect((await wispr('admin', 'device', 'Bert')).stdout).toMatch(new RegExp(`^${lost}  Reader, connected`, 'm'));

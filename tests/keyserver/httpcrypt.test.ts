@@ -65,7 +65,7 @@ let squid: Awaited<ReturnType<typeof startParentProxy>>;
 let names: NameServer;
 /** Says what a test makes it say. */
 let silent: DnsServer;
-/** As the descriptor would name it, and at the key server itself. */
+/** Endpoint as the descriptor would name it, and `near` at the key server itself. */
 let endpoint: HttpcryptEndpoint;
 let near: string;
 
@@ -141,7 +141,7 @@ describe('HTTPCrypt through Squid and nginx', () => {
     const { keys } = await openKeyAnswer(answered.body, asked, deviceKey.key);
     expect(keys.map(({ id }) => id)).toEqual([day1()]);
     const lines = nginx.requests().trim().split('\n');
-    expect(lines).toHaveLength(3); // one more for the ticket that a binding takes
+    expect(lines).toHaveLength(3); // a binding takes one more, for the ticket
     const paths = lines.map((line) => line.split('|')[0]);
     const name = await cookieName(endpoint.url);
     for (const line of lines) {
@@ -181,7 +181,7 @@ describe('HTTPCrypt through Squid and nginx', () => {
     for (let round = 0; round < 3; round++) expect((await get()).keys).toHaveLength(1);
     const announced = readFileSync(zone, 'utf8');
     rig.passTime(2 * HOUR + 1);
-    // Its key is gone, and what the Reader shows is not known any more. DNS has the same record still, so the Reader asks the endpoint.
+    // The endpoint's key is gone, and what the Reader shows is not known any more. DNS has the old record still: the Reader asks the endpoint.
     expect((await get()).refused).toEqual([{ id: day1(), reason: 'stale-request' }]);
     rig.passTime(-2 * HOUR - 1);
     expect(readFileSync(zone, 'utf8')).not.toBe(announced);
@@ -328,7 +328,7 @@ describe('attacks on HTTPCrypt', () => {
     await expect(old.opened()).rejects.toMatchObject({ code: 'channel-unreadable' });
     await expect(later.opened()).rejects.toMatchObject({ code: 'channel-unreadable' });
     rig.passTime(-toRenewal - HOUR);
-    await expect(old.opened()).rejects.toMatchObject({ code: 'channel-unreadable' }); // it was destroyed, not set aside
+    await expect(old.opened()).rejects.toMatchObject({ code: 'channel-unreadable' }); // the key was destroyed, not set aside
   });
 
   /** A hop that says OPTIONS and POST what it likes. */
@@ -384,7 +384,7 @@ describe('attacks on HTTPCrypt', () => {
     const refusals = [403, 302, 404, 502].map((status) => ({ record, status }));
     for (const hop of [clear, { record, status: 500 }])
       expect(await throughHop(hop, endpoint, asked)).toEqual({
-        outcome: 'channel-key-refused', // it has announced no other key than the one that failed
+        outcome: 'channel-key-refused', // the hop announces no other key than the one that failed
         seen: ['OPTIONS', 'POST', 'OPTIONS'],
       });
     for (const hop of refusals)

@@ -179,7 +179,7 @@ describe('with certificates', () => {
       await makeSelfSigned(join(folder, 'renewed'), KEYS);
       await server.reload();
       await get(KEYS, keys, { ca: readFileSync(renewed.certificate) });
-      await makeSelfSigned(join(folder, 'renewed'), KEYS); // and without a signal
+      await makeSelfSigned(join(folder, 'renewed'), KEYS); // the server needs no signal
       const ca = readFileSync(renewed.certificate);
       await vi.waitFor(() => get(KEYS, keys, { ca }), 10_000);
       await expect(get(KEYS, keys, { ca: before })).rejects.toThrow(/certificate/);

@@ -109,7 +109,7 @@ describe('the program that the publication names', () => {
     const program = programOf(files, { reading, root: rig.publisher.root.id, site: SITE });
     const here = await versionOfProgram(program);
     const shown = `Pages are opened by program version <code>${here}</code>`;
-    // Before the publication was read, nothing is said.
+    // Nothing is said before the publication was read.
     await expect.poll(account).toEqual(['aside', `${shown}. The publisher has not signed a version.`]);
     expect(await verify()).toEqual(['the publication does not name the program with which browsers read it']);
     await sign(program);
@@ -223,7 +223,7 @@ describe('below /-/', () => {
     for (const file of ['1.root.json', 'timestamp.json', current])
       expect(Object.keys(files)).toContain(`/.well-known/wispr/${file}`);
     expect(Object.keys(files).filter((path) => /wispr-settings|wispr-provider/.test(path)).length).toBe(2);
-    expect(names(rig.host).length).toBeGreaterThan(Object.keys(files).length); // what earlier publications named
+    expect(names(rig.host).length).toBeGreaterThan(Object.keys(files).length); // the host has what earlier ones named
   });
 
   it('is the page that keys come to, in a window only', async () => {
@@ -238,7 +238,7 @@ describe('below /-/', () => {
     const { status, headers, text } = await leave(rig.server.readingUrl);
     expect(headers['clear-site-data']).toBe('"cache", "storage"');
     expect(headers['set-cookie']).toHaveLength(3);
-    // Not every browser obeys: the page does the rest.
+    // Browsers may not obey: the page does the rest.
     expect([status, text.includes(' data-leaving="1">'), text.includes(BEGINNING)]).toEqual([200, true, true]);
     for (const origin of [rig.server.documentsUrl, 'https://evil.example', 'null']) {
       const refused = await leave(origin);
@@ -253,7 +253,7 @@ describe('below /-/', () => {
 it('attack 129: whatever address of both origins a foreign page leads a reader to, nothing is deleted, ended, joined or changed', async () => {
   const { apps, state } = rig.server;
   const [reader, code] = [await rig.join('carla'), await rig.codeFor('evil')];
-  reader.documents.cookies.clear(); // who reads in the browser has none
+  reader.documents.cookies.clear(); // readers in the browser have none
   const led = { ...OPENED, 'sec-fetch-site': 'cross-site', referer: 'https://evil.example/' };
   const before = await everyRow(state.database);
   const visited: string[] = [];

@@ -170,7 +170,7 @@ describe('a key request', () => {
     const device = await connect('irma');
     const request = await requestBy(device.deviceKey);
     const ask = () => post(rig.server.url, KEY_REQUEST_PATH, request);
-    expect((await ask()).status).toBe(200); // from now on the event loop is watched
+    expect((await ask()).status).toBe(200); // starts the watch of the event loop
     const askLate = async () => {
       for (let times = 0; times < 2; times++) {
         await setTimeout(1);
@@ -207,7 +207,7 @@ describe('a key request', () => {
     await removeOldChanges(database);
     expect((await ask()).keys).toHaveLength(1);
     for (let process = 0; process < 700; process++) await noteChanges(database, process, ['readers']);
-    expect((await ask()).keys).toHaveLength(1); // so many are a safe sum
+    expect((await ask()).keys).toHaveLength(1); // a sum of so many is safe
     await revokeSubscriber(rig.server.state, 'ivo');
     await removeOldChanges(database);
     expect(await ask()).toMatchObject({ keys: [], refused: [{ reason: 'revoked' }] });

@@ -25,7 +25,7 @@ import { openSealedRows } from '../support/sealed-rows.ts';
 import { IS_RELEASE } from '../support/tier.ts';
 import { runWispr, runWisprProgram } from '../support/wispr.ts';
 
-/** More than one transaction of a new master key. */
+/** Number of sets above one transaction of a new master key. */
 const SETS = 501;
 const FILES = ['keyserver.json', 'keyserver.db', 'master.key', 'keyserver.pub', 'copy.db'];
 const PRELOAD = pathToFileURL(join(ROOT, 'tests/support/kill-at-step.mjs'));
@@ -43,7 +43,7 @@ let origin: string;
 let publisher: PublisherWithSets;
 let device: BoundDevice;
 let code: string;
-/** By table and primary key. */
+/** Rows, by table and primary key. */
 let before: ReadonlyMap<string, string>;
 
 const configAt = (folder: string) => readConfig(join(folder, 'keyserver.json'));
@@ -54,7 +54,7 @@ const inState = <Result>(folder: string, work: (state: KeyServerState) => Promis
 beforeAll(async () => {
   origin = temporaryFolder();
   publisher = await createPublisher(Array.from({ length: SETS }, (_, index) => `set-${index}`));
-  writeConfigAt(origin, [await freePort(), await freePort()]); // so that the device finds it again
+  writeConfigAt(origin, [await freePort(), await freePort()]); // the device finds it again there
   const server = await startAt(origin);
   const { origins, state } = server;
   const bundle = await sealBundle(publisher, state.recipient.publicKey, { ...origins, content: 'https://cdn.example' });
@@ -73,7 +73,7 @@ afterAll(() => {
 
 type Work = (folder: string) => Promise<unknown>;
 
-/** What is killed, and what brings a key server to where it begins. */
+/** Commands that are killed, with what brings a key server to where they begin. */
 const COMMANDS = {
   'rotate master': undefined,
   'rotate recipient': undefined,
@@ -98,7 +98,7 @@ async function prepared(command: Command): Promise<string> {
   return folder;
 }
 
-/** Where each of the commands has run to its end, beside copies of each of its steps. */
+/** Folders in which commands have run to their end, beside copies of each of their steps. */
 const folders = new Map<Command, string>();
 async function runAll(): Promise<void> {
   for (const command of Object.keys(COMMANDS) as Command[]) folders.set(command, await prepared(command));
@@ -107,7 +107,7 @@ async function runAll(): Promise<void> {
   expect([ended.code, ended.stderr]).toEqual([0, expect.anything()]);
 }
 
-/** What a `kill -9` leaves after each step of a command. */
+/** Yields what a `kill -9` leaves after each step of a command. */
 async function* statesAfterSteps(command: Command): AsyncGenerator<string> {
   for (let step = 1; IS_RELEASE; step++) {
     const folder = await prepared(command);
@@ -158,7 +158,7 @@ async function renewed(): Promise<BoundDevice> {
 
 const publicKeyIn = (folder: string) => readFileSync(join(folder, 'keyserver.pub'), 'utf8').trim();
 
-/** Without what tells rows of a table apart, but for the secrets, which have names. */
+/** Removes what tells rows of a table apart, but for the secrets, which have names. */
 const kindOf = (row: string) => (row.startsWith('secrets ') ? row : (row.split(' ')[0] ?? ''));
 
 describe('attack 66: kill -9 at the steps of', () => {

@@ -103,7 +103,7 @@ describe('a known browser', () => {
     return reader;
   };
 
-  /** One failure, of anybody, and only known browsers may try again. */
+  /** Lets known browsers alone try again after one failure of anybody. */
   const strict = () => start({ signInsPerNameAndAddress: 1, signInsPerName: 1, signInsPerKnownBrowser: 2 });
 
   it('attack 102: has attempts of its own, and not without end', async () => {
@@ -144,7 +144,7 @@ describe('a known browser', () => {
     for (const bad of [...altered, good.slice(1), `${good}A`, 'A'.repeat(good.length), '', '__proto__'])
       expect([bad, await tried(bad)]).toEqual([bad, 429]);
     rig.passTime(KNOWN_BROWSER_LIFETIME + 1);
-    await fail('anna', '203.0.113.1'); // what failed before has been forgotten
+    await fail('anna', '203.0.113.1'); // the failures before have been forgotten
     expect(await tried(good)).toBe(429);
     rig.passTime(-KNOWN_BROWSER_LIFETIME - 1);
     const code = (await rig.codeFor('anna')).replaceAll('-', '');

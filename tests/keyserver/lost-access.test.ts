@@ -92,7 +92,7 @@ describe('keys of former readers', () => {
     pass(10);
     await bringNewKeys();
     const remove = async (name: string) => deleteSubscriber(state(), { id: await rig.idOf(name), name });
-    await remove('dora'); // had lost it before these keys came
+    await remove('dora'); // dora had lost it before these keys came
     expect(await lost()).toEqual([]);
     await remove('school 1');
     expect(await lost()).toEqual(['photos']);

@@ -10,7 +10,7 @@ import { rigForFile, temporaryFolder } from '../support/keyserver-rig.ts';
 import { type MailServer, mailSettings, startMailServer } from '../support/mail-server.ts';
 import { runWispr } from '../support/wispr.ts';
 
-/** This machine, at an address that is not taken for this machine: what is demanded of all others is demanded of it. */
+/** Address of this machine that is not taken for this machine: the demands on all others hold for it. */
 const ELSEWHERE = '[::ffff:127.0.0.1]';
 const FROM = 'The Saltmere Packet <reader@news.example>';
 const PASSWORD = 'mail-server-password';
@@ -32,7 +32,7 @@ async function start({ key, cert }: TestCertificate, options: SMTPServerOptions 
   return server;
 }
 
-/** As an operator does it by NODE_EXTRA_CA_CERTS. */
+/** Trusts it as an operator does by NODE_EXTRA_CA_CERTS. */
 function trust({ ca }: TestCertificate): void {
   const before = getCACertificates('default');
   setDefaultCACertificates([...before, ca]);

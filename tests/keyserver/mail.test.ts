@@ -131,7 +131,7 @@ it('attack 94: no spelling of a name gets a code whose wrong tries count for ano
   await rig.invite({ name });
   const wide = String.fromCodePoint(0x1d433).repeat(150) + name.slice(150); // two UTF-16 units each
   await browser().post('/-/mail', { name: wide, to: '/' });
-  const sql = "SELECT subscriber FROM mail_codes WHERE name = ''"; // too long for a name
+  const sql = "SELECT subscriber FROM mail_codes WHERE name = ''"; // a name too long to keep
   expect(await rig.server.state.database.all(sql)).toEqual([{ subscriber: null }]);
 });
 
@@ -208,7 +208,7 @@ it('attack 49: names, subjects and own templates put no header into a mail', asy
   const mail = await mailTo('dora@example.org');
   expect(mail.split('\r\n\r\n')[0]).not.toMatch(/^Bcc:/m);
   expect(mail).toContain('text/plain');
-  expect(mail).toContain('&lt;b&gt;a'); // in the HTML beside it
+  expect(mail).toContain('&lt;b&gt;a'); // the HTML part has it
 });
 
 it('attack 49: sends to plain addresses alone, and to all that can be the name of a subscriber', () => {
@@ -220,7 +220,7 @@ it('attack 49: sends to plain addresses alone, and to all that can be the name o
     'a@bücher.example',
     'müller@c.de',
     'अजय@डाटा.भारत',
-    'a..b@c.de', // as Japan's oldest mobile network gave them out; quoted in the mail
+    'a..b@c.de', // Japan's oldest mobile network gave such out; quoted in the mail
   ];
   plain.push("_!#$%&'*+/=?^_{|}~-@example.org", `${'a'.repeat(64)}@${'b.'.repeat(93)}cde`);
   for (const name of plain) expect([isMailAddress(name), parseSubscriberName(name)]).toEqual([true, name]);
@@ -426,7 +426,7 @@ it('attack 140: asks the database the same for a name that is known and one that
     const [unknown, known] = [await asked(path, 'karx@example.org'), await asked(path, 'karl@example.org')];
     expect(unknown.length).toBeGreaterThan(0);
     expect(known.slice(0, unknown.length)).toEqual(unknown);
-    if (path === '/-/mail') await mailTo('karl@example.org'); // what comes after the answer is over
+    if (path === '/-/mail') await mailTo('karl@example.org'); // the work after the answer is done
   }
 });
 

@@ -144,7 +144,7 @@ it('ends mail to many by a link without a sign-in, from anywhere, and leaves cod
   await wispr('--state', 'new', '--plan', 'six', '--mail');
   const mail = await mailServer.take('ulla@example.org');
   const [, link = ''] = /^List-Unsubscribe: <([^>]+)>\r$/m.exec(mail) ?? [];
-  expect(mail.split(link).length).toBeGreaterThan(2); // in the text too
+  expect(mail.split(link).length).toBeGreaterThan(2); // the text has it too
   const { pathname, search } = new URL(link);
   const visitor = createVisitor(rig.server.readingUrl);
   const post = (path: string) =>

@@ -10,7 +10,7 @@ import { HOUR, PublicationRig } from '../support/publication-rig.ts';
 
 const the = forEachTest(() => PublicationRig.start({ metrics: { listen: { host: '127.0.0.1', port: 0 } } }));
 
-/** By name and labels, as they stand in the text. */
+/** Reads metrics by name and labels, as the text has them. */
 async function metrics(): Promise<Map<string, number>> {
   const response = await fetch(the.rig.server.metricsUrl ?? '');
   expect(response.headers.get('content-type')).toContain('text/plain');

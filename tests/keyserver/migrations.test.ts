@@ -11,7 +11,7 @@ import { keepStateIn, storeIn } from '../support/store.ts';
 const DONE = Array<Migration>(SCHEMA_VERSION - FIRST_VERSION).fill(() => '');
 
 const nothing = async () => undefined;
-/** What could come next. */
+/** Change that could come next. */
 const COLUMN: Migration = ({ integer }) => `ALTER TABLE settings ADD COLUMN changed ${integer} NOT NULL DEFAULT 7`;
 const ROW: Migration = () => "INSERT INTO settings (name, value) VALUES ('second', '')";
 const FAILING: Migration = () => "INSERT INTO settings (name, value) VALUES ('third', ''); DROP TABLE no_such_table";

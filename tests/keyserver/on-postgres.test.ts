@@ -1,4 +1,4 @@
-/** What the store is for, on PostgreSQL too: the same tests, word for word. tests/release/postgres runs all others that keep something. */
+/** Purposes of the store, on PostgreSQL too: the same tests, word for word. tests/release/postgres runs all others that keep something. */
 import { describe } from 'vitest';
 import { keepStateIn } from '../support/store.ts';
 

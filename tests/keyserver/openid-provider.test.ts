@@ -73,7 +73,7 @@ it('signs a person in where the provider says no more of an address than came wi
   };
   expect(await person({ email: 'emma@example.org' })).toMatchObject({ subject: 'emma', mail: undefined });
   await expect(person({})).rejects.toMatchObject({ code: 'openid-refused' });
-  // Refused, or the person would be taken for another one, for good.
+  // A sign-in without answer is refused: the person would be another one, for good.
   described.userinfo_endpoint = 'http://127.0.0.1:1/';
   await expect(person({ email: 'emma@example.org' })).rejects.toMatchObject({ code: 'openid-unreachable' });
 });

@@ -31,14 +31,14 @@ afterEach(() => {
 const OWN_PAGE = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
 const FOREIGN_PAGE = { ...OWN_PAGE, 'sec-fetch-site': 'cross-site' };
 
-/** From the sign-in page to the provider. @returns where the provider is */
+/** Goes from the sign-in page to the provider. @returns where the provider is */
 async function begin(reader: Reader, query = ''): Promise<URL> {
   const { status, headers } = await reader.get(`/-/openid${query}`, OWN_PAGE);
   expect(status).toBe(303);
   return new URL(String(headers.location));
 }
 
-/** Through the provider. @returns the path that leads back */
+/** Goes through the provider. @returns the path that leads back */
 async function sign(at: URL): Promise<string> {
   const visitor = createVisitor(provider.issuer);
   for (let url = at; ; ) {
@@ -57,7 +57,7 @@ const account = async (reader: Reader) => (await reader.get('/-/account')).text;
 const nameIn = (text: string) => /class="lead"><strong>([^<]+)</.exec(text)?.[1];
 const subscribers = () => rig.server.state.database.all<{ name: string }>('SELECT name FROM subscribers ORDER BY id');
 
-/** What a refusal leaves: nothing, and the sign-in page with the way back in it. */
+/** Expects that a refusal leaves nothing but the sign-in page with the way back in it. */
 async function expectRefusal(page: Page, reader: Reader, code: number): Promise<void> {
   expect([page.status, page.headers['cache-control']]).toEqual([code, 'no-store']);
   expect(page.text).toContain('id="refused"');
@@ -96,7 +96,7 @@ describe('a verified mail address', () => {
 
   it('links to the subscriber of that name, and changes nothing else', async () => {
     await rig.invite({ name: 'bert@example.org', sets: ['archive'] });
-    provider.person = { sub: 'bert-1', email: 'BERT@example.org', email_verified: 'true' }; // as some say it
+    provider.person = { sub: 'bert-1', email: 'BERT@example.org', email_verified: 'true' }; // providers may do so
     const text = await account((await signIn()).reader);
     expect(nameIn(text)).toBe('bert@example.org');
     expect(text).not.toContain('Weekday paper');

@@ -262,7 +262,7 @@ it('the playbook for a lost laptop: its device is refused, and the reader reads 
 });
 
 it('moves to a PostgreSQL: devices, names and the audit trail go on there', async () => {
-  // As versions before stored one; PostgreSQL has no such text.
+  // Versions before stored such a name; PostgreSQL has no such text.
   const asked = { purpose: 'sign-in', name: 'a\0b', subscriber: undefined, target: '/' } as const;
   const { secret } = await createMailCode(server.state, asked);
   const { code } = await inviteOperator(server.state, 'odile');

@@ -124,7 +124,7 @@ describe('a passkey', () => {
     const wrong = [
       { ...made, response: { ...made.response, clientDataJSON: other.toString('base64url') } },
       { ...made, response: { ...made.response, signature: made.response.authenticatorData } },
-      made, // its challenge was used up by the attempt before
+      made, // the challenge was used up by the attempt before
       { ...JSON.parse(await answerAt(ada, origin, await options())), id: 'AAAA', rawId: 'AAAA' },
       {},
       { response: null },

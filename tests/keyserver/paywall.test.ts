@@ -104,8 +104,8 @@ describe('the paywall', () => {
     pass(15 * MINUTE);
     paywall.answer = { plans: [] };
     expect(await readableBy('carla')).toEqual([TODAY]);
-    pass(START - (START % DAY) + 20.5 * DAY - now); // at noon: minutes later it is the same day
-    // Begun anew, and told with a beginning that moves: what was had before stays.
+    pass(START - (START % DAY) + 20.5 * DAY - now); // noon: minutes later it is the same day
+    // A plan that begins anew, with a beginning that moves, takes away nothing that was had before.
     for (const from of [now, now + 15 * MINUTE]) {
       paywall.answer = held('daily', from, from + DAY);
       expect(await readableBy('carla')).toEqual([TODAY, LATER]);
@@ -125,7 +125,7 @@ describe('the paywall', () => {
     pass(HOUR);
     expect(await readableBy('School')).toEqual([]);
     expect(paywall.asked).toHaveLength(1);
-    // Nor does an invitation bring a revoked one back.
+    // An invitation does not bring a revoked one back, either.
     await expect(inviteAgain(rig.server.state, 'School')).rejects.toMatchObject({ code: 'revoked' });
   });
 
@@ -156,7 +156,7 @@ describe('a paywall that is down', () => {
     expect(await readableBy('emil')).toEqual([TODAY, LATER]);
     const asked = paywall.asked.length;
     await readableBy('emil');
-    expect(paywall.asked).toHaveLength(asked); // not at each request
+    expect(paywall.asked).toHaveLength(asked); // requests share an answer
     paywall.answer = held('pictures', START, null);
     pass(MINUTE);
     expect(await readableBy('emil')).toEqual([TODAY, 'photos']);

@@ -1,4 +1,4 @@
-/** Who gets period keys, and when: docs/spec/keys.md, "Period keys". By a real key server, as devices find it. */
+/** Period keys, who gets them, and when: docs/spec/keys.md, "Period keys". By a real key server, as devices find it. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
@@ -18,7 +18,7 @@ import { SITE, sealBundle, setOf } from '../support/publisher-with-sets.ts';
 
 const ZONE = 'Pacific/Auckland';
 const at = (text: string) => Date.parse(text) / 1000;
-/** Still the 15th in UTC. */
+/** Time, still the 15th in UTC. */
 const START = at('2026-11-15T20:00Z');
 const NOVEMBER = periodAt('month', ZONE, START);
 const DECEMBER = periodAt('month', ZONE, NOVEMBER.end);
@@ -76,7 +76,7 @@ async function subscriber(name: string, plan: string, from: number, until: numbe
 
 const NAMES = ['November', 'December', 'library'];
 
-/** What a device gets when it asks for a set, or for something else: names of sets and periods. */
+/** Returns what a device gets that asks for a set or something else: names of sets and periods. */
 async function given({ deviceKey }: BoundDevice, set = 'day-2026-11-16', id?: string): Promise<string[]> {
   const asked = [id ?? setOf(rig.publisher, set).id];
   const request = await encodeKeyRequest(deviceKey, rig.server.url, asked, now);
@@ -94,7 +94,7 @@ describe('the key of a period', () => {
     goTo(START);
     const ada = await subscriber('ada', 'daily', NOVEMBER.start);
     expect(await given(ada)).toEqual(['day-2026-11-16', 'November']);
-    expect(await given(ada, undefined, periods[0]?.id)).toEqual(['November']); // for the asking
+    expect(await given(ada, undefined, periods[0]?.id)).toEqual(['November']); // a request by its id
     goTo(AHEAD - 1);
     expect(await given(ada)).toEqual(['day-2026-11-16', 'November']);
     goTo(AHEAD);

@@ -126,7 +126,7 @@ describe('a subscriber', () => {
     expect(await tell('stripe sub_1', { at: now - 1, until: now - 1 })).toBe(true);
     expect(await tell('stripe sub_1', { at: now - 3, until: now + 9 * DAY })).toBe(false);
     expect(await readableBy('emil')).toEqual([]);
-    // Another plan in its place ends this one.
+    // A new plan in its place ends this one.
     expect(await tell('stripe sub_2', { at: now - 9, until: now + DAY })).toBe(true);
     expect(await tell('stripe sub_2', { plans: ['daily'], at: now - 8, until: now + DAY })).toBe(true);
     expect(await readableBy('emil')).toEqual([TODAYS, TOMORROWS]);
@@ -306,7 +306,7 @@ it('links for a whole list are written into a file of their own, for its owner o
     /^name,link,expires,plan,seats\nfrida,http\S+#[0-9A-Z-]{19}\.[\w-]{43},\d{4}-\d\d-\d\d,daily,\n$/,
   );
   expect((await stat(join(folder, 'links.csv'))).mode & 0o777).toBe(0o600);
-  // What is there already is never lost, and no one is imported if the links would be lost.
+  // Files that exist are never lost, and no one is imported if the links would be lost.
   writeFileSync(join(folder, 'more.csv'), 'name,plan\ngerd,daily\n');
   for (const [file, status] of [
     ['links.csv', 2],

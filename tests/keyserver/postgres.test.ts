@@ -1,4 +1,4 @@
-/** What is PostgreSQL's alone: addresses, passwords, other programs' databases, and a server that goes away. */
+/** Matters of PostgreSQL alone: addresses, passwords, other programs' databases, and a server that goes away. */
 import { chmodSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -26,7 +26,7 @@ beforeEach(async () => {
   config = { ...configIn(folder), data: undefined, database: url };
 });
 
-/** As another program. */
+/** Asks as another program. */
 async function asked(sql: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -53,7 +53,7 @@ describe('the first run with --database', () => {
     const file = join(folder, 'keyserver.json');
     const written = readFileSync(file, 'utf8');
     expect(written).toContain(`"database": ${JSON.stringify(url)}`);
-    writeFileSync(file, written.replaceAll(/"port": \d+/g, '"port": 0')); // those of the configuration may be taken
+    writeFileSync(file, written.replaceAll(/"port": \d+/g, '"port": 0')); // configured ports may be taken
     const server = await startWispr(['keyserver', '--dev', '--database', url], { cwd: folder });
     const invited = await runWispr(['invite', 'ada'], { cwd: folder });
     expect(invited.stdout).toMatch(/^http\S+\/-\/join#/m);

@@ -248,7 +248,7 @@ describe('a publication is refused, and the current one stays', () => {
     await expectRefused(503, 'clock-off', the.snapshot(6));
     expect(await the.run()).toBe(false);
     expect(the.rig.log()).toMatch(/clock-off: this machine's clock says .*Z, and the last timestamp was signed at/);
-    the.rig.passTime(HOUR - 200); // within the tolerance: the version still grows
+    the.rig.passTime(HOUR - 200); // the tolerance allows it: the version still grows
     expect((await the.read(await the.publish(6))).version).toBe((await the.read(before)).version + 1);
   });
 

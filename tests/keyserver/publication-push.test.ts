@@ -1,4 +1,4 @@
-/** What the key server does with its push targets: docs/spec/publication.md, R4 and R5. */
+/** Push targets, and what the key server does with them: docs/spec/publication.md, R4 and R5. */
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ describe('the key server confirms its publication every hour', () => {
       the.rig.passTime(HOUR);
       await the.run();
     }
-    expect(the.rig.log().split(`"closedAt":"${the.site}/.well-known"`)).toHaveLength(2); // once
+    expect(the.rig.log().split(`"closedAt":"${the.site}/.well-known"`)).toHaveLength(2);
   });
 
   it('but nothing that its publisher has not handed over', async () => {

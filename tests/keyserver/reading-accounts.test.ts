@@ -16,7 +16,7 @@ import { signOnto } from '../support/signed-publication.ts';
 const PASSWORD = 'correct horse battery';
 const ARTICLE = '/2026/11/20/harbour.html';
 const DAY = 86_400;
-/** What is not opened in a window gets 401 instead of the way to sign-in. */
+/** Fields of a request of no window, which gets 401 instead of the way to sign-in. */
 const AS_PICTURE = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' };
 const rig = rigForFile();
 beforeAll(async () => {

@@ -181,7 +181,7 @@ describe('a hostile content host', () => {
     const bytes = rig.host.files.get(name) ?? new Uint8Array();
     rig.host.files.set(name, altered(bytes, bytes.length - 5));
     await expect(anna.get('/long.html', { 'accept-encoding': 'identity' })).rejects.toThrow();
-    // In HTTP/1.0 the end of the connection is the end of the document: only a reset is visible.
+    // HTTP/1.0 ends a document with the connection: only a reset is visible.
     await expect(getByHttp10('/long.html')).resolves.toBe('ECONNRESET');
     rig.host.files.set(name, bytes);
     await expect(getByHttp10('/long.html')).resolves.toBe('end');

@@ -135,7 +135,7 @@ describe('the code', () => {
     for (const to of ['https://evil.example/', '/\\evil.example/', '/..//evil.example', '/-/leave', '']) {
       const page = await anna.get(`/-/enter?to=${encodeURIComponent(to)}`);
       expect(handedOver(page).action).toBe(`${rig.server.documentsUrl}/`);
-      expect(page.headers['referrer-policy']).toBe('strict-origin'); // without it, the form had no origin
+      expect(page.headers['referrer-policy']).toBe('strict-origin'); // the form would have no origin otherwise
     }
     const { code = '' } = handedOver(await anna.get('/-/enter?to=/'));
     const led = await bring(anna, code, '//evil.example/');

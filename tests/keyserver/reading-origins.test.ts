@@ -18,7 +18,7 @@ const [KEYS, READ, PAGES] = ['keys.news.example', 'read.news.example', 'pages.ne
 const [ACCOUNT, DOCUMENTS] = [`https://${READ}`, `https://${PAGES}`];
 const PASSWORD = 'correct horse battery';
 
-/** What a page tries against the account, and what it got: `true` where it got through. */
+/** Script of a page that attacks the account, and returns what it got: `true` where it got through. */
 const ATTACK = `
 const account = ${JSON.stringify(ACCOUNT)};
 const refused = async (attempt) => { try { return Boolean(await attempt()); } catch { return false; } };

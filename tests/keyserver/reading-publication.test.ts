@@ -48,11 +48,11 @@ it('has the publisher’s colour and logo out of the signed settings on its own 
   expect(refused.text).toContain('<a class="b" href="/">Front page</a>');
   const style = (await visitor.get('/-/refusal.css')).text;
   expect(style).toContain('--accent:#a3301d');
-  expect(style).toMatch(/@media\(prefers-color-scheme:dark\)\{img\{filter:/); // no box of another colour around the logo
+  expect(style).toMatch(/@media\(prefers-color-scheme:dark\)\{img\{filter:/); // the logo has no box of another colour around it
   expect((await visitor.get('/-/style.css')).text).toMatch(
     /:root\{--accent:#a3301d\}\n@media[^\n]*--accent:#[0-9a-f]{6}/,
   );
-  // No published byte is on the account's origin, so no logo either.
+  // The account's origin has no published byte, so no logo either.
   const account = createVisitor(rig.server.readingUrl);
   const signIn = await account.get('/-/sign-in');
   expect(signIn.text).not.toContain('<img');

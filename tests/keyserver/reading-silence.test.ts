@@ -15,7 +15,7 @@ const PLACES = runs(4, 32);
 const CROWD = runs(32, 1000);
 /** Requests for metadata and for what others read that can be under way besides. */
 const METADATA = 16;
-/** More than kernels take for a reader that takes nothing. */
+/** Film of more bytes than kernels take for a reader that takes nothing. */
 const FILM = { path: '/film.mp4', content: randomBytes(24_000_000), mediaType: 'video/mp4' };
 const PASSWORD = 'correct horse battery';
 
@@ -58,7 +58,7 @@ it('attack 98: a crowd that asks for a large document and reads nothing keeps no
     most = Math.max(most, rig.host.open());
   }, 10);
   for (let client = 0; client < CROWD; client++) openSilently();
-  const more = setInterval(() => openSilently(), SILENCE / PLACES); // in the places of those that are gone
+  const more = setInterval(() => openSilently(), SILENCE / PLACES); // takes the places of those that are gone
   await expect.poll(() => rig.host.open()).toBeGreaterThanOrEqual(PLACES);
   for (const path of ['/', '/-/sign-in']) {
     const status = await getFrom('127.0.0.2', path);

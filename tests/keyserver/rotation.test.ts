@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 const keysOf = async (bound: BoundDevice) => (await askForKeys(bound, [setOf(rig.publisher, 'day-1').id])).keys.length;
 
-/** As a command does it, in a process beside the server. */
+/** Works as a command does, in a process beside the server. */
 const beside = <Result>(work: (state: KeyServerState) => Promise<Result>) => withState(rig.config, work);
 const rotate = () => beside((state) => rotateMasterKey(state, rig.config));
 const removeOlder = () => beside((state) => removeOlderKeys(state, rig.config));
@@ -63,8 +63,8 @@ describe('the master key', () => {
     expect(await versionsInUse()).toEqual([2]);
     expect(await keysOf(device)).toBe(1);
     await bind(rig.provider, await rig.codeFor('Ben'));
-    expect(await versionsInUse()).toEqual([2]); // what the running server has sealed too
-    expect(await rotate()).toMatchObject({ outcome: 'sealed', version: 2, rows: 0, older: [1] }); // again: nothing
+    expect(await versionsInUse()).toEqual([2]); // the running server seals with it too
+    expect(await rotate()).toMatchObject({ outcome: 'sealed', version: 2, rows: 0, older: [1] }); // changes nothing
     expect(await removeOlder()).toMatchObject({ outcome: 'removed', older: [1] });
     expect(await versions()).toEqual([2]);
     expect(await keysOf(device)).toBe(1);
@@ -105,7 +105,7 @@ describe('the master key', () => {
     }
     delete process.env.WISPR_TEST_KEY;
     const config = { ...rig.config, masterKey: command(more) };
-    writeFileSync(String(rig.config.masterKey), more); // for the server
+    writeFileSync(String(rig.config.masterKey), more); // the server reads it
     await withState(config, async (state) => {
       expect(await rotateMasterKey(state, config)).toMatchObject({ outcome: 'sealed', version: 4, older: [3] });
       await expect(removeOlderKeys(state, config)).rejects.toThrow(

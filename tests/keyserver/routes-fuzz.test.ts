@@ -25,13 +25,13 @@ import { runs } from '../support/tier.ts';
 
 const REQUESTS = Number(process.env.WISPR_FUZZ ?? 600);
 const AT_ONCE = 20;
-/** Known to the key server; the other has as many characters, and is not. */
+/** Name known to the key server, and one of as many characters that is not. */
 const [KNOWN, UNKNOWN] = ['ada@example.org', 'adx@example.org'];
 /** Markup, and a field of a header: where they come back as such, something was not escaped. */
 const MARKUP = '<i7k>';
 const INJECTED = 'x-injected';
 const STRIPE_SECRET = 'whsec_of_this_test';
-/** In queries and bodies; no log has it. */
+/** Secret in queries and bodies; no log has it. */
 const SECRET = 'SECRETCODE';
 
 type AppName = keyof RunningKeyServer['apps'];
@@ -109,7 +109,7 @@ const fields = fc.array(
   },
 );
 
-/** As it stands in a URL or a form: whole, in bad escapes, or in bytes that are no UTF-8. */
+/** Encodes as URLs and forms do: whole, in bad escapes, or in bytes that are no UTF-8. */
 const encoded = (text: string, way: number) =>
   way === 0
     ? encodeURIComponent(text.toWellFormed())
@@ -183,7 +183,7 @@ const body = fc.oneof(
 const TYPES = ['application/x-www-form-urlencoded', 'application/json', 'multipart/form-data; boundary=x', 'a', ''];
 const CHARSETS = ['', '; charset=utf-7', '; charset=iso-8859-1', '; charset="', '; charset=UTF-8'];
 const MODES = ['navigate', 'cors', 'no-cors', 'x'];
-/** Of the app that is asked, of another one, or of none. */
+/** Fields as of the app that is asked, of another one, or of none. */
 const headers = fc.record(
   {
     origin: fc.constantFrom('own', 'own', 'own', 'null', 'https://evil.example', 'http://[::1'),
@@ -207,7 +207,7 @@ const headers = fc.record(
 );
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND'];
-/** What stands before a path: nothing, its own origin, or one that cannot be. */
+/** Texts before a path: nothing, its own origin, or one that cannot be. */
 const FORMS = ['', '', '', 'own', 'http://[zz]', 'http://a b', 'http://x:99999999', 'https://', '//[', 'x:'];
 const wish = fc.record({
   target: fc.nat(10_000),
@@ -245,7 +245,7 @@ function written(request: Wish): { readonly app: AppName; readonly route: string
   return { app: target.app, route: `${method} ${target.path}`, bytes };
 }
 
-/** All that comes back before the connection ends. */
+/** Returns all that comes back before the connection ends. */
 function exchange(app: AppName, bytes: Buffer): Promise<string> {
   const { hostname, port } = new URL(origins[app]);
   return new Promise((resolve) => {
@@ -293,7 +293,7 @@ describe('attack 45: no answer tells who exists', () => {
   const dispatcher = new Agent({ connections: AT_ONCE, pipelining: 0 });
   afterAll(() => dispatcher.close());
 
-  /** Without what was sent, however often it was encoded, and without what is random. */
+  /** Removes what was sent, however often it was encoded, and what is random. */
   function without(text: string, value: string): string {
     const once = encodeURIComponent(value);
     // A number stands in many places.
@@ -331,8 +331,8 @@ describe('attack 45: no answer tells who exists', () => {
     ] as const;
     const compare = async (target: Target, name: string) => {
       for (const [fits, one, other] of pairs) {
-        if (target.method === 'GET' && one.length < 8) continue; // it would be led on with the address
-        if (!fits.test(name) || (target.path === '/-/sign-in' && name !== 'name')) continue; // each costs a password
+        if (target.method === 'GET' && one.length < 8) continue; // a redirect would carry the value on
+        if (!fits.test(name) || (target.path === '/-/sign-in' && name !== 'name')) continue; // attempts cost a password
         const headers = { origin: origins[target.app], cookie: cookie() };
         const answers = [await seen(target, name, one, headers), await seen(target, name, other, headers)];
         expect(answers[0], `${target.app} ${target.method} ${target.path} ${name}`).toBe(answers[1]);

@@ -1,4 +1,4 @@
-/** What is taken for a cookie of the reading site. */
+/** Texts that are taken for a cookie of the reading site. */
 import type { Request } from 'express';
 import { expect, it } from 'vitest';
 import { mailCookie, sessionCookie } from '../../keyserver/reading-site/session-cookie.ts';

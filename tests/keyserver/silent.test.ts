@@ -35,7 +35,7 @@ let paywall: Paywall;
 let smtp: MailServer;
 let deviceId: string;
 
-/** What no output may have, by what it is; what a command prints because it is for that comes in here then. */
+/** Secrets that no output may have, by what they are; a secret that a command prints on purpose comes in here then. */
 const secrets = new Map<string, string>();
 /** Everything that was said, by the command that said it. */
 const said: [command: string, text: string][] = [];
@@ -222,7 +222,7 @@ it('every command is run', async () => {
   await run('admin audit --json');
   await run('admin audit --verify');
   await run('admin backup copy.db');
-  await run('admin restore copy.db'); // there is one
+  await run('admin restore copy.db'); // finds one there
   await run('admin rename cleo@example.org clea@example.org');
   for (const key of ['master', 'recipient', 'devices', 'httpcrypt']) await run(`admin rotate ${key}`);
   for (const [version, key] of await readMasterKeys(join(folder, 'master.key')))
@@ -256,7 +256,7 @@ it('attack 93: each command says what it is for alone, and the log no secret, na
   expect(found).toEqual([]);
 });
 
-/** In any of the ways in which secrets are written. */
+/** Finds a secret in any of the ways in which secrets are written. */
 function isIn(text: string, secret: string): boolean {
   if (/^\d{6}$/.test(secret)) return new RegExp(`(?<!\\d)${secret}(?!\\d)`).test(text);
   const bytes = Buffer.from(secret, /^[0-9a-f]{64,}$/.test(secret) ? 'hex' : 'utf8');

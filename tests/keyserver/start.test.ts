@@ -16,7 +16,7 @@ import { logged, temporaryFolder, writeServerConfig } from '../support/keyserver
 import { startProgram } from '../support/programs.ts';
 import { runWispr, startInProcess, startWispr } from '../support/wispr.ts';
 
-/** What a reader's database has in its header. */
+/** Number in the header of a reader's database. */
 const READER_DATABASE = 0x77737072;
 
 let folder: string;

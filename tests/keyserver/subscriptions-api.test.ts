@@ -174,7 +174,7 @@ it('docs/openapi.json is made from the operations (npm run openapi)', () => {
 describe('Stripe', () => {
   const EMIL = 'emil@example.org';
   const now = () => rig.server.state.now();
-  /** As Stripe sends it, of API version 2025-03-31 and later. */
+  /** Makes an event as Stripe sends it, of API version 2025-03-31 and later. */
   const eventOf = (object: Record<string, unknown>, created = now(), type = 'customer.subscription.updated') => {
     const items = { data: [{ price: { id: 'price_daily' }, current_period_end: now() + 1_000_000 }] };
     const plain = { id: 'sub_1', status: 'active', start_date: now() - 60, metadata: { subscriber: EMIL }, items };

@@ -172,7 +172,7 @@ it('attack 66: go back neither in publications nor in timestamps, sign each hour
   for (let round = 1; round <= ROUNDS; round++) {
     const publication = 7 + 2 * round;
     const [first, second] = [message(publication - 1), message(publication)];
-    // Which comes first is chance; the lower one is refused after the higher one.
+    // Chance decides which comes first; the lower one is refused after the higher one.
     await Promise.all([
       acceptHandOver(states[0], first, 48 * HOUR),
       acceptHandOver(states[1], second, 48 * HOUR),

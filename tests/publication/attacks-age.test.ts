@@ -40,7 +40,7 @@ describe('metadata that are old', () => {
     site.publication.version = 1;
     await site.publication.publishTimestamp(LATER + 1);
     await expectRefused(site, 'metadata-rollback', LATER);
-    // Also where the timestamp that was seen is lost.
+    // The loss of the timestamp that was seen changes nothing.
     for (const name of site.store.kept.keys()) if (name.endsWith('timestamp')) site.store.kept.delete(name);
     const restarted = readerOf(site.publication, site.store);
     await expect(restarted.site.refresh(LATER)).rejects.toMatchObject({ code: 'metadata-rollback' });

@@ -143,7 +143,7 @@ describe('hosts that give too much, or nothing', () => {
   });
 });
 
-/** How many characters of JSON are parsed during `work`. */
+/** Counts the characters of JSON that are parsed during `work`. */
 async function parsedCharacters(work: () => Promise<void>): Promise<number> {
   const parse = JSON.parse;
   let characters = 0;

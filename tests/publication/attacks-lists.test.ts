@@ -181,7 +181,7 @@ describe('attack 36: a list in the place of another', () => {
     for (const each of [site, listing]) expect(await codesOf(each, paths)).not.toContain('signed 404');
   });
 
-  /** What a reader of exchanged bins gets for each document; at least one is refused. */
+  /** Returns what a reader of exchanged bins gets for each document; expects at least one to be refused. */
   async function codesOf(site: ReturnType<typeof readerOf>['site'], paths: readonly string[]): Promise<string[]> {
     const codes = await Promise.all(
       paths.map((path) =>

@@ -35,7 +35,7 @@ describe('metadata that do not belong together', () => {
     for (const [path, bytes] of other.publication.files)
       if (!path.includes('root')) site.publication.files.set(path, bytes);
     await expectRefused(site, 'metadata-signature', LATER);
-    // And the whole of it, to a reader who begins, and to one who keeps what it has in the same place.
+    // The whole of it is given to a reader who begins, and to one who keeps what it has in the same place.
     const source = new MemorySource(other.publication.files);
     const cold = readerOf(site.publication, new MemoryStore(), source);
     await expect(cold.site.refresh(LATER)).rejects.toMatchObject({ code: 'root-unexpected' });
@@ -136,7 +136,7 @@ describe('metadata that do not belong together', () => {
     await publication.addEncrypted('/other.html', SET, utf8('head'));
     await publication.publish(LATER);
     await site.refresh(LATER);
-    expect(publication.files.has(`/news/${before?.head}.today.html.protected`)).toBe(true); // and yet:
+    expect(publication.files.has(`/news/${before?.head}.today.html.protected`)).toBe(true);
     expect(await site.document(PAGE, LATER)).toBeUndefined();
     expect(await site.resolve(PAGE, LATER)).toEqual({ kind: 'missing', path: PAGE });
   });

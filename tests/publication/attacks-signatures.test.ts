@@ -29,7 +29,7 @@ describe('metadata without signatures, or signed by other keys', () => {
       for (const pretends of [false, true]) {
         const site = await readSite();
         const { roles, wholeFiles } = site.publication;
-        const [{ signers }, right] = [await keyRing(), roles[role].signers[0]?.keyid ?? '']; // no root names the stranger
+        const [{ signers }, right] = [await keyRing(), roles[role].signers[0]?.keyid ?? '']; // roots do not name the stranger
         roles[role] = { threshold: 1, signers: signers.map((one) => (pretends ? { ...one, keyid: right } : one)) };
         wholeFiles.set('.well-known/other', utf8('so that targets change'));
         await publishMore(site.publication, LATER);
@@ -46,7 +46,7 @@ describe('metadata without signatures, or signed by other keys', () => {
     await publication.force(role, version, signMetadata(binMetadata(about, []), (await keyRing()).signers));
     await publication.publishSnapshot(LATER);
     await site.site.refresh(LATER);
-    // What is asked for by name is refused; documents elsewhere are found as ever.
+    // Documents of the forged role are refused; documents elsewhere are found as ever.
     const answers = await Promise.allSettled([1, 2, 3, 4, 5, 6].map((n) => site.site.document(`/${n}`, LATER)));
     const refused = answers.filter((answer) => answer.status === 'rejected');
     expect(refused.length).toBeGreaterThan(0);

@@ -46,7 +46,7 @@ const DOCUMENT = entry({ wispr: { set: SET } });
 describe('what is asked for one target', () => {
   it('is at most 32 roles (5.6.7.1)', async () => {
     const roles = new Map<string, [string, TufObject][]>();
-    for (let n = 1; n <= PUBLICATION_LIMITS.delegations; n++) roles.set(`r${n}`, []); // and x above them
+    for (let n = 1; n <= PUBLICATION_LIMITS.delegations; n++) roles.set(`r${n}`, []); // the role x is above
     roles.set('r31', [['x/in.html.protected', DOCUMENT]]);
     roles.set('r32', [['x/out.html.protected', DOCUMENT]]);
     const { publication } = await readSite();
@@ -73,7 +73,7 @@ describe('what is asked for one target', () => {
       return [...store.reads];
     };
     await readsAfter();
-    // Each of the five takes the place of the one that is needed next.
+    // The five roles each take the place of the one that is needed next.
     const again = await readsAfter();
     expect(again.filter((name) => /r\d$/.test(name))).toHaveLength(5);
   });

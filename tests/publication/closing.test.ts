@@ -104,7 +104,7 @@ describe('a closing publication', () => {
   });
 });
 
-/** What a reader finds through hosts that answer so, and a key server that has everything. */
+/** Returns what a reader finds through hosts that answer so, and a key server that has everything. */
 async function found(
   { publication, store }: { publication: TestPublication; store: MemoryStore },
   answer: FetchFile<string>,

@@ -85,7 +85,7 @@ const moreSections =
   ({ delegations }) => {
     for (let number = 1; number <= count; number++) delegations.roles.unshift(section(`s${number}`));
   };
-/** In a list that delegates nothing. */
+/** Adds delegations to a list that has none. */
 const delegating =
   (what: () => object): Change =>
   (list) =>

@@ -183,7 +183,7 @@ async function readAll(files: ReadonlyMap<string, Uint8Array>, names: readonly s
   const client = new PublicationClient({
     source,
     store: new MemoryStore(),
-    strict: false, // others lay out their delegations in their own ways
+    strict: false, // writers lay out their delegations in their own ways
     verify: verifyEd25519,
     grace: 0,
     firstRoot,

@@ -1,4 +1,4 @@
-/** All documents of a publication: what is no good in one list is no matter of the others. */
+/** Documents of a publication, all of them: what is no good in one list is no matter of the others. */
 import { expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';

@@ -1,4 +1,4 @@
-/** What is kept where it is read, after the grace period: docs/spec/publication.md section 6. */
+/** Documents kept where they are read, after the grace period: docs/spec/publication.md section 6. */
 import { describe, expect, it } from 'vitest';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { readerOf } from '../support/publication-source.ts';
@@ -13,7 +13,7 @@ describe('attack 30: after the grace period', () => {
     const { site, source, publication, store } = await readSite(permit);
     const { shownUntil, confirmed } = site.freshness(NOW);
     expect(await site.asOf(shownUntil - 1)).toBeUndefined();
-    const restarted = readerOf(publication, store, source).site; // with what was read, and no more
+    const restarted = readerOf(publication, store, source).site; // has what was read, and no more
     source.requests.length = 0;
     for (const reader of [site, restarted]) {
       const past = await reader.asOf(shownUntil + 400 * DAY);

@@ -1,4 +1,4 @@
-/** Whatever a host gives: a PublicationError or an answer, never another error, and never another state than a publisher's. */
+/** Answers to whatever a host gives: a result or a PublicationError, never another error, never another state than a publisher's. */
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
@@ -23,7 +23,7 @@ const BINS = [
   '2.documents-1.json',
 ];
 
-/** How a file is changed: a byte, a piece of it, the whole, or its JSON. */
+/** Changes a file: a byte, a piece of it, the whole, or its JSON. */
 type Change = (bytes: Uint8Array) => Uint8Array;
 
 const change: fc.Arbitrary<Change> = fc.oneof(
@@ -59,7 +59,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   ),
 );
 
-/** Another value in the place of any member, however deep. */
+/** Puts another value in the place of any member, however deep. */
 function withMember(bytes: Uint8Array, at: number, value: unknown): Uint8Array {
   if (bytes.length === 0) return bytes;
   const places: [Record<string, unknown>, string][] = [];

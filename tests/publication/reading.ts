@@ -1,4 +1,4 @@
-/** What the tests of publications share: a site with one document that a reader has read, and what must hold when the next is refused. */
+/** Parts that tests of publications share: a site with one document that a reader has read, and what must hold when the next is refused. */
 import { expect } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import type { PublicationErrorCode } from '../../core/publication/errors.ts';

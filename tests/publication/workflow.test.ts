@@ -1,4 +1,4 @@
-/** What a reader of an honest publication sees: docs/spec/publication.md, sections 5 to 7. */
+/** Readers of an honest publication, and what they see: docs/spec/publication.md, sections 5 to 7. */
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { readerOf } from '../support/publication-source.ts';

@@ -1,4 +1,4 @@
-/** One contract for both authorities: the publisher's own machine, and a real key server. */
+/** Contract of both authorities: the publisher's own machine, and a real key server. */
 import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -167,7 +167,7 @@ it('a key server whose clock was ahead once is told of, one command ends it, and
   const [strict, lenient] = [reader(true), reader(false)];
   for (const each of [strict, lenient]) expect(await readPublished(web, each)).toMatchObject({ version: 1 });
   await keyServer.signAgain(172_800);
-  await writeFile(join(web, TIMESTAMP_PATH), await keyServer.timestamp()); // by a push
+  await writeFile(join(web, TIMESTAMP_PATH), await keyServer.timestamp()); // pushes it
   await expect(readPublished(web, strict)).rejects.toMatchObject({ code: 'clock-off' });
   expect(await readPublished(web, lenient)).toMatchObject({ version: 1 });
   await made.write('a.html', '<p>2');

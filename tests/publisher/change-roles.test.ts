@@ -27,7 +27,7 @@ const rootKeysFile = () => join(workspace.directory, 'root.keys');
 const lastRoot = async (): Promise<RootMetadata> => verifyChain((await workspace.keyStore()).roots);
 const rootKeys = async () => openSigningKeys(await readFile(rootKeysFile()), PASSPHRASE, 'root.keys');
 
-/** Every private key that a root wants from here is here. */
+/** Expects each private key that a root wants from here to be here. */
 async function expectKeysFit(): Promise<void> {
   const { signers } = await workspace.keyStore();
   const root = await lastRoot();

@@ -47,7 +47,7 @@ const found = ({ groups }: CheckReport): string[] =>
         .join(' ')}`,
   );
 
-/** Of each finding: its subject, and the first place. */
+/** Returns of each finding: its subject, and the first place. */
 const placesIn = ({ groups }: CheckReport): string[] =>
   groups.flatMap(({ findings }) => findings.map(({ subject, places: [at] }) => `${subject} ${at?.path}:${at?.line}`));
 
@@ -107,7 +107,7 @@ function readCase(name: string): Case {
   return [title, site, expected.split('\n').filter((line) => line !== ''), JSON.parse(settings)];
 }
 
-/** What no text file can hold, or nobody could count in it. */
+/** Cases that no text file can hold, or nobody could count in it. */
 const MORE: Case[] = [
   [
     'pages and files that protect would refuse, and a template',
@@ -301,7 +301,7 @@ describe('copies of the text of encrypted pages', () => {
   ])('are found in %s, which is public or in another set', async (name, content) => {
     const files = { 'article.html': article, [name]: content };
     const places = [{ path: '/article.html' }];
-    const isFeed = name === 'feed.xml'; // always public
+    const isFeed = name === 'feed.xml'; // feeds are public
     for (const open of isFeed ? [true] : [true, false]) {
       const { groups } = await check(files, { public: open ? [name] : [] });
       const finding = { subject: `/${name}`, count: 1, message: open ? 'public' : 'in the set subscribers', places };

@@ -1,4 +1,4 @@
-/** What `wispr.json` says about content, as it stands in what is published. */
+/** Rules of `wispr.json` about content, as they stand in what is published. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What `wispr.json` says about content, made into what is signed: headers, media types, settings, redirects. */
+/** Rules of `wispr.json` about content, made into what is signed: headers, media types, settings, redirects. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Head } from '../../core/object/head.ts';

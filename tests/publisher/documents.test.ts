@@ -28,7 +28,7 @@ const headOf = async (path: string) => (await (await workspace.published()).entr
 const expectSource = async (path: string) =>
   expect((await workspace.read(path)).equals(await readFile(sourceOf(path))), path).toBe(true);
 
-/** As a generator that writes every file again. */
+/** Writes files again, as a generator does with all. */
 async function touch(paths: readonly string[]): Promise<void> {
   for (const path of paths) {
     await writeFile(sourceOf(path), await readFile(sourceOf(path)));

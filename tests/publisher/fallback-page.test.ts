@@ -288,7 +288,7 @@ describe('a fallback page', () => {
     const path = fc
       .string({ unit: 'grapheme', minLength: 1, maxLength: 30 })
       .map((text) => `/${text.replaceAll('/', '')}x`)
-      .filter(isDocumentPath); // no document has a backslash in its path
+      .filter(isDocumentPath); // a document's path has no backslash
     fc.assert(
       fc.property(path, (name) => {
         const [, href = ''] = /id="read" data-to="([^"]*)"/.exec(render({}, {}, name)) ?? [];
@@ -411,7 +411,7 @@ describe('recognising a fallback page', () => {
     );
     fc.assert(
       fc.property(teaser, look, text, (given, looks, publisher) => {
-        // What the author wrote has been through the page's parser before.
+        // Texts of the author have been through the page's parser before.
         const html = `<title>${asHtml(given.title)}</title><meta name=description content="${asHtml(given.description)}">`;
         const cleaned = { ...given, title: readPage(Buffer.from(html)).teaser.title };
         const made = render(cleaned, { ...looks, publisher: publisher || 'x' }, '/a.html');

@@ -62,7 +62,7 @@ describe('a template of the publisher’s own', () => {
     ['<p><%= it.titel %></p>', 'there is no it.titel; there are accent, author, '],
     ['<% if (it.subtitle) { %><p>…</p><% } %>', 'there is no it.subtitle'],
     ["<p><%= it.openGraph.get('og:titel') %></p>", 'a value that is not there'],
-    ["<p><%= it.openGraph.get('og:title') %></p>", 'a value that is not there'], // not every page has one
+    ["<p><%= it.openGraph.get('og:title') %></p>", 'a value that is not there'], // pages may have none
     ['<p><%= it.excerpt[7] %></p>', 'a value that is not there'],
   ])('with a slip is refused, and never publishes "undefined": %s', (slip, reason) => {
     const template = GOOD.replace('<body>', `<body>${slip}`);

@@ -1,4 +1,4 @@
-/** What a key server cannot do to its publisher: hold a run up, or choose the words of a hint. */
+/** Limits of what a key server can do to its publisher: it cannot hold a run up, or choose the words of a hint. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import {

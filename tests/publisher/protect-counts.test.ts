@@ -1,4 +1,4 @@
-/** What a run says of its output: how much it holds, what waits there to be removed, and why documents changed whose sources did not. */
+/** Report of a run on its output: how much it holds, what waits there to be removed, and why documents changed whose sources did not. */
 import { rm } from 'node:fs/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createWorkspace, type TestWorkspace } from '../support/workspace.ts';

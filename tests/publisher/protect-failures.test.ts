@@ -54,7 +54,7 @@ function protectAsOrdinaryUser(options: Partial<ProtectOptions> = {}, name = '',
   });
 }
 
-/** What the publication says, and every document in it. */
+/** Reads what the publication says, and every document in it. */
 async function readersView(): Promise<Map<string, string>> {
   const published = await workspace.published();
   const contents = published.paths.map(async (path): Promise<[string, string]> => {

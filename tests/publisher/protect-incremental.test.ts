@@ -303,7 +303,7 @@ describe('the index', () => {
     await lose();
     await workspace.protect({ now: NOW + 2 });
     expect((await verifyTree(workspace.out)).findings).toEqual([]);
-    await writeFile(join(workspace.out, `${hash('sha256', '')}.b.css`), ''); // whole, and may be a file of an earlier publication
+    await writeFile(join(workspace.out, `${hash('sha256', '')}.b.css`), ''); // the file is whole, and may be of an earlier publication
     await workspace.protect({ now: NOW + 3 });
     expect(await readdir(workspace.out)).toContain(`${hash('sha256', '')}.b.css`);
   });

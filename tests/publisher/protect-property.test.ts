@@ -1,4 +1,4 @@
-/** Whatever happens to a site between two runs, and to the runs: the publication is that of the site as it is. */
+/** The publication is that of the site as it is, whatever happens to the site between two runs, and to the runs. */
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,13 +16,13 @@ afterEach(() => workspace.remove());
 const NAMES = ['a.html', 'b.html', 'c.txt', 'deep/d.html', 'deep/er/e.css', 'f.bin'] as const;
 const SETS = ['subscribers', 'gold', 'public'] as const;
 
-/** One thing that happens. */
+/** A thing that happens. */
 type Step =
   | { readonly kind: 'write'; readonly name: (typeof NAMES)[number]; readonly text: string; readonly set: string }
   | { readonly kind: 'remove'; readonly name: (typeof NAMES)[number] }
   | { readonly kind: 'protect' }
   | { readonly kind: 'rekey'; readonly set: string }
-  /** Stopped after some documents. */
+  /** A run stops after some documents. */
   | { readonly kind: 'stop'; readonly after: number }
   | { readonly kind: 'lose index' }
   /** A file of the output vanishes. */
@@ -77,7 +77,7 @@ it.each(['beside', 'html'] as const)(
   },
 );
 
-/** As after `wispr init`: making keys anew takes longer than everything else. */
+/** Restores the state after `wispr init`: making keys anew takes longer than everything else. */
 async function beginAnew(): Promise<void> {
   for (const name of ['protected', 'publisher.db', 'site']) {
     await rm(join(workspace.directory, name), { recursive: true, force: true });
@@ -126,7 +126,7 @@ async function stopAfter(documents: number): Promise<void> {
   });
 }
 
-/** Any file but those by which the output, and what is public in it, is known to be ours where the index is lost too. */
+/** Removes any file but those by which the output, and what is public in it, is known to be ours where the index is lost too. */
 async function loseFile(which: number): Promise<void> {
   if (!existsSync(workspace.out)) return;
   const entries = await readdir(workspace.out, { recursive: true, withFileTypes: true });

@@ -1,15 +1,15 @@
-/** Whatever is published, withdrawn, rolled back, confirmed, killed or out of reach: no reader goes back, and the same command finishes. */
+/** Readers never go back, and the same command finishes, whatever is published, withdrawn, rolled back, confirmed, killed or out of reach. */
 import fc from 'fast-check';
 import { afterEach, describe, it } from 'vitest';
 import { type KillableWorld, openWorld } from '../support/killable-world.ts';
 import { IS_RELEASE, runs } from '../support/tier.ts';
 
-/** One command, how it is disturbed, and which targets it can reach. */
+/** A command, how it is disturbed, and which targets it can reach. */
 interface Step {
   readonly command: 'publish' | 'withdraw' | 'confirm' | 'rollback';
   readonly edits: boolean;
   readonly reach: readonly [boolean, boolean];
-  /** After so many changes; `undefined`: not at all. */
+  /** Number of changes before the kill; `undefined`: no kill. */
   readonly killAt: number | undefined;
 }
 
@@ -23,7 +23,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 1, maxLength: 6 },
 );
 
-/** Each command after each, itself included. */
+/** Commands, each after each, itself included. */
 const EVERY_PAIR: Step[] = Array.from('ppwpcprwwcwrccrrp', (letter, index) => ({
   command: ({ p: 'publish', w: 'withdraw', c: 'confirm', r: 'rollback' } as const)[letter] ?? 'publish',
   edits: index % 3 !== 1,

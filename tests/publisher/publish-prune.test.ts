@@ -1,4 +1,4 @@
-/** What publishing removes at the target when keys have changed since. */
+/** Files that publishing removes at the target when keys have changed since. */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -77,7 +77,7 @@ it('removes pages that only a publication of long ago had', async () => {
   await removeDocuments();
   await publish();
   pass(30);
-  // As a run leaves them that was stopped before it removed anything.
+  // A run that was stopped before it removed anything leaves them so.
   for (const [name, file] of pages) await writeFile(file, Buffer.from(copies.get(name) ?? '', 'base64'));
   await publish();
   for (const name of pages.keys()) expect(await gone()).not.toContain(name);
@@ -97,7 +97,7 @@ it('removes nothing immutable while a publication that readers may hold cannot b
 it('keeps what a section named that was given up, as long as readers may hold the publication before', async () => {
   await workspace.configure({ sections: [{ name: 'other', paths: ['gone.*'] }] });
   await publish();
-  pass(30); // they have been there for long
+  pass(30); // the files have been there for long
   await workspace.configure({ sections: [] });
   await removeDocuments();
   expect((await publish()).removed).toBe(2); // page and copy

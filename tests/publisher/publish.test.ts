@@ -1,4 +1,4 @@
-/** What `wispr publish` sends, in which order, and what it refuses. */
+/** Files that `wispr publish` sends, in which order, and what it refuses. */
 import { chmod, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -139,7 +139,7 @@ describe('publishing to a directory', () => {
       message: expect.stringContaining('/style.css'),
     });
     for (const name of ['style.css', 'new.html']) await made.write(name, page('Again.'));
-    expect((await the.publish()).summary).toMatchObject({ publication: 5, behind: [] }); // as from a backup
+    expect((await the.publish()).summary).toMatchObject({ publication: 5, behind: [] }); // files from a backup
   });
 
   it('attack 144: withdraws from any copy of the workspace, which is refused afterwards as before', async () => {
@@ -149,7 +149,7 @@ describe('publishing to a directory', () => {
       await made.write('a.html', page(text));
       await the.publish();
     }
-    await stale.withdraw(); // of what it knows: the target is left behind
+    await stale.withdraw(); // withdraws what it knows: the target is left behind
     expect(await stale.withdraw()).toMatchObject({ publication: 4, behind: [] });
     await expect(stale.publish()).rejects.toMatchObject({ code: 'workspace-behind' });
     const message = expect.stringMatching(/publication 4 .*; it withdraws the site/);

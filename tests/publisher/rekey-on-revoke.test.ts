@@ -77,7 +77,7 @@ it('attack 47: what is published after a revocation does not open with the key t
   expect(await readWith(old, '/letters/1.txt')).toBe('First.');
   expect(await rekeyed()).toEqual([]);
   await revokeSubscriber(keyServer.state, 'ada');
-  await setTimeout(1100); // in the second of the revocation, the next key would count as lost too
+  await setTimeout(1100); // keys made in the second of the revocation would count as lost too
   await made.write('letters/1.txt', 'Changed.');
   expect(await rekeyed()).toEqual(['letters']);
   const [next = '', same] = await idsOf('/letters/1.txt', '/photos/1.txt');

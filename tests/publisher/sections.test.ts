@@ -35,7 +35,7 @@ const FILES = {
 };
 
 let workspace: TestWorkspace;
-/** What a reader trusts, from one publication to the next. */
+/** Trust of a reader, from one publication to the next. */
 let store: TrustedStore;
 beforeEach(async () => {
   store = new Map();
@@ -61,7 +61,7 @@ async function role(name: string): Promise<TargetsMetadata> {
   return parseTargets(openEnvelope(bytes, name).signed(), name);
 }
 
-/** What a reader finds who saw every publication before: rollbacks and what vanished would be refused. */
+/** Reads as a reader who saw every publication before: rollbacks and what vanished would be refused. */
 async function pathsRead(): Promise<readonly string[]> {
   const published = await workspace.published({ store });
   for (const path of published.paths) await published.open(path);
@@ -156,7 +156,7 @@ describe('a section whose key is elsewhere', () => {
     });
     expect(await pathsRead()).toEqual(ALL);
     expect(await (await workspace.published()).entry('/sports/match.html')).toEqual(match);
-    // Long after readers could hold an older publication, when old files go.
+    // Time long after readers could hold an older publication, when old files go.
     const later = nowInSeconds() + 60 * DAY;
     await workspace.protect({ now: later });
     expect((await verifyTree(workspace.out, { now: later })).findings).toEqual([]);
@@ -169,7 +169,7 @@ describe('a section whose key is elsewhere', () => {
     await workspace.protect();
     const desk = await handOver();
     await workspace.write('sports/match.html', '<title>Match 2</title>');
-    await expect(workspace.protect()).rejects.toMatchObject({ code: 'signatures-missing' }); // its keys changed
+    await expect(workspace.protect()).rejects.toMatchObject({ code: 'signatures-missing' }); // keys have changed
     expect((await workspace.published()).version).toBe(1);
     const { sections, changes } = await workspace.protect({ signers: [desk] });
     expect(sections).toEqual([{ name: 'sports', documents: 2, waiting: 0 }]);

@@ -60,7 +60,7 @@ const keyFiles = async (root = out) => {
   return paths.map((path) => basename(path)).sort();
 };
 
-/** What a link opens, as names of sets. */
+/** Returns what a link opens, as names of sets. */
 async function setsOf(link: string): Promise<{ sets: string[]; notAfter: number }> {
   const { contents, rootId } = await keyStore();
   const context = { root: rootId, site: 'friends.example' };

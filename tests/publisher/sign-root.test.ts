@@ -144,7 +144,7 @@ describe('gathering signatures', () => {
       await writeFile(at('bad'), bad);
       await expect(readDraft(at('bad'))).rejects.toMatchObject({ code: 'draft-refused' });
     }
-    // Another threshold is another root, which is not signed.
+    // A draft with another threshold is another root, which is not signed.
     await writeFile(at('bad'), text.replace('"threshold":2', '"threshold":1'));
     expect((await readDraft(at('bad'))).signatures).toEqual([]);
     await copyFile(at('root.2.json'), at('late'));

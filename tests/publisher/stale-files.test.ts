@@ -20,7 +20,7 @@ const FILES = { 'a.html': '<p>a', 'b.html': '<p>b', 'c.css': 'c', 'd.txt': 'd' }
 
 let workspace: TestWorkspace;
 let copy: string;
-/** What a reader trusts, from one publication to the next. */
+/** Trust of a reader, from one publication to the next. */
 let store: TrustedStore;
 
 beforeEach(async () => {

@@ -1,4 +1,4 @@
-/** Which files `wispr verify` counts as left from earlier publications. */
+/** Files that `wispr verify` counts as left from earlier publications. */
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -27,10 +27,10 @@ it('counts what earlier keys of the publisher signed among what earlier publicat
   expect(report).toMatchObject({ findings: [], encrypted: 2, signed: 1 });
   expect(report.leftovers).toBeGreaterThan(1);
   expect(await readdir(join(renewed.out, METADATA))).toContain('1.desk.json');
-  // Under another path, or with another head, it is no leftover.
+  // The object is no leftover under another path, or with another head.
   const [name, bytes] = [basename(old), await readFile(old)];
   await writeFile(join(renewed.out, name), bytes);
-  const position = bytes.readUInt32BE(8) + 20; // in the signature
+  const position = bytes.readUInt32BE(8) + 20; // a signature byte
   bytes[position] = (bytes[position] ?? 0) ^ 1;
   await writeFile(old, bytes);
   const { findings } = await verifyTree(renewed.out);

@@ -50,7 +50,7 @@ function flip(bytes: Buffer, position: number): Buffer {
   return bytes;
 }
 
-/** Some text in place of other in bytes. */
+/** Replaces one text by another in bytes. */
 const replacing = (from: string, to: string) => (bytes: Buffer) =>
   Buffer.from(bytes.toString('latin1').replace(from, to), 'latin1');
 

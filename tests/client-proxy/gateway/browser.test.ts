@@ -1,4 +1,4 @@
-/** What a real browser lets pages do to connected sites, to each other, and to the Reader's own pages. */
+/** Access that a real browser gives pages to connected sites, to each other, and to the Reader's own pages. */
 import type { Browser, Page, Request } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '../../support/chromium.ts';
@@ -50,7 +50,7 @@ it('attack 77: cookies of one gateway site reach no other, and not the Reader', 
 });
 
 describe('attack 78: a page of another site', () => {
-  /** What a page gets of a document of a gateway. */
+  /** Returns what a page gets of a document of a gateway. */
   const taken = (page: Page, from: string) =>
     page.evaluate(async (origin) => {
       const load = (tag: 'script' | 'img' | 'iframe', path: string) =>
@@ -149,7 +149,7 @@ describe('attack 106: a page of another site that wants to know which sites are 
     );
   });
 
-  /** What an opener sees of a window: cut off, foreign, or still its own empty page. */
+  /** Tells what an opener sees of a window: cut off, foreign, or still its own empty page. */
   async function seenOf(url: string): Promise<string> {
     const page = await open(foreign);
     const seen = await page.evaluate(async (target) => {
@@ -271,7 +271,7 @@ describe("attack 95: a page of a site tries the Reader's own pages", () => {
 
   const DOORS: [string, number, () => string[]][] = [
     ['in the gateway', 5, () => [`${sites.news}/page.html`]],
-    // There the browser itself asks for little of it.
+    // A browser with the proxy sends few of the requests.
     ['through the proxy', 0, () => ['http://news.example/page.html', `--proxy-server=${sites.rig.proxy.url}`]],
   ];
   it.each(DOORS.slice(0, runs(1, 2)))(

@@ -124,7 +124,7 @@ describe('a page with links to its own site', () => {
     }
     const proxied = await send(rig.proxy.port, rig.url('/a.html'));
     expect((await get('/a.html', { 'if-none-match': proxied.headers.etag ?? '' })).status).toBe(200);
-    // That date would be of the document before it was changed.
+    // The date is that of the document before the gateway rewrote it.
     const date = proxied.headers['last-modified'] ?? '';
     expect([date === '', (await get('/a.html', { 'if-modified-since': date })).status]).toEqual([false, 200]);
     expect(
@@ -187,6 +187,6 @@ it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
     const label = await get('/a.html', { host: `${name.replaceAll('_', '-')}.localhost:${port}` });
     expect([label.status, refusalCode(label)]).toEqual([403, 'host-unknown']);
     const passed = await send(port, `http://${name}/a.html`);
-    expect(passed.text).not.toContain('news.example/b.html'); // of another site, whatever it says
+    expect(passed.text).not.toContain('news.example/b.html'); // a text of another site, whatever it is
   },
 );

@@ -19,7 +19,7 @@ beforeAll(async () => {
 const get = (headers: Record<string, string> = {}, method = 'GET') =>
   send(rig.proxy.port, '/proxy.pac', { method, headers });
 
-/** What a browser would do with an address. */
+/** Returns what a browser would do with an address. */
 function decide(text: string, url: string): string {
   const context = vm.createContext({ url, host: new URL(url).hostname });
   return vm.runInContext(`${text};FindProxyForURL(url, host)`, context, { timeout: 1000 });

@@ -1,4 +1,4 @@
-/** What rewriting promises of every document, whatever is in it and in whatever pieces it comes. */
+/** Promises of rewriting for every document, whatever is in it and in whatever pieces it comes. */
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { ParseError } from '@csstools/css-tokenizer';
@@ -15,7 +15,7 @@ const SITE = 'http://news.example';
 const ORIGIN = 'http://news-example-abc.localhost:8001';
 const LINKS = new GatewayLinks(new Map([['news.example', ORIGIN]]));
 
-/** Whatever parsers trip over, in any order. */
+/** Pieces that parsers trip over, in any order. */
 const MARKUP = [
   ...'<>/="\'`&; \t\n\r\f\0!?#)}{aZ,\u00ff\u00c3\u0080\u00a0',
   ...['\r\n', '--', '\\ ', '\\\n', '\\a ', '&', '&amp;', '&#x2f;', '&sol', '//', 'http:', 'http://other.example'],
@@ -34,7 +34,7 @@ const MARKUP = [
   ...['<meta http-equiv=refresh content="0;', 'url(', 'url("', '@import "', 'image-set(', '/*', '*/'],
   ...[SITE, `${SITE}/a`, `${SITE}?`],
 ];
-/** What makes a style of text, or does not, according to what it stands in. */
+/** Pieces that make a style of text, or do not, according to what they stand in. */
 const STYLES = [
   ...['<svg>', '</svg>', '<math>', '<style>', '<style/>', '</style>'],
   ...['<a href="', '">', '\\\n', '/*', 'url(', SITE],
@@ -131,7 +131,7 @@ describe('a document without end', () => {
 });
 
 describe('a hostile document takes a time in proportion to its length', () => {
-  /** So long that a time in proportion to its square would be a minute. */
+  /** Length for which a time in proportion to its square would be a minute. */
   const LENGTH = IS_RELEASE ? 1_000_000 : 250_000;
   const times = (text: string) => text.repeat(Math.ceil(LENGTH / text.length));
   const spaces = times(' ');

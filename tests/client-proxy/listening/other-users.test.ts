@@ -1,4 +1,4 @@
-/** Other users of the machine: they can connect to loopback as well, and listen there. */
+/** Users of the machine other than the reader: they can connect to loopback as well, and listen there. */
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
@@ -118,7 +118,7 @@ describe('whose connection it is', () => {
   it('is not refused where the other end is gone, though this end has not noticed', async () => {
     const refused: string[] = [];
     const admit = await ownConnections({ otherUsers: false, refused: ({ code }) => refused.push(code) });
-    const unread = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1'); // so it cannot notice
+    const unread = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1'); // pauses: notices nothing
     await once(unread, 'listening');
     const coming = once(unread, 'connection');
     const client = connect((unread.address() as AddressInfo).port, '127.0.0.1');
@@ -155,7 +155,7 @@ describe('attack 79: an address that browsers take for ours', () => {
   it.each(['127.0.0.1', '::1', '::', '0.0.0.0'])(
     'is refused to share, with a program that listens on %s',
     async (host) => {
-      const squatter = createServer((socket) => socket.destroy()).listen(await freePort(), host); // it may be asked whether it is a Reader
+      const squatter = createServer((socket) => socket.destroy()).listen(await freePort(), host); // a Reader may ask it whether it is one
       await once(squatter, 'listening');
       const { port } = squatter.address() as AddressInfo;
       const storage = await rig.anotherStorage();

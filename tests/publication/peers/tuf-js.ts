@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Key, Metadata, MetaFile, Root, Signature, Snapshot, TargetFile, Targets, Timestamp } from '@tufjs/models';
 import { Updater } from 'tuf-js';
 
-/** What a peer made of a target: `null` where the repository has none. */
+/** Result of a peer for a target: `null` where the repository has none. */
 export type PeerTarget =
   | null
   | { readonly sha256: string }
