@@ -1,8 +1,8 @@
-/** What the story needs of a browser, whichever protocol drives it. */
+/** Operations on a browser that the story needs, whichever protocol drives it. */
 export interface BrowserUnderTest {
   readonly name: 'chromium' | 'firefox' | 'webkit';
   readonly version: string;
-  /** Opens an address. What fails on the way, as without a network, is left to what the page then shows. */
+  /** Opens an address. A failure on the way, such as no network, does not throw: the page shows it. */
   open(url: string): Promise<void>;
   /** The value of an expression in the page, or of its promise. */
   evaluate<Value>(expression: string): Promise<Value>;
@@ -21,8 +21,8 @@ export interface BrowserSettings {
   readonly proxy: number;
   /** Folder for downloads. */
   readonly downloads: string;
-  /** Every window is private. A MiniBrowser that is driven has no others. */
+  /** Makes every window private. A MiniBrowser that is driven has no others. */
   readonly isPrivate?: boolean;
-  /** As a browser that has no service workers. */
+  /** Turns service workers off. */
   readonly withoutWorkers?: boolean;
 }

@@ -34,7 +34,7 @@ export async function startFirefox(settings: BrowserSettings): Promise<BrowserUn
   return {
     name: 'firefox',
     version: await browser.version(),
-    // After a download, the library waits for a navigation that has ended.
+    // The library waits, after a download, for a navigation that has ended.
     open: (url) => quietly(page.goto(url, { waitUntil: 'domcontentloaded', timeout: PATIENCE })),
     // A page that is left meanwhile leaves some of these without an answer.
     evaluate: <Value>(expression: string) =>

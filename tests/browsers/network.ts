@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 
 export interface Network {
-  /** Of the proxy. */
+  /** Port of the proxy. */
   readonly port: number;
   /** Adds a host that speaks TLS, in front of a server that does not. */
   addPlainHost(name: string, port: number, tls: { readonly key: string; readonly cert: string }): Promise<void>;

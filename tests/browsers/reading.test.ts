@@ -87,7 +87,7 @@ describe.each(BROWSERS)('%s', (name, start) => {
   const titled = (title: string, shown = browser) =>
     expect.poll(() => shown.evaluate('document.title').catch(String)).toBe(title);
 
-  /** By two taps, on the page of the invitation and on the front page. */
+  /** Takes two taps: on the page of the invitation and on the front page. */
   async function readFirstArticle(shown: BrowserUnderTest, reader: string): Promise<void> {
     const invitation = await rig.invite({ name: `${reader} of ${name}` });
     await shown.open(invitationLink(invitation, rig.account, rig.publisher.root.id));
@@ -238,7 +238,7 @@ describe.each(BROWSERS)('%s', (name, start) => {
   });
 });
 
-/** As when they have run out. */
+/** Clears keys, as if they expired. */
 const CLEAR_KEYS = `new Promise((resolve) => {
   const opening = indexedDB.open('wispr');
   opening.onsuccess = () => {
@@ -255,7 +255,7 @@ const WHAT_IS_LEFT = `(async () => ({
   workers: (await navigator.serviceWorker.getRegistrations()).length,
 }))()`;
 
-/** Where a browser saves it is its own affair. */
+/** Reads a saved file: each browser has its own folder. */
 async function savedIn(folder: string, name: string): Promise<string | undefined> {
   const file = (await readdir(folder, { recursive: true })).find((path) => path.endsWith(name));
   return file && readFile(join(folder, file), 'utf8');

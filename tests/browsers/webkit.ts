@@ -37,7 +37,7 @@ export async function startWebkit({ proxy, downloads, withoutWorkers }: BrowserS
 function capabilities(args: readonly string[]): Capabilities {
   return new Capabilities({
     browserName: 'MiniBrowser',
-    // Its own waiting for pages does not end where one is left before it is there, as on the way to the vault and back.
+    // WebDriver's waiting for pages does not end where one is left before it is there, as on the way to the vault and back.
     pageLoadStrategy: 'none',
     // A script that is sent while a page is left may never be answered: what polls has to ask again.
     timeouts: { script: SCRIPT_PATIENCE },
@@ -47,7 +47,7 @@ function capabilities(args: readonly string[]): Capabilities {
 }
 
 function actionsOf(driver: WebDriver) {
-  /** Until the page that was there is left. */
+  /** Acts, and waits until the page is left. */
   const leaving = async (action: () => Promise<void>) => {
     await driver.executeScript('window.isLeft = true');
     await action();

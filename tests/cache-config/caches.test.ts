@@ -7,7 +7,7 @@ import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { IS_RELEASE } from '../support/tier.ts';
 import { get, LETS_PAGES_READ } from './site.ts';
 
-/** Those that most sites run, in `npm test`; all in the release tier, which runs this folder too. */
+/** Caches that most sites run, in `npm test`; all in the release tier, which runs this folder too. */
 const NAMES = IS_RELEASE ? REVERSE_NAMES : (['nginx-cache', 'varnish', 'squid-reverse'] as const);
 
 const asked: IncomingMessage[] = [];

@@ -1,7 +1,7 @@
-/** What each server does with our configuration: measured by matrix.test.ts, and shown in docs/caches.md. */
+/** Capabilities of each server with our configuration, measured by matrix.test.ts and shown in docs/caches.md. */
 import { HOST_NAMES, SERVER_NAMES, type ServerName } from '../../cache-config/parameters.ts';
 
-/** Measured each time; the further ones by `npm run test:release -- matrix`. */
+/** Columns measured each time; `npm run test:release -- matrix` measures the others too. */
 export const QUICK = [
   'cold',
   'warm',
@@ -32,7 +32,7 @@ const TITLES: Readonly<Record<Column, string>> = {
 };
 
 const MEMORY_ONLY = 'in memory only';
-/** Where a server does not, and why. */
+/** Reasons for which a server does not. */
 const NOT: Partial<Record<ServerName, Partial<Record<Column, string>>>> = {
   'apache-cache': { rangeWarm: 'a range is passed through until the object was asked for whole' },
   varnish: { restart: MEMORY_ONLY, down: 'for 30 s' },
@@ -44,20 +44,20 @@ const NOT: Partial<Record<ServerName, Partial<Record<Column, string>>>> = {
     down: 'fresh ones only',
   },
 };
-/** What means nothing to a server without a cache. */
+/** Columns that mean nothing for a server without a cache. */
 const OF_CACHES: readonly Column[] = ['warm', 'revalidated', 'rangeWarm', 'plaintext', 'restart', 'down', 'tiers'];
 
-/** Why a server does not; `undefined`: it does. */
+/** Returns why a server does not; `undefined`: it does. */
 export function whyNot(name: ServerName, column: Column): string | undefined {
   return NOT[name]?.[column];
 }
 
-/** Whether there is anything to measure. */
+/** Tells whether there is anything to measure. */
 export function applies(name: ServerName, column: Column): boolean {
   return !((HOST_NAMES as readonly string[]).includes(name) && OF_CACHES.includes(column));
 }
 
-/** What docs/caches.md shows: what all do in a sentence, and a table of what some caches do not. */
+/** Returns the report in docs/caches.md: a list of what all servers do, and a table of what only some caches do. */
 export function report(): string {
   const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   const does = (name: ServerName, column: Column) => !applies(name, column) || whyNot(name, column) === undefined;

@@ -14,7 +14,7 @@ import { FILES, get, IMMUTABLE, LETS_PAGES_READ, logged, makeSite, READING_ORIGI
 const site = makeSite();
 afterAll(() => site.remove());
 
-/** One in `npm test`; the others in the release tier, which runs this folder too. */
+/** Hosts: one in `npm test`, all in the release tier, which runs this folder too. */
 const NAMES = IS_RELEASE ? HOST_NAMES : (['nginx'] as const);
 
 describe.each(NAMES)('%s as content host', (name) => {
@@ -108,7 +108,7 @@ describe.each(NAMES)('%s as content host', (name) => {
     const answer = await get(host.url, path);
     expect(answer.status).toBe(302);
     expect(answer.headers.location).toBe(`${READING_ORIGIN}${path}`);
-    // No cache mixes queries. lighttpd gives no lifetime, which is as good for most.
+    // Caches must not mix queries. lighttpd gives no lifetime, which is as good for most.
     expect(answer.headers['cache-control']).toBe(name === 'lighttpd' ? 'public, no-transform' : 'no-store');
   });
 

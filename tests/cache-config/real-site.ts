@@ -20,7 +20,7 @@ import { World } from '../../serve/world.ts';
 
 export const SITE = 'news.example';
 export const READING = 'https://read.news.example';
-/** In every protected document, and nowhere else: what no cache may hold. */
+/** Bytes in every protected document and nowhere else, which no cache may hold. */
 export const PLAINTEXT = Buffer.from('only subscribers read these very words 8d1f0c');
 const DOCUMENTS = ['/index.html', '/day/index.html', '/day/photo.jpg', '/day/film.mp4', '/style.css'];
 export const LARGE = '/day/large.bin';
@@ -149,5 +149,5 @@ export class RealSite {
   }
 }
 
-/** What a Reader has to permit where everything is on one machine. */
+/** Addresses that a Reader has to permit where everything is on one machine. */
 const ALLOWED = [parseAllowLocal('127.0.0.0/8')];

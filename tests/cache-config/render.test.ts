@@ -33,7 +33,7 @@ import { CodedError } from '../../core/errors.ts';
 import { createWorkspace, SITE } from '../support/workspace.ts';
 import { READING_ORIGIN } from './site.ts';
 
-/** What an operator has to say. */
+/** Values that an operator must give. */
 const ORIGIN = { host: 'origin.example', port: 80 };
 const NEEDED = { readingOrigin: READING_ORIGIN, host: 'news.example', bucket: 'news-site', backend: ORIGIN };
 const needed = (name: ConfigName) =>
@@ -43,7 +43,7 @@ const OPERATOR = { nginx: { readingOrigin: READING_ORIGIN } };
 const nginx = (file: string) => ['-t', '-e', 'stderr', '-c', file];
 const apache = (file: string) => ['-t', '-f', file];
 const squid = (file: string) => ['-k', 'parse', '-f', file];
-/** How each server checks a configuration without using it. */
+/** Arguments with which each server only checks a configuration. */
 const CHECKS: Readonly<Record<ServerName, (file: string, directory: string) => string[]>> = {
   nginx,
   'nginx-cache': nginx,
@@ -64,7 +64,7 @@ const proxy = findUser(['proxy', 'squid', 'nobody']);
 if (process.getuid?.() === 0 && proxy) chownSync(directory, proxy.uid, proxy.gid);
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** What the server's own checker says. It exits otherwise than with 0, and so throws, if it refuses. */
+/** Returns the output of the server's own checker. @throws Error if it refuses */
 function check(name: ServerName, files: ReadonlyMap<string, string>): string {
   for (const [file, text] of files) writeFileSync(join(directory, file), text);
   const { program } = SERVERS[name];
@@ -74,11 +74,11 @@ function check(name: ServerName, files: ReadonlyMap<string, string>): string {
   return execFileSync('/bin/sh', ['-c', '"$0" "$@" 2>&1', String(path), ...args], { encoding: 'utf8' });
 }
 
-/** That there is no Via, no user to become, no home, and no HTTPS. */
+/** Warnings that there is no Via, no user to become, no home, and no HTTPS. */
 const EXPECTED =
   /requires the use of Via|makes sense only if the master process runs|XDG_CONFIG_HOME|automatic HTTPS is completely/;
 
-/** What the server said against the configuration; Squid reminds of Via whenever it is off. */
+/** Returns what the server said against the configuration; Squid reminds of Via whenever it is off. */
 function complaints(said: string): string[] {
   const complaint = /(?:WARNING|ERROR|FATAL):|\[(?:emerg|warn|WARNING|ALERT)\]|AH\d+|"level":"(?:warn|error)"/;
   const lines = said.split('\n').filter((line) => complaint.test(line));

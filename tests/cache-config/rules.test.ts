@@ -17,7 +17,6 @@ const folder = mkdtempSync(join(tmpdir(), 'wispr-rules-'));
 chmodSync(folder, 0o755); // Varnish compiles as another user
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** What a file of a configuration says. */
 function file(files: ReadonlyMap<string, string>, name: string): string {
   const text = files.get(name);
   if (text === undefined) throw new Error(`there is no ${name}`);
@@ -25,7 +24,7 @@ function file(files: ReadonlyMap<string, string>, name: string): string {
 }
 
 describe('Amazon takes', () => {
-  /** By the service models that Amazon's Python library has, with which it checks every call before it is sent. */
+  /** Program that validates by the service models with which Amazon's Python library checks every call. */
   const VALIDATE = `
 import json, sys
 from botocore.session import Session
@@ -103,7 +102,7 @@ function parseHeaders(text: string, detach: boolean): Map<string, Map<string, st
   for (const line of text.split('\n').filter((each) => each.trim() !== '' && !each.startsWith('#'))) {
     expect(line.length).toBeLessThanOrEqual(2000);
     if (line.startsWith('/')) {
-      // One splat; nothing follows it at Netlify.
+      // A path has one splat; nothing follows it at Netlify.
       expect(line).toMatch(detach ? /^[^*\s]*(\*[^*\s]*)?$/ : /^[^*\s]*\*?$/);
       current = new Map();
       rules.set(line, current);
@@ -156,7 +155,7 @@ test('Netlify redirects what has no file, last, and never metadata', () => {
   const rules = lines.filter((line) => line !== '' && !line.startsWith('#')).map((line) => line.split(/ +/));
   expect(rules).toEqual([
     ['/.well-known/*', '/404.html', '404'],
-    // Without "!": files go first.
+    // Files go first without "!".
     ['/*', `${readingOrigin}/:splat`, '302'],
   ]);
 });

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { expect, vi } from 'vitest';
 import type { CacheServer, LogLine } from '../../cache-config/servers.ts';
 
-/** With which the in-browser reader may see an answer. */
+/** Header fields with which the in-browser reader may see an answer. */
 export const LETS_PAGES_READ = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': 'Content-Length, Content-Range, ETag',
@@ -16,7 +16,7 @@ export const LETS_PAGES_READ = {
 export const READING_ORIGIN = 'https://read.news.example';
 export const IMMUTABLE = `${'0123456789abcdef'.repeat(4)}.day.html.protected`;
 
-/** What a protected tree looks like to a server: which bytes the objects have does not matter here. */
+/** Files of a protected tree; the bytes of the objects do not matter here. */
 export const FILES: Record<string, Buffer> = {
   '.well-known/wispr-site': Buffer.from('x'.repeat(43)),
   'index.html': Buffer.from('<!doctype html><title>Front page</title>'),
@@ -69,7 +69,7 @@ interface Request {
   through?: CacheServer;
 }
 
-/** One request as it stands: no redirect is followed, nothing is decoded, the path is sent as given. */
+/** Sends one request as it stands: follows no redirect, decodes nothing, and leaves the path as given. */
 export function get(
   base: string,
   path: string,
@@ -113,7 +113,7 @@ export async function logged(server: CacheServer, count: number): Promise<LogLin
   return server.requests();
 }
 
-/** How often an origin was asked for a path, once it has logged that at all. */
+/** Counts the requests for a path, once the origin has logged any. */
 export async function timesAsked(origin: CacheServer, path: string): Promise<number> {
   const lines = () => origin.requests().then((all) => all.filter(({ url }) => url === path));
   await vi.waitFor(async () => expect((await lines()).length).toBeGreaterThan(0), { timeout: 10_000, interval: 20 });

@@ -20,7 +20,7 @@ afterAll(async () => {
   site.remove();
 });
 
-/** What a CONNECT is answered with. */
+/** Returns the status line of a CONNECT. */
 function tunnel(proxy: CacheServer, target: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(proxy.port, proxy.host, () =>

@@ -1,11 +1,11 @@
-/** What a cache has stored, on disk and in memory, searched for bytes. */
+/** Searches what a cache has stored, on disk and in memory, for bytes. */
 import { closeSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CacheServer } from '../../cache-config/servers.ts';
 
 const CHUNK = 4_194_304;
 
-/** Which of the needles a cache keeps: in any file of its directory, or in the memory of its processes if it stores there. */
+/** Tells which of the needles a cache keeps, in any file of its directory or in the memory of its processes if it stores there. */
 export function found(server: CacheServer, needles: readonly Buffer[]): boolean[] {
   const seen = needles.map(() => false);
   const look = (chunk: Buffer) => {

@@ -1,4 +1,4 @@
-/** How the npm package starts: here the one file that does it, with a program that says only where compiled code is kept. */
+/** Start of the npm package: the one file that does it, with a program that prints only where compiled code is kept. */
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';

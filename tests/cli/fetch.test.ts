@@ -13,7 +13,7 @@ import { runOnTerminal } from '../support/wispr.ts';
 const ADDRESS = 'http://news.example/a.html';
 const cleanUp = new CleanUp();
 let reader: ReaderHome;
-/** Where the commands run. */
+/** Folder in which commands run. */
 let folder: string;
 beforeAll(async () => {
   reader = await startReaderHome(cleanUp);
@@ -41,7 +41,7 @@ it('the head that is printed before a range fits it, also where the document was
     ['2099990-', [], content.slice(2_099_990), 'bytes 2099990-2099999/*'],
     ['2-3', gzip, coded.toString('utf8', 2, 4), `bytes 2-3/${length}`],
     ['-4', gzip, coded.toString('utf8', length - 4), `bytes ${length - 4}-${length - 1}/${length}`],
-    ['10-', [], content.slice(10), undefined], // its end is too far behind to be waited for
+    ['10-', [], content.slice(10), undefined], // the end is too far behind to be waited for
   ] as const) {
     const { code, stdout } = await fetched('http://news.example/t.txt', '-i', '-r', range, ...more);
     const [head = '', ...rest] = stdout.split('\r\n\r\n');

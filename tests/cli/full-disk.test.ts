@@ -1,4 +1,4 @@
-/** Every program that writes files, on a small file system that is full, with the system's own answers. */
+/** Programs that write files, each on a small file system that is full, with the system's own answers. */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

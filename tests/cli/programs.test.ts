@@ -63,7 +63,7 @@ it('a passphrase out of a pipe is read once, also for several keys', async () =>
   const { stderr } = await inShell(
     'cat passphrase | wispr protect -q --key one.key --key other.key --passphrase-file /dev/stdin --key-passphrase-file <(cat passphrase)',
   );
-  expect(stderr).toContain('[signatures-missing]'); // all three were opened, and neither of two may sign here
+  expect(stderr).toContain('[signatures-missing]'); // the store and both keys were opened, and neither key may sign here
 });
 
 it('programs that stay, whose terminal goes away, go on or end, and always end by SIGTERM', async () => {

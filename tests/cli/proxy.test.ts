@@ -59,7 +59,7 @@ it('bind proves a host by DNS, and a key server by its certificate', async () =>
     expect(ended.code === 0 || isInTheOneVoice(ended.stderr), ended.stderr).toBe(true);
     return ended;
   };
-  const { port } = new URL(secure.origin); // which answers, and knows nothing of a publisher
+  const { port } = new URL(secure.origin); // a server that answers, and knows nothing of a publisher
   expect(await bindAt(port)).toMatchObject({ code: 1, stderr: expect.stringContaining('certificate') });
   trust(certificate.caFile);
   expect(await bindAt('9')).toMatchObject({ code: 1, stderr: expect.stringContaining('[host-unreachable]') });
@@ -77,7 +77,7 @@ it('bind proves a host by DNS, and a key server by its certificate', async () =>
   expect((await bindAt(port)).code).toBe(0);
 });
 
-/** As `NODE_EXTRA_CA_CERTS` makes a program do, until the test is over. */
+/** Trusts a certificate as `NODE_EXTRA_CA_CERTS` does, until the test is over. */
 function trust(caFile: string): void {
   const before = tls.getCACertificates('default');
   tls.setDefaultCACertificates([...before, readFileSync(caFile, 'utf8')]);

@@ -43,7 +43,7 @@ class Rig {
 
   readonly hasDocuments = (count: number) => vi.waitFor(() => expect(this.documents().at(-1)).toBe(count), PATIENCE);
 
-  /** As editors and `sed -i` save. */
+  /** Saves as editors and `sed -i` do. */
   readonly replace = async (path: string, content: string) => {
     await writeFile(this.at(`${path}.new`), content);
     await rename(this.at(`${path}.new`), this.at(path));
@@ -65,7 +65,7 @@ function template(word: string): string {
   return `<!doctype html><title><%= it.title %></title>${robots}<p>${word}</p><a id="read" href="<%= it.reading %>">Read</a><script><%~ it.script %></script>`;
 }
 
-/** Most of the time goes by in waiting for the quiet after a change: all wait at once. */
+/** Runs tests at once, since most of the time is spent waiting for the quiet after a change. */
 const it = test.extend<{ rig: Rig }>({
   // biome-ignore lint/correctness/noEmptyPattern: Vitest reads the pattern
   rig: async ({}, use) => {
@@ -184,7 +184,7 @@ it('publishes no part of a site whose folder a generator has cleared, and fills 
   await watch();
   for (const page of pages.slice(1)) await rm(join(workspace.source, page));
   for (const page of [...pages, 'new.txt']) {
-    await setTimeout(400); // more than the quiet after which a change is published
+    await setTimeout(400); // milliseconds: more than the quiet after which a change is published
     await workspace.write(page, `${page} again`);
   }
   await hasDocuments(5);
@@ -217,7 +217,7 @@ test('documents that vanish in numbers are asked for on a terminal, and refused 
   expect(await runWispr([...args, '--watch'], { cwd })).toMatchObject({ code: 1 });
   expect(await runWispr([...args, '--allow-removal'], { cwd })).toMatchObject({ code: 0 });
   await remove(31, 39);
-  expect(await runWispr(args, { cwd })).toMatchObject({ code: 0 }); // few enough on a site of any size
+  expect(await runWispr(args, { cwd })).toMatchObject({ code: 0 }); // removals this few are allowed on any site
   expect(await documents()).toBe(1);
   await workspace.remove();
 });

@@ -10,7 +10,7 @@ import {
   ON_LIGHT_ACCENT,
 } from '../../core/site/accent.ts';
 
-/** All backgrounds of the pages that use it, as their style sheets have them. */
+/** Backgrounds of the pages that use it, as their style sheets have them. */
 const LIGHT = ['#ffffff', '#faf8f4', '#f7f6f2'];
 const DARK = ['#161513', '#201e1b', '#12171c', '#1a2128'];
 

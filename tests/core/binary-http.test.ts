@@ -108,7 +108,7 @@ describe('the examples of RFC 9292', () => {
       Array.from({ length: message.length }, (_, length) => length).filter(
         (length) => outcome(kind, message.subarray(0, length)) !== 'channel-unreadable',
       );
-    // Before the content and the trailers.
+    // Cuts are allowed before content and trailers.
     expect(whole('request', KNOWN_REQUEST)).toEqual([133, 134]);
     expect(whole('answer', KNOWN_ANSWER)).toEqual([4, 34]);
     const { length } = REQUEST_IN_PIECES;

@@ -68,7 +68,7 @@ describe('ByteReader', () => {
     expect(spent).toEqual([]);
     expect(await reader.read(4)).toEqual(Uint8Array.of(1, 1, 2, 2)); // a copy, out of two chunks
     expect(spent).toEqual([1]);
-    const small = await reader.read(1); // before the rest of the second: a copy, so that it does not keep it
+    const small = await reader.read(1); // a copy, so that it does not keep the rest of the second chunk
     expect(await reader.readInto(new Uint8Array(4))).toBe(true);
     expect([small, spent]).toEqual([Uint8Array.of(2), [1, 2]]);
     expect(await reader.readThrough(4, 9)).toEqual(Uint8Array.of(3, 3, 3, 4));

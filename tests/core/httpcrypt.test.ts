@@ -130,7 +130,7 @@ it('a message that is written in pieces is read in pieces, and as soon as it is 
   const sender = MessageWriter.ofRequest(exchange, long);
   const body = concat(...sender.push(utf8('content')), ...sender.end());
   expect(openRequest(exchange, body).head).toEqual(long);
-  // Without content.
+  // Content is absent.
   const cut = MessageWriter.ofAnswer(exchange, request.salt, given, { status: 204, fields: [] });
   expect(openAnswer(exchange, request.salt, concat(...cut.end()))).toMatchObject({ status: 204, fields: [] });
 });

@@ -1,4 +1,4 @@
-/** What must hold for keys on their way from the publisher to the device. */
+/** Properties of keys on their way from the publisher to the device. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes, xwingKeyPair } from '#primitives';

@@ -20,7 +20,7 @@ const CODES = {
   'roaming-malformed': true,
   'roaming-unreadable': true,
   'key-file-malformed': true,
-} satisfies Record<Exclude<KeyErrorCode, 'hand-over-refused'>, true>; // that one: document-keys.test.ts
+} satisfies Record<Exclude<KeyErrorCode, 'hand-over-refused'>, true>; // tested in document-keys.test.ts
 
 describe('the vectors of keys.json', () => {
   it('cover success and every error code', () => {

@@ -1,4 +1,4 @@
-/** What must hold for every protected object, tried on many. */
+/** Properties of every protected object, tried on many. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
@@ -15,7 +15,7 @@ import { IS_RELEASE, runs } from '../support/tier.ts';
 
 const EXPECTED = { site: 'news.example', path: '/a/é b.html' };
 
-/** From one flipped bit to the next: in `npm test` one of each byte, and another one of the next byte. */
+/** Bits from one that is flipped to the next: in `npm test` one of each byte, and another one of the next byte. */
 const STEP = IS_RELEASE ? 1 : 7;
 
 interface Shape {
@@ -61,7 +61,7 @@ function open({ object, content }: Served): Promise<OpenedDocument> {
   );
 }
 
-/** What comes out, and whether it ended well. Fails on any error that is not an ObjectError. */
+/** Returns what comes out, and whether it ended well. Fails on any error that is not an ObjectError. */
 async function readAll(served: Served): Promise<{ released: Uint8Array; complete: boolean }> {
   const pieces: Uint8Array[] = [];
   try {
@@ -77,7 +77,7 @@ function same(a: Uint8Array, b: Uint8Array): boolean {
   return Buffer.compare(a, b) === 0;
 }
 
-/** Altered bytes must be refused, and what came out before must be the beginning of the content. */
+/** Expects altered bytes to be refused, and what came out before to be the beginning of the content. */
 async function expectRefused(altered: Served, content: Uint8Array): Promise<void> {
   const { released, complete } = await readAll(altered);
   expect(complete).toBe(false);

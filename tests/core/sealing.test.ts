@@ -28,7 +28,7 @@ describe('blocks in any order', () => {
     for (const encrypted of [true, false]) {
       const content = randomBytes(size);
       const writer = writerOf(size, padding, encrypted);
-      const plan = structuredClone(await writer.plan()); // it may come from another thread
+      const plan = structuredClone(await writer.plan()); // plans may come from another thread
       const memory = new Uint8Array(100_000).fill(255);
       const blocks: Uint8Array[] = [];
       const digests: Uint8Array[] = [];

@@ -1,4 +1,4 @@
-/** What site settings may hold, and where their redirects lead. */
+/** Contents of site settings, and where their redirects lead. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';

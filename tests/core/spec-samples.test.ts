@@ -52,7 +52,7 @@ function sampleIn(path: string): string {
   return readFileSync(locate(path), 'utf8').match(/<!-- sample:begin.*?<!-- sample:end -->/s)?.[0] ?? '';
 }
 
-/** What stands behind each name in the sample, its lines joined and explanations left out. */
+/** Returns what stands behind each name in the sample, lines joined and explanations left out. */
 function sampleFields(): Map<string, string> {
   const fields = new Map<string, string>();
   let name = '';

@@ -1,4 +1,4 @@
-/** What must hold for every path and for every piece of canonical JSON. */
+/** Properties of every path and of every piece of canonical JSON. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';

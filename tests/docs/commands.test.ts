@@ -1,4 +1,4 @@
-/** Every command and option that the documentation names exists. */
+/** Commands and options that the documentation names exist. */
 import { globSync, readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -13,7 +13,7 @@ beforeAll(async () => {
   for (const add of Object.values(COMMANDS)) (await add())(program);
 });
 
-/** What stands in code: the lines of blocks, without comments, and the pieces inside of lines. */
+/** Returns the code of a page: lines of blocks, without comments, and pieces inside of lines. */
 function codeIn(page: string): string[] {
   const text = readFileSync(page, 'utf8');
   const blocks = Array.from(text.matchAll(/^```(?:sh)?\n(.*?)^```$/gms), ([, block = '']) => block);

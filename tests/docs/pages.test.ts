@@ -1,4 +1,4 @@
-/** Every page of documentation: its links, its width, the settings it lists, and the tests of its attack rows. */
+/** Pages of documentation: their links, widths and lists of settings, and the tests of their attack rows. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';

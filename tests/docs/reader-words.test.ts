@@ -1,4 +1,4 @@
-/** What readers are told: in their words, and in few. */
+/** Texts for readers: in their words, and in few. */
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { WORDS } from '../../keyserver/reading-site/pages.ts';
@@ -30,7 +30,7 @@ const UNWANTED = [
 
 const unwantedIn = (text: string) => UNWANTED.filter((each) => each.test(text)).map(String);
 
-/** What a program writes into pages: its strings of more than one word, without the code in templates. */
+/** Returns what a program writes into pages: strings of more than one word, without the code in templates. */
 function wordsOf(source: string): string[] {
   const bare = source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(?:^|\s)\/\/ .*$/gm, '');
   const strings = bare.match(/'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g) ?? [];
@@ -95,6 +95,6 @@ describe('a refusal', () => {
     expect(unwantedIn(`${title}. ${text}`)).toEqual([]);
     expect(title.split(' ').length).toBeLessThanOrEqual(12);
     expect(text.split(' ').length).toBeLessThanOrEqual(45);
-    expect(text).not.toContain('this computer'); // nor is it always one
+    expect(text).not.toContain('this computer'); // readers have phones too
   });
 });

@@ -1,4 +1,4 @@
-/** What the specification of the in-browser reader says of its scripts, which publishers sign and others compare. */
+/** Statements of the in-browser reader's specification on its scripts, which publishers sign and others compare. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { programOf, type WebReaderFiles, workerFor } from '../../node-support/web-reader-files.ts';

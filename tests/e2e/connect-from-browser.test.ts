@@ -1,4 +1,4 @@
-/** One button of the reading site connects the Reader on the same computer, in Chromium; and a page of anyone else gets no further than a question. */
+/** A button of the reading site connects the Reader on the same computer, in Chromium; and a page of anyone else gets no further than a question. */
 import { createServer } from 'node:https';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -22,7 +22,7 @@ let rig: Rig;
 let reader: RunningProxy;
 let browser: Browser;
 let page: Page;
-/** Who was asked for the proof of a host. */
+/** Number of requests for the proof of a host. */
 let proofs = 0;
 beforeAll(async () => {
   rig = cleanUp.use(await startRig());
@@ -78,7 +78,7 @@ describe('"Connect the Reader on this computer"', () => {
     await page.waitForURL(`http://localhost:${reader.port}${READER_INVITATION_PATH}`);
     await takePictures(page, 'reader-invitation-filled-in');
     expect(await accessibilityProblems(page)).toEqual([]);
-    expect([await sites(), proofs]).toEqual([[], 0]); // nothing was asked yet
+    expect([await sites(), proofs]).toEqual([[], 0]); // hosts are not asked yet
     await press('Continue');
     expect(await heading()).toBe('Connect with The Harbour News?');
     expect(await sites()).toEqual([]);

@@ -80,7 +80,7 @@ inRelease(() => {
   });
 });
 
-/** Four steps: a stranger finds a page and buys it; the page is refused when the cache changes a byte, and there again; the office sees who has bought. */
+/** Takes four steps: a stranger finds a page and buys it; the page is refused only while the cache changes a byte; the office sees who has bought. */
 async function takeTour(url: string): Promise<void> {
   const browser = await launchChromium();
   try {

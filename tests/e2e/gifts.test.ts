@@ -61,7 +61,7 @@ async function openAndReload(page: Page, link: string): Promise<void> {
 
 /** The way to a page that was not given ends where people sign in. */
 async function refuses(page: Page, path: string): Promise<void> {
-  await page.goto(CONTENT + path).catch(() => undefined); // led on meanwhile
+  await page.goto(CONTENT + path).catch(() => undefined); // leads on meanwhile
   await expect.poll(() => page.url().startsWith(VAULT)).toBe(true);
 }
 

@@ -65,7 +65,7 @@ async function stays<Ready>(cwd: string, ...args: string[]): Promise<Ready> {
   return JSON.parse(await program.line(/^\{"/));
 }
 
-/** Everything around the reader is on this machine, and no name server knows the site. */
+/** Options for hosts that are all on this machine, when no name server knows the site. */
 const here = () => ['--connect-to', `${SITE}:80:${new URL(content).host}`, '--allow-local', '127.0.0.1'];
 
 function startProxy(home: string): Promise<{ proxy: string; sites: { site: string; gateway: string }[] }> {
@@ -76,7 +76,7 @@ async function curl(...args: string[]): Promise<Ended> {
   return startCommand(['curl', '--silent', '--show-error', '--noproxy', '', ...args]).ended;
 }
 
-/** What a person does in an editor. */
+/** Replaces texts in a file, each found once. */
 function edit(file: string, ...changes: readonly (readonly [before: string, after: string])[]): void {
   const text = changes.reduce(
     (whole, [before, after]) => {
@@ -88,7 +88,7 @@ function edit(file: string, ...changes: readonly (readonly [before: string, afte
   writeFileSync(file, text);
 }
 
-/** What a reader sees who presses "reload": the Reader looks for a newer publication then. */
+/** Reads as after "reload", when the Reader looks for a newer publication. */
 async function readAnew(url: string): Promise<string> {
   return (await curl('-x', readers.proxy, '-H', 'Cache-Control: no-cache', url)).stdout;
 }

@@ -131,7 +131,7 @@ it('an error page says what it means and what to do, and has the public link to 
   const links = await page.locator('a').evaluateAll((all) => all.map((link) => (link as HTMLAnchorElement).href));
   expect(links).toEqual([`${gateway}rain.html?q=1`]);
   const publicLink = page.getByText('http://news.example/rain.html?q=1');
-  expect(await publicLink.isVisible()).toBe(false); // folded away, with the code
+  expect(await publicLink.isVisible()).toBe(false); // the link folds away with the code
   await page.locator('summary', { hasText: 'For the publisher' }).click();
   expect(await publicLink.isVisible()).toBe(true);
   expect(await page.textContent('code')).toBe('head-unexpected');

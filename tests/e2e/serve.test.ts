@@ -17,7 +17,7 @@ describe('wispr serve', () => {
     const site = join(runs.sites(), 'build');
     put('build/index.html', page('Home', 'the first text'));
     put('build/style.css', 'body { color: teal }');
-    // What stands above is the publisher's: its settings count, its servers and targets are left alone.
+    // The wispr.json in the folder above is the publisher's: its settings count, its servers and targets are left alone.
     const settings = { site: 'paper.example', source: 'build', out: 'out', content: 'https://paper.example' };
     const more = { public: ['style.css'], publish: 'target', fallback: { language: 'de' } };
     put('wispr.json', JSON.stringify({ ...settings, ...more }));
@@ -45,7 +45,7 @@ describe('wispr serve', () => {
     expect((await request(cache)).headers.location).not.toBe(object);
 
     rmSync(join(site, 'index.html'));
-    rmSync(join(site, 'style.css')); // as a generator begins
+    rmSync(join(site, 'style.css')); // generators begin like this
     await said(running, 'still watching');
     expect(await textOf((await heldBy(tour)).subscriber)).toContain('the second text');
 

@@ -42,7 +42,7 @@ describe('who may read', () => {
     await page.goto(site.linkAt('ada'));
     await page.waitForURL(`${site.originOf()}/`);
     await expectReading(page);
-    expect(seen.filter((url) => url.includes(secret))).toEqual([site.linkAt('ada')]); // where it was typed
+    expect(seen.filter((url) => url.includes(secret))).toEqual([site.linkAt('ada')]); // the typed address
     const stored = await handlesIn(page);
     expect(stored.length).toBeGreaterThan(3);
     expect(new Set(stored.map(({ extractable }) => extractable))).toEqual(new Set([false]));
@@ -192,7 +192,7 @@ inRelease(() => {
       expect(await ada.isVisible('dialog >> a:has-text("Saved pages")')).toBe(true);
       expect(await ada.isVisible('dialog >> a:has-text("Your account")')).toBe(false);
       await ben.goto(site.originOf() + OTHER_DAY);
-      await ben.waitForURL(site.originOf() + OTHER_DAY); // by way of the page that looks for the key
+      await ben.waitForURL(site.originOf() + OTHER_DAY); // a page that looks for the key comes between
       expect(await ben.title()).toBe('You have no key for this page');
       await ada.goto(`${site.originOf()}/-/open.html#to=//elsewhere.example/`);
       await ada.waitForURL(`${site.originOf()}/`);

@@ -1,4 +1,4 @@
-/** Every way in from a protected article leads back to it, with query and place. */
+/** Ways of signing in from a protected article lead back to it, with query and place. */
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { launchChromium } from '../support/chromium.ts';
@@ -67,7 +67,7 @@ async function tapTwice(page: Page, code: string): Promise<void> {
 
 it('a code that is typed sends itself, once, and leads to the article', async () => {
   const page = await wanting();
-  expect(await page.isVisible('#passkey')).toBe(false); // of no use at an IP address
+  expect(await page.isVisible('#passkey')).toBe(false); // passkeys need a host name
   await tapTwice(page, codeInMail(await askForCode(page)));
   await expectArticle(page);
 });

@@ -164,7 +164,7 @@ describe('keys are had by', () => {
       await Promise.all(tabs.map((tab, index) => read(tab, `/${wanted[index]}.html`, titleOf(wanted[index]))));
       expect(await vault.devicesOf('tabea')).toHaveLength(1);
       await clearKeys(page);
-      await Promise.all(tabs.map((tab) => tab.reload().catch(() => undefined))); // as a browser restores its windows
+      await Promise.all(tabs.map((tab) => tab.reload().catch(() => undefined))); // browsers restore windows like this
       for (const [index, tab] of tabs.entries()) await heading(tab, titleOf(wanted[index]));
     });
 
@@ -265,7 +265,7 @@ describe('the vault hands keys', () => {
       page.evaluate(`void (window.held = window.open(${JSON.stringify(address)}))`),
     ]);
     await heading(opened, 'Front');
-    // Back at the holder's own origin, it is out of reach all the same.
+    // A page back at the holder's own origin is out of reach all the same.
     expect(await page.evaluate('window.held.closed')).toBe(true);
     expect(await opened.evaluate('window.opener')).toBe(null);
   });
@@ -289,7 +289,7 @@ describe('the vault hands keys', () => {
       return through;
     })()`);
     expect(got).toEqual([]);
-    // They did arrive.
+    // Requests did arrive.
     const lines = vault.rig.log().slice(logged);
     for (const route of ['/-/keys', '/-/device', '/-/key-requests', '/-/forget'])
       expect(lines).toMatch(new RegExp(`"route":"${route}","status":403`));
@@ -308,7 +308,7 @@ describe('the vault hands keys', () => {
           arrivals.push(request.postData() ?? '');
       });
       await read(page, '/letter.html', 'Letter');
-      // Neither the way there nor the way back is left in the history of the window.
+      // The history of the window keeps neither the way there nor the way back.
       expect(await page.evaluate('navigation.entries().filter(({ url }) => /sealed|key=/.test(url)).length')).toBe(0);
       expect(arrivals).toEqual([expect.stringMatching(/^sealed=[\w-]{100,}&key=[\w-]{43}&to=/)]);
       await clearKeys(page);
@@ -320,7 +320,7 @@ describe('the vault hands keys', () => {
       const headers = { 'referrer-policy': 'strict-origin' };
       const other = await page.context().newPage();
       for (const [from, shown] of [
-        [vault.foreign, 'text=Sign in to read'], // passed over: the document is opened all the same
+        [vault.foreign, 'text=Sign in to read'], // keys are passed over, and the document is opened all the same
         [VAULT, 'h1:text-is("Your keys could not be fetched")'],
       ] as const) {
         await other.route(`${from}/-/again`, (route) => route.fulfill({ contentType: 'text/html', headers, body }));

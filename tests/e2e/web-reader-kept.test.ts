@@ -105,7 +105,7 @@ inRelease(() => {
     await page.click('text=Remove everything kept');
     await page.waitForSelector('text=Nothing is saved here yet');
     const end = await publishFor(library, SOON, { ...LOOK, grace: 0, keptAfterGrace: true });
-    await rig.giveKeys(page, ['day-1'], { notAfter: end }); // also a key is judged by that moment
+    await rig.giveKeys(page, ['day-1'], { notAfter: end }); // keys are judged by that moment too
     await openUntil(library, '/1/story.html', 'wispr-notice', 'past');
     const asked: string[] = [];
     for (const path of rig.host.files.keys())

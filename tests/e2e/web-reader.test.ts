@@ -110,7 +110,7 @@ describe('a reader', () => {
         const refused = await fetch('/21/story.html');
         return [refused.status, refused.headers.get('wispr-refusal'), await refused.text()];
       });
-      expect(answer).toEqual([403, 'key-missing', '']); // which no script takes for data
+      expect(answer).toEqual([403, 'key-missing', '']); // a script finds no data there
     });
   });
 });
@@ -158,7 +158,7 @@ inRelease(() => {
       expect(await page.evaluate('[seen, document.compatMode, document.scripts.length]')).toEqual([
         { before: null, registrations: 0, refused: 'TypeError', caches: [], databases: [] },
         'CSS1Compat',
-        1 + 1, // and the sheet's, which the policy blocks
+        1 + 1, // the second is the sheet's, which the policy blocks
       ]);
       await becomes('document.images[0]?.naturalWidth', 1);
       await page.frameLocator('iframe[src]').locator('h1:text("Part")').waitFor();

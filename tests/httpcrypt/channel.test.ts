@@ -158,7 +158,7 @@ it('sends bytes again after the endpoint has lost its keys, and a stream never',
   }
   expect(await code(put(counted()))).toBe('channel-unreadable');
   expect(begun).toBe(1);
-  expect(await put(counted())).toBe(`PUT /it ${PIECE.length}`); // by OPTIONS first, since no ticket is left
+  expect(await put(counted())).toBe(`PUT /it ${PIECE.length}`); // OPTIONS goes first, since no ticket is left
 });
 
 it('takes requests of fetch as its dispatcher, and gives it fields that come twice', async () => {
@@ -189,7 +189,7 @@ it('holds a long answer back until it is read, and ends it when it is aborted', 
 it('takes no answer that a hop has cut for a whole one', async () => {
   const { channel } = client(
     await hop(async ({ body }, response) => {
-      let left = 16 + 3 * 16_384; // of the salt, and whole chunks
+      let left = 16 + 3 * 16_384; // bytes of the salt, and of whole chunks
       for await (const piece of body) {
         response.write(piece.subarray(0, left));
         left -= Math.min(left, piece.length);

@@ -42,7 +42,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     response.end(hash.digest('hex'));
   } else if (request.url === '/app/refuse') {
     response.writeHead(413, { 'content-length': 8 }).write('too much');
-    request.once('close', () => response.end()).resume(); // after a reset, nginx might lose the answer
+    request.once('close', () => response.end()).resume(); // nginx might lose the answer after a reset
   } else if (request.url === '/app/events') {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
     response.write('data: 0\n\n');

@@ -186,5 +186,5 @@ function certificatesIn(all: Buffer): Buffer[] {
   return readCertificates(handshake.subarray(at + 4, at + 4 + handshake.readUIntBE(at + 1, 3))) ?? [];
 }
 
-/** Where the message behind the ServerHello begins. */
+/** Offset of the message behind the ServerHello. */
 const MESSAGE_AFTER_HELLO = serverHello().length - 5;

@@ -20,7 +20,7 @@ const ANSWER = 'answered by nginx\n';
 
 let [rsa, person]: Chain[] = [];
 let nginx: Child;
-/** Of nginx: TLS 1.2, and TLS 1.2 with client certificates. */
+/** Ports of nginx: TLS 1.2, and TLS 1.2 with client certificates. */
 let [tls12 = 0, asking = 0]: number[] = [];
 const chainOf = (chain: Chain | undefined): Chain => chain as Chain;
 
@@ -54,7 +54,7 @@ function startNginx(): Child {
 interface Pair {
   readonly proxy: string;
   readonly port: number;
-  /** What crossed between the relays since the last call. */
+  /** Counts bytes that crossed between the relays since the last call. */
   readonly crossed: () => Counted;
   readonly told: string[];
 }

@@ -1,4 +1,4 @@
-/** What a relay remembers: bounded, for a time, for its owner, and never in the way of a connection. */
+/** Memory of a relay: bounded, for a time, for its owner, and never in the way of a connection. */
 import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -32,14 +32,14 @@ const derOf = (pem: string) => (pem.match(PEM) ?? []).map((one) => new X509Certi
 
 const stores = () => ({ near: newStore(), far: newStore() });
 
-/** Both ends got what the other one sent. */
+/** Expects that each end got what the other one sent. */
 function expectUnchanged({ crossed: { up, down }, error }: Outcome): void {
   expect(error).toBeUndefined();
   expect(up.server.equals(up.client)).toBe(true);
   expect(down.client.equals(down.server)).toBe(true);
 }
 
-/** Bytes of certificates in clear are gone from the link. */
+/** Counts bytes of certificates in clear that the link did not carry. */
 function savedDown({ crossed: { down } }: Outcome): number {
   return down.server.length - down.link.length;
 }
@@ -184,7 +184,7 @@ describe('the relays', () => {
   });
 });
 
-/** Where the hash of the handshake goes into the keys (RFC 7627), the Finished cannot even be decrypted. */
+/** Errors of Finished: it cannot even be decrypted where the hash of the handshake goes into the keys (RFC 7627). */
 const FINISHED_FAILS = /cipher operation failed|digest check failed|decrypt error|bad record mac/i;
 
 describe('attack 119: a relay, or the link, puts in what the other end did not send', () => {

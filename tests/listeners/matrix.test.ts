@@ -107,7 +107,7 @@ interface Answer {
   readonly fields: string;
 }
 
-/** All answers of a connection, the interim ones too. @throws Error for what is no answer */
+/** Reads the answers of a connection, the interim ones too. @throws Error for what is no answer */
 function answersIn(text: string, methods: readonly string[]): Answer[] {
   const answers: Answer[] = [];
   for (let rest = text, final = 0; rest !== ''; ) {
@@ -155,7 +155,7 @@ function faultOf(one: Case, listener: Listening, answers: readonly Answer[]): st
   if ((isMalformed(one) || one.close || one.version === '1.0') && second)
     return 'an answer on a connection that is over';
   if (isMalformed(one)) {
-    const isLate = one.framing === 'sign in a chunk'; // it may be answered before its body is read
+    const isLate = one.framing === 'sign in a chunk'; // an answer may come before the body is read
     return first.status === 400 || isLate ? undefined : `malformed, and answered ${first.status}`;
   }
   const isElsewhere = one.target.startsWith('absolute') ? one.target !== 'absolute' : one.host === 'foreign';

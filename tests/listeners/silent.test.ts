@@ -8,7 +8,7 @@ import { isOpen, openMany, rawClient } from '../support/raw-http.ts';
 
 const BOUND = 20;
 let listeners: Awaited<ReturnType<typeof startListeners>>;
-/** Its times are fixed, and longer than a test. */
+/** Relays have fixed times, longer than a test. */
 const isRelay = ({ name }: { readonly name: string }) => name === 'near relay';
 beforeAll(async () => {
   listeners = await startListeners({ clientConnections: BOUND, requestHead: 400 });

@@ -1,6 +1,6 @@
 /** The checks that the attack tests are about. `npm run test:release -- mutations` takes out one at a time; the tests of its rows have to fail then. */
 
-/** One check, and the code without it. */
+/** A check, and the code without it. */
 export interface Mutation {
   /** Rows of docs/threat-model.md. */
   readonly attacks: readonly number[];
@@ -8,7 +8,7 @@ export interface Mutation {
   /** Stands in the file exactly once. */
   readonly find: string;
   readonly replace: string;
-  /** Why no test can fail: another check refuses the same. Then the tests have to pass. */
+  /** Reason why no test can fail: another check refuses the same. Then the tests have to pass. */
   readonly redundant?: string;
 }
 

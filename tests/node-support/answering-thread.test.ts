@@ -7,7 +7,7 @@ import { AnsweringThread } from '../../node-support/answering-thread.ts';
 const ECHOING = new URL('../support/echoing-thread.mjs', import.meta.url);
 const DYING = new URL('../support/dying-thread.mjs', import.meta.url);
 
-/** With what Node.js has for it. */
+/** Returns the worker of Node.js too. */
 async function start(program: URL): Promise<{ thread: AnsweringThread<unknown, unknown>; worker: Worker }> {
   const started = once(process, 'worker');
   const thread = new AnsweringThread<unknown, unknown>(program);

@@ -1,4 +1,4 @@
-/** Whose request it is, behind proxies. */
+/** Addresses of clients behind proxies. */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import fc from 'fast-check';
@@ -37,7 +37,7 @@ it.each([
   expect(wholeAddress(request as unknown as IncomingMessage, trustedProxies(['loopback']))).toBe(address);
 });
 
-/** Behind a proxy that writes `Forwarded`. */
+/** Trust in a proxy that writes `Forwarded`. */
 const writesForwarded = trustedProxies(['127.0.0.1', '192.0.2.128/25'], 'forwarded');
 const from = (headers: object, isTrusted = trusted) =>
   clientAddress({ socket: { remoteAddress: '127.0.0.1' }, headers } as unknown as IncomingMessage, isTrusted);

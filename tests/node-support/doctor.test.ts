@@ -1,4 +1,4 @@
-/** What `wispr doctor` is made of: checks that fail or hang, clocks, disks, versions. */
+/** Parts of `wispr doctor`: checks that fail or hang, clocks, disks, versions. */
 import { createServer } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../cache-config/child.ts';

@@ -26,7 +26,7 @@ describe.each([
     await writeFile(join(directory, 'file'), '');
     await expect(make(join(directory, 'file'))).rejects.toMatchObject({ code: 'EEXIST' });
     await expect(make(join(directory, 'file', 'a'))).rejects.toMatchObject({ code: 'ENOTDIR' });
-    // Where it is said of a directory that is there that it is not; Node.js's own goes on for ever.
+    // A mkdir in /proc answers ENOENT although /proc is there; Node.js's own goes on for ever.
     if (process.platform === 'linux') await expect(make('/proc/nothing/a')).rejects.toMatchObject({ code: 'ENOENT' });
   });
 });

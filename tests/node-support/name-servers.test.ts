@@ -66,7 +66,7 @@ describe('other names resolve beside twelve whose name server is silent (attack 
   });
   afterAll(() => closeServer(server));
   const silent = Array.from({ length: 12 }, (_, index) => `n${index}.silent`);
-  /** Once each of them was asked for. */
+  /** Waits until each of them was asked for. */
   const allAsked = () => expect.poll(() => dns.questions).toEqual(expect.arrayContaining(silent));
 
   it('in a Reader', async () => {

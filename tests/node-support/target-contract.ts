@@ -1,4 +1,4 @@
-/** What every target keeps: run on each implementation. */
+/** Contract of every target: run on each implementation. */
 import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -71,7 +71,7 @@ describe('a directory as a target', () => {
     const seen = await target.head('/file');
     await rm(join(place, 'file'));
     execFileSync('mkfifo', [join(place, 'file')]);
-    vi.spyOn(target, 'head').mockResolvedValue(seen); // as it was a moment before
+    vi.spyOn(target, 'head').mockResolvedValue(seen); // the state of a moment before
     expect(await codeOf(target.get('/file', 100))).toBe('target-changed');
     expect(await codeOf(target.matches({ path: '/file', length: 1, digest: undefined }, utf8('x')))).toBe(
       'target-changed',

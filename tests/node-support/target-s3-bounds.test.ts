@@ -1,4 +1,4 @@
-/** What a bucket's server cannot do to those who ask it: hold them, or fill them. */
+/** Bounds on a bucket's server: it can neither hold nor fill those who ask it. */
 import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -39,7 +39,7 @@ function open(limits: Partial<S3Limits>, prefix = ''): S3Target {
   return target;
 }
 
-/** No attempt ends by itself: only the time of the whole is short. */
+/** Limits with a short time for the whole only: no attempt ends by itself. */
 const SHORT = { operation: 1000, sending: 1e6, reading: 1e6 };
 
 const OPERATIONS: readonly (readonly [string, () => Promise<unknown>])[] = [
@@ -98,7 +98,7 @@ describe('attack 65: a server that answers byte by byte', () => {
       response.on('close', () => ended++);
     };
     open(SHORT);
-    // Of these answers the client reads the body.
+    // The client reads the body of these answers.
     const reading = OPERATIONS.filter(([name]) => !['look at', 'write', 'remove'].includes(name));
     await Promise.all(
       reading.map(async ([name, work]) => expect([name, await codeOf(work())]).toEqual([name, 'target-unreachable'])),

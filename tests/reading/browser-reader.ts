@@ -78,16 +78,16 @@ async function profileOf(rig: WebReaderRig, kept = '/'): Promise<Profile> {
   }
   const page = await readerWith(rig, 'day-1');
   const answered = { at: Date.now(), isAnswered: true };
-  await putState(page, 'nobody', answered.at); // no page that asks is led away
+  await putState(page, 'nobody', answered.at); // pages that ask are not led away
   await putState(page, `asked ${setOf(rig.publisher, 'day-2').id}`, { ...answered, reason: 'not-entitled' });
   await fetchIn(page, kept, {});
   return { page, window: await page.context().newPage() };
 }
 
-/** What a window gets at an address, at the end of a redirect too. */
+/** Returns what a window gets at an address, at the end of a redirect too. */
 async function opened(window: Page, url: string, act: () => Promise<unknown>): Promise<Answer> {
   const first = window.waitForResponse((response) => response.url() === url);
-  await act().catch(() => undefined); // it may lead to where nothing is
+  await act().catch(() => undefined); // the step may lead to where nothing is
   const response = await first;
   await window.waitForLoadState('load').catch(() => undefined);
   return {

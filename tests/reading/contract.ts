@@ -1,4 +1,4 @@
-/** What every reader answers, the same for all: one suite over real HTTP. Where one differs, {@link DIFFERENCES} says why. */
+/** Answers of every reader, the same for all: one suite over real HTTP. {@link DIFFERENCES} says where one differs, and why. */
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { documentCases } from './document-cases.ts';
 import type { Holds, ReadingRig } from './rig.ts';
@@ -6,7 +6,7 @@ import { changeCases, failureCases, siteCases } from './site-cases.ts';
 
 export type ReaderName = 'the forward proxy' | 'the gateway' | 'the in-browser reader' | 'the reading site';
 
-/** What does not hold for a reader, by the name of the case. */
+/** Reasons for which a case does not hold for a reader, by its name. */
 const DIFFERENCES: Readonly<Record<string, Partial<Record<ReaderName, string>>>> = {
   'passes a content coding to readers that accept it, and undoes it for others': {
     'the in-browser reader': 'a page cannot say which codings it accepts: the worker always undoes them',

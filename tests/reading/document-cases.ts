@@ -1,4 +1,4 @@
-/** What HTTP says of a document, whoever reads it: GET and HEAD, codings, conditions, ranges (RFC 9110). */
+/** Rules of HTTP for a document, whoever reads it: GET and HEAD, codings, conditions, ranges (RFC 9110). */
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'vitest';
 import { urlPathOf } from '../../core/site/path.ts';
@@ -7,7 +7,7 @@ import { CODED, EMPTY, FILM, PUBLIC, TEXT } from './site.ts';
 
 const TAG = 'Tue, 14 Nov 2023 22:13:20 GMT';
 const EARLIER = 'Tue, 14 Nov 2023 22:13:19 GMT';
-/** What a request for {@link TEXT} demands, with `TAG` for its entity tag; and the status. */
+/** Conditions of a request for {@link TEXT}, with `ETAG` for its entity tag; and the status. */
 const CONDITIONS: readonly (readonly [Readonly<Record<string, string>>, number])[] = [
   [{ 'if-none-match': 'ETAG' }, 304],
   [{ 'if-none-match': 'W/ETAG' }, 304],
@@ -30,7 +30,7 @@ const CONDITIONS: readonly (readonly [Readonly<Record<string, string>>, number])
   [{ 'if-unmodified-since': EARLIER }, 412],
   [{ 'if-unmodified-since': 'Tuesday, 14-Nov-23 22:13:19 GMT' }, 412],
   [{ 'if-unmodified-since': 'Tue Nov 14 22:13:19 2023' }, 412],
-  [{ 'if-unmodified-since': '2023-11-14' }, 200], // no date of HTTP
+  [{ 'if-unmodified-since': '2023-11-14' }, 200], // ISO 8601, not HTTP
 ];
 const ACCEPTED: readonly (readonly [string, 'gzip' | undefined])[] = [
   ['br, gzip;q=0.5', 'gzip'],
@@ -53,7 +53,7 @@ const RANGES: readonly (readonly [string, number, number])[] = [
   ['bytes=0-999999', 0, 300_000],
 ];
 
-/** In the order of the content, whatever that of the wishes. */
+/** Ranges in the order of the content, whichever order was asked for. */
 const SEVERAL_RANGES: Readonly<Record<string, readonly (readonly [number, number])[]>> = {
   'bytes=0-0,299999-': pairs(0, 1, 299_999, 300_000),
   'bytes=200000-200099, 10-19,-5': pairs(10, 20, 200_000, 200_100, 299_995, 300_000),
@@ -103,7 +103,7 @@ export function documentCases(holds: Holds, reader: ReadingRig): void {
       expect([accepted, headers['content-encoding'], headers.vary]).toEqual([accepted, coding, 'accept-encoding']);
       expect((coding ? gunzipSync(body) : body).toString()).toBe(CODED.content);
       expect(headers.etag === (await reader.get(CODED.path)).headers.etag).toBe(coding === undefined);
-      expect(textOf(await reader.get(TEXT.path, sent))).toBe(TEXT.content); // plain where nothing is acceptable
+      expect(textOf(await reader.get(TEXT.path, sent))).toBe(TEXT.content); // the plain text where nothing is acceptable
     }
   });
 

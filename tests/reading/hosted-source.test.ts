@@ -1,4 +1,4 @@
-/** Where a publication's files come from when a site has several content hosts. No host here is slow by the clock: what is late says so. */
+/** Sources of a publication's files when a site has several content hosts. No host here is slow by the clock: what is late says so. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
@@ -9,7 +9,7 @@ import { READING_TIMES } from '../../reading/times.ts';
 
 type Answer = string | undefined | Error | 'late';
 
-/** Longer than any test runs. */
+/** Outlasts any test, in milliseconds. */
 const PATIENT = 2 ** 30;
 
 interface Rig {
@@ -60,7 +60,7 @@ function rig(
 }
 
 const text = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString();
-/** What asked for a root. Beside that the key server is asked for its timestamp. */
+/** Requests for a root. The key server is also asked for its timestamp. */
 const roots = (asked: readonly string[]) => asked.filter((one) => one.endsWith('.root.json'));
 const hashOf = (content: string) => hexDigest(utf8(content));
 
@@ -99,7 +99,7 @@ describe('a file of a publication comes from', () => {
   it('a host that has what is named, however quick another one has something else', async () => {
     const { source, asked } = rig({ a: 'other', b: 'here' });
     for (const path of ['/x', '/y']) expect(text(await source.file(path, 10, await hashOf('here')))).toBe('here');
-    expect(asked).toEqual(['a /x', 'b /x', 'b /y']); // from then on it is asked last
+    expect(asked).toEqual(['a /x', 'b /x', 'b /y']); // host a is asked last from then on
   });
 
   it('the first other file, where no host has the named one: the caller refuses it', async () => {

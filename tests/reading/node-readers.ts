@@ -16,10 +16,10 @@ import { ReadSite } from './site.ts';
 const TYPED = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document', 'sec-fetch-site': 'none' };
 const BUTTON = /<a [^>]*href="([^"]*)"[^>]*>(?:Read on|Show it)</;
 
-/** What comes of a connection that ends without an answer. */
+/** Result of a connection that ends without an answer. */
 const NOTHING = { status: 0, headers: {}, body: Buffer.alloc(0), complete: false };
 
-/** How a reader is asked over HTTP. */
+/** Way of asking a reader over HTTP. */
 interface Door {
   readonly port: number;
   /** The request target of a path. */

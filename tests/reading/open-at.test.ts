@@ -1,4 +1,4 @@
-/** What a content host serves, opened as every door opens it: rows 21, 26 and 92 of the attack list. */
+/** Objects of a content host, opened as every door opens them: rows 21, 26 and 92 of the attack list. */
 import { describe, expect, it } from 'vitest';
 import { sha256 } from '#primitives';
 import { ByteReader, collect, streamOf } from '../../core/encoding/byte-reader.ts';
@@ -25,7 +25,7 @@ function encode(set: NamedKey | undefined, path = '/a.html', text = TEXT): Promi
 
 const hashOf = async (bytes: Uint8Array) => toHex(await sha256(bytes));
 
-/** What a publication says of an object. */
+/** Makes the entry of an object in a publication. */
 async function entryOf(object: Uint8Array, wish: Partial<DocumentEntry> = {}): Promise<DocumentEntry> {
   const head = await readUnverifiedHead(new ByteReader(streamOf(object)));
   const { set } = head.header as { set?: string };
@@ -76,7 +76,7 @@ describe('a document that the publication names', () => {
   it('attack 17: needs its own signature where a section names it, and none where a bin does', async () => {
     const object = Uint8Array.from(await encode(dear));
     const { headLength } = await entryOf(object);
-    object[headLength - 33] = (object[headLength - 33] ?? 0) ^ 1; // its last byte, before one digest
+    object[headLength - 33] = (object[headLength - 33] ?? 0) ^ 1; // a signature's last byte, before a digest
     const entry = await entryOf(object);
     const files = { [`/${entry.head}.a.html.protected`]: object };
     await expect(read(entry, files)).rejects.toMatchObject({ code: 'signature-invalid' });

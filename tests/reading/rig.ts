@@ -1,11 +1,11 @@
-/** What the contract asks of a reader, however it is reached. */
+/** Demands of the contract on a reader, however it is reached. */
 import type { ReadSite } from './site.ts';
 
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
-  /** Whether it came to its proper end. */
+  /** Tells whether it came to its proper end. */
   readonly isWhole: boolean;
 }
 
@@ -17,7 +17,7 @@ export interface Asked {
 /** A reader who may have the set `day-1`, and not `day-2`. */
 export interface ReadingRig {
   readonly site: ReadSite;
-  /** As programs and scripts of pages ask. */
+  /** Asks as programs and scripts of pages do. */
   get(path: string, asked?: Asked): Promise<Answer>;
   /** Opens it in a window, by its address. */
   open(path: string): Promise<Answer>;
@@ -29,7 +29,7 @@ export interface ReadingRig {
   readSlowly(path: string): Promise<Buffer>;
   /** Looks for a newer publication, and has found it then. */
   look(): Promise<void>;
-  /** While `work` goes on, the publication was confirmed so many seconds ago. @param kept - what was read before, and is kept */
+  /** Dates the publication's last confirmation back by so many seconds during `work`. @param kept - what was read before, and is kept */
   aged(seconds: number, work: () => Promise<void>, kept?: string): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What a site answers, whoever reads it: what there is at an address, what is refused and why, and what follows from newer publications. */
+/** Answers of a site, whoever reads it: what there is at an address, what is refused and why, and what follows from newer publications. */
 import { expect } from 'vitest';
 import type { TestDocument } from '../support/publisher-with-sets.ts';
 import { type Holds, type ReadingRig, refusalOf, textOf } from './rig.ts';
@@ -17,7 +17,7 @@ import {
   TOMORROW,
 } from './site.ts';
 
-/** By the publication at hand. @param reader - is there once tests run */
+/** Registers cases of the publication at hand. @param reader - is there once tests run */
 export function siteCases(holds: Holds, reader: ReadingRig): void {
   holds('follows signed redirects: inside the site by their paths, elsewhere as they stand', async () => {
     for (const [path, status, location] of [
@@ -74,7 +74,7 @@ export function siteCases(holds: Holds, reader: ReadingRig): void {
   });
 }
 
-/** While hosts fail, or readers do: each with documents that nobody has read. @param reader - is there once tests run */
+/** Registers cases in which hosts or readers fail, each with documents that nobody has read. @param reader - is there once tests run */
 export function failureCases(holds: Holds, reader: ReadingRig): void {
   holds('attack 6, attack 8: refuses a document whose head or first block was changed on all hosts', async () => {
     for (const [path, at, code] of [
@@ -152,11 +152,11 @@ export function failureCases(holds: Holds, reader: ReadingRig): void {
   });
 }
 
-/** By one publication after another, and as time passes. */
+/** Registers cases with newer publications, and as time passes. */
 export function changeCases(holds: Holds, reader: ReadingRig): void {
   const newer = { ...TEXT, content: 'Ships have come in.' };
 
-  /** Documents of a publication that the reader knows. */
+  /** Publishes documents, and lets the reader find them. */
   const publish = async (...documents: readonly TestDocument[]) => {
     await reader.site.publish(...documents);
     await reader.look();
@@ -178,7 +178,7 @@ export function changeCases(holds: Holds, reader: ReadingRig): void {
     }
     const head = await reader.get('/none', { method: 'HEAD' });
     expect([head.status, head.headers['content-length'], head.body.length]).toEqual([404, '10000', 0]);
-    await set({ notFound: TEXT.path }); // which is not for everybody
+    await set({ notFound: TEXT.path }); // a document not for everybody
     expect(refusalOf(await reader.get('/none'))).toEqual([404, 'no-such-document']);
     await set({});
   });
@@ -250,7 +250,7 @@ export function changeCases(holds: Holds, reader: ReadingRig): void {
         await reader.open('/unread.txt');
         const [status, code] = refusalOf(await reader.goOn());
         expect(status).toBe(502);
-        expect(code).toBeOneOf(['content-host-unreachable', 'metadata-missing']); // its bin may not be here, either
+        expect(code).toBeOneOf(['content-host-unreachable', 'metadata-missing']); // the bin may not be here, either
       },
       '/kept.txt',
     );

@@ -1,4 +1,4 @@
-/** What every reader of the contract reads: a site on two content hosts, its key server, and what its publisher and its hosts do next. */
+/** Site that every reader of the contract reads: two content hosts, its key server, and what its publisher and its hosts do next. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { randomBytes } from '#primitives';
 import { DESCRIPTOR_TARGET } from '../../core/publication/names.ts';
@@ -43,13 +43,13 @@ export const PAGE = { path: '/page.html', content: '<h1>Page</h1>', mediaType: '
 const FOLDER = { ...PAGE, path: '/folder/index.html' };
 export const PUBLIC = { path: '/public.txt', content: 'For everybody.', mediaType: 'text/plain' };
 export const LONG = randomBytes(2_000_000);
-/** What no case reads but the one that it is for. */
+/** Documents that only the case they are for reads. */
 const UNREAD: readonly TestDocument[] = [
   ...['/head.txt', '/block.txt', '/odd.txt', '/moved.txt', '/far.txt'].map((path) => ({ ...TEXT, path })),
   ...['/cut.bin', '/changed.bin', '/cut-off.bin', '/ranges.bin'].map((path) => ({ ...FILM, path })),
   ...['/left.bin', '/slow.bin'].map((path) => ({ ...FILM, path, content: LONG })),
 ];
-/** Of a set that the reader may not have. */
+/** Document of a set that the reader may not have. */
 export const TOMORROW = { path: '/tomorrow.txt', content: 'Ships go out.', mediaType: 'text/plain', set: 'day-2' };
 
 const REDIRECTS = [
@@ -62,7 +62,7 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => vo
 
 export class ReadSite {
   readonly rig: Rig;
-  /** In the publisher's order. */
+  /** Hosts in the publisher's order. */
   readonly hosts: readonly ContentHost[];
 
   private constructor(rig: Rig, hosts: readonly ContentHost[]) {
@@ -81,13 +81,13 @@ export class ReadSite {
     return site;
   }
 
-  /** Documents as one more publication each, on both hosts. */
+  /** Publishes documents, one more publication each, on both hosts. */
   async publish(...documents: readonly TestDocument[]): Promise<void> {
     for (const document of documents) await publish(this.rig.publisher, this.rig.host, document);
     this.mirror();
   }
 
-  /** What the settings say besides the redirects, as one more publication. */
+  /** Changes the settings besides the redirects, as one more publication. */
   async set(changes: Partial<SiteSettings>): Promise<void> {
     const { publication } = this.rig.publisher;
     publication.setSettings({ ...TEST_SETTINGS, redirects: REDIRECTS, ...changes });
@@ -111,7 +111,7 @@ export class ReadSite {
     }
   }
 
-  /** Both hosts answer so, for a document or for everything. */
+  /** Makes both hosts answer so, for a document or for everything. */
   answer(path: string | '*', handler: Handler): void {
     this.answerFile(path === '*' ? path : this.fileOf(path), handler);
   }
@@ -120,7 +120,7 @@ export class ReadSite {
     for (const { handlers } of this.hosts) handlers.set(file, handler);
   }
 
-  /** The host that is asked first for a document answers so, once. */
+  /** Makes the host that is asked first for a document answer so, once. */
   answerOnce(path: string, handler: Handler): void {
     const name = this.fileOf(path);
     this.answer(path, (request, response) => {
@@ -129,7 +129,7 @@ export class ReadSite {
     });
   }
 
-  /** Both hosts are as they were, with all that is published. */
+  /** Restores both hosts as they were, with all that is published. */
   repair(): void {
     for (const { handlers } of this.hosts) handlers.clear();
     this.mirror();
@@ -151,7 +151,7 @@ export class ReadSite {
     return fileOf(this.rig.publisher, path);
   }
 
-  /** How many requests for files of documents both hosts have got. */
+  /** Counts the requests for files of documents that both hosts have got. */
   requests(): number {
     return this.hosts.flatMap(({ requests }) => requests.filter(({ url }) => url.includes('.protected'))).length;
   }

@@ -73,7 +73,7 @@ describe('the in-browser reader', () => {
     const address = (name: string) =>
       `"${name}":{"src":"/-/${name}.js?v=${digest(name).digest('base64url')}","integrity":"sha256-${digest(name).digest('base64')}"}`;
     const head = `self.wisprSite={"reading":"https://read.news.example","root":"r","scripts":{${address('page')},${address('sheet')}},"site":"news.example"};`;
-    // Those of sites without a key server are not in it.
+    // Scripts of sites without a key server are not in it.
     const names = ['start', 'first', 'vault', 'ml-kem', 'page', 'sheet'];
     expect(before).toEqual({
       worker: digest(`${head}worker`).digest('hex'),

@@ -28,7 +28,7 @@ it.runIf(isRoot).each([
   expect(Number((await lines.next()).value)).toBe(1); // a network of its own: nothing but a loopback
   expect(existsSync(`${folder}/left`)).toBe(true);
   evaluation.kill(signal);
-  // Its output is closed once no process holds it.
+  // The output is closed once no process holds it.
   expect(await once(evaluation, 'close')).toEqual([code, null]);
   expect(existsSync(folder)).toBe(false);
 });

@@ -59,7 +59,7 @@ export async function runPython(given: Given): Promise<Came> {
   return JSON.parse(output) as Came;
 }
 
-/** What the vectors must come to stays here, out of its reach. */
+/** Keeps what the vectors must come to out of its reach. */
 function withoutExpectations({ objects, keys, httpcrypt, link, ...rest }: Given): object {
   const without = ({ outcome: _, ...vector }: { outcome: string }) => ({
     ...vector,

@@ -67,7 +67,7 @@ describe('the pretended Stripe', () => {
     const read = taken.map((event) => readStripeEvent(Buffer.from(JSON.stringify(event))));
     const paid = { id, step: 'updated', prices: ['price_every_day'], until: (purchase?.created ?? 0) + MONTH + 86_400 };
     const bought = { session, id, reference: 'ref_1', address: 'ben@example.org' };
-    // No payment was made yet; an invoice is for programs of other kinds.
+    // Payment was not made yet; an invoice is for programs of other kinds.
     expect(read).toMatchObject([undefined, undefined, paid, bought]);
   });
 

@@ -71,7 +71,7 @@ export class FolderStore implements MetadataStore {
   }
 }
 
-/** As a whole or not at all. */
+/** Writes all bytes or none. */
 export function replaceFile(file: string, bytes: Uint8Array): void {
   const beside = `${file}.new`;
   writeFileSync(beside, bytes);

@@ -12,7 +12,7 @@ export interface ReaderKey {
   readonly notAfter: number;
 }
 
-/** What the reader knew before it looked at the object. */
+/** Knowledge of the reader before it looked at the object. */
 export interface Reader {
   readonly site: string;
   readonly path: string;
@@ -25,11 +25,11 @@ export interface ObjectVector {
   readonly name: string;
   /** Rows of the catalogue of attacks that it stands for. */
   readonly attacks?: readonly number[];
-  /** What the content host sends: an object, or an HTML carrier. */
+  /** Bytes that the content host sends: an object, or an HTML carrier. */
   readonly object: Packed;
-  /** What it sends at the document's own URL, for signed documents. */
+  /** Bytes that it sends at the document's own URL, for signed documents. */
   readonly content?: Packed;
-  /** Where the reader differs from the file's `reader`. */
+  /** Differences of the reader from the file's `reader`. */
   readonly reader: Partial<Reader>;
   /** `success`, or the error's code. */
   readonly outcome: string;
@@ -43,7 +43,7 @@ export interface ObjectVectorFile {
   readonly vectors: readonly ObjectVector[];
 }
 
-/** What every vector of keys.json has; the rest depends on the operation (README.md). */
+/** Members that every vector of keys.json has; the others depend on the operation (README.md). */
 export interface KeyVector {
   readonly name: string;
   readonly attacks?: readonly number[];
@@ -51,7 +51,7 @@ export interface KeyVector {
   /** Values by name: base64 of bytes, or text and numbers where README.md says so. */
   readonly input: Readonly<Record<string, string | number>>;
   readonly outcome: string;
-  /** What comes out of a success. */
+  /** Output of a success. */
   readonly result?: JsonObject;
 }
 
@@ -60,7 +60,7 @@ export interface KeyVectorFile {
 }
 
 export interface PathVectorFile {
-  /** From a URL's path to the document's, or to null for a spelling that is refused. */
+  /** Maps a URL's path to the document's, or to null for a spelling that is refused. */
   readonly documentPathOf: readonly { readonly url: string; readonly path: string | null }[];
   readonly urlPathOf: readonly { readonly path: string; readonly url: string }[];
   readonly isDocumentPath: readonly { readonly path: string; readonly valid: boolean }[];
@@ -71,7 +71,7 @@ export interface CanonicalJsonVectorFile {
   readonly vectors: readonly {
     readonly name: string;
     readonly bytes: string;
-    /** Whether the bytes are the canonical form of a value. */
+    /** Tells whether the bytes are the canonical form of a value. */
     readonly canonical: boolean;
   }[];
 }

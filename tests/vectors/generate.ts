@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { httpcryptSample, makeHttpcryptVectors } from './httpcrypt.ts';
 import { linkSample, makeLinkVectors } from './link.ts';
 
-/** What each generated file must hold, by its path from the project's root. */
+/** Returns the content of each generated file, by its path from the project's root. */
 export async function makeFiles(): Promise<Map<string, string>> {
   const httpcrypt = await makeHttpcryptVectors();
   return new Map([
@@ -26,7 +26,7 @@ function withSample(path: string, sample: string): string {
   return `${before}\n${sample}\n\n${after}`;
 }
 
-/** Where a path from the project's root lies. */
+/** Makes a path from the project's root absolute. */
 export function locate(path: string): string {
   return fileURLToPath(new URL(`../../${path}`, import.meta.url));
 }

@@ -441,7 +441,7 @@ async function answers(): Promise<KeyVector[]> {
   ];
 }
 
-/** For the specification: what an announcement and a request look like, out of the vectors. */
+/** Makes a sample for the specification: an announcement and a request, out of the vectors. */
 export function httpcryptSample({ vectors }: KeyVectorFile): string {
   const input = (name: string, member: string) => String(vectors.find((each) => each.name === name)?.input[member]);
   const body = Buffer.from(input('request, good', 'body'), 'base64');

@@ -1,4 +1,4 @@
-/** What the web Reader's worker fetches from content hosts, with real hosts and short times. */
+/** Requests of the web Reader's worker to content hosts, with real hosts and short times. */
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ByteReader } from '../../core/encoding/byte-reader.ts';

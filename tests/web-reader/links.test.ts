@@ -1,4 +1,4 @@
-/** What the worker finds in the pages that a reader keeps. They are the publisher's, and may be of any form. */
+/** Links that the worker finds in the pages that a reader keeps, which are the publisher's and may be of any form. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { linksIn, titleOf } from '../../web-reader/worker/links.ts';
 
@@ -16,7 +16,7 @@ it('finds what a page loads and leads to on its own site', () => {
   expect(titleOf(page)).toBe('A day');
 });
 
-// If one of them takes a time that grows with the square of its length, this ends by the time that a test has.
+// A time that grows with the square of the length would exceed the time that a test has.
 it.each(['<a ', '<a href="', "<a href='", '<title', '<title ', 'src=', 'src  ', '@import ', 'url(" ', 'url("a'])(
   'is soon done with half a million characters of %j',
   (piece) => {

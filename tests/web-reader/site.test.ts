@@ -1,4 +1,4 @@
-/** What the worker takes of `/-/site.json`. */
+/** Parts of `/-/site.json` that the worker takes. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { OriginStore } from '../../web-reader/store.ts';
 import { StoredSite } from '../../web-reader/worker/site.ts';

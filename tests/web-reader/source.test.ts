@@ -1,4 +1,4 @@
-/** Where the worker gets the files of the publication: the bundle at the first visit, and then all who may have them. */
+/** Sources of the publication's files for the worker: the bundle at the first visit, and then all hosts that may have them. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';
@@ -6,7 +6,7 @@ import { createSource } from '../../web-reader/worker/source.ts';
 
 const [OWN, HOST] = ['https://pages.news.example', 'https://news.example'];
 const METADATA = '/.well-known/wispr/';
-/** By address: what is there. */
+/** Content by address. */
 const files = new Map<string, string>();
 const asked: string[] = [];
 
@@ -26,7 +26,7 @@ let source: ReturnType<typeof createSource>;
 
 const textOf = (bytes: Uint8Array | undefined) => bytes && new TextDecoder().decode(bytes);
 
-/** One check, as the client of the publication makes it. */
+/** Makes one check, as the client of the publication does. */
 async function check(isFirst: boolean): Promise<(string | undefined)[]> {
   const hashOf = (text: string) => hexDigest(utf8(text));
   const found = isFirst ? [await source.metadata('1.root.json', 10, await hashOf('root 1'))] : [];

@@ -1,5 +1,5 @@
 export default {
   output: 'export',
-  trailingSlash: true, // each page in a folder of its own, as every web host serves it
-  turbopack: { root: new URL('..', import.meta.url).pathname }, // where node_modules lies
+  trailingSlash: true, // puts each page into a folder of its own, as every web host serves it
+  turbopack: { root: new URL('..', import.meta.url).pathname }, // folder of node_modules
 };

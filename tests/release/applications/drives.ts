@@ -41,7 +41,7 @@ export const history: Drive = async (page, at) => {
   return [...shown, await textOf(page, 'h1')];
 };
 
-/** Twice, as its service worker takes over the second time, and a page beside it. */
+/** Opens an app twice, as its service worker takes over the second time, and a page beside it. */
 export const progressive: Drive = async (page, at) => {
   const shown: (string | null)[] = [];
   for (const [path, place] of [

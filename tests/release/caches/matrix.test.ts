@@ -1,5 +1,5 @@
 /**
- * Every server with our configuration, started for real, in front of a real publication: what it does, as docs/caches.md says. A real Reader
+ * Servers with our configuration, each started for real, in front of a real publication: what they do, as docs/caches.md says. A real Reader
  * verifies what comes out. `npm run test:release -- matrix` measures everything, with an object of a gigabyte, and writes the table.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -83,7 +83,7 @@ class Rig {
     return (await this.origin.requests()).filter(({ url }) => url === path).map(({ status }) => status);
   }
 
-  /** Whether the cache answers by itself, at once or soon: some store while they answer, some fetch behind an answer. */
+  /** Tells whether the cache answers by itself, at once or soon: some store while they answer, some fetch behind an answer. */
   async answersItself(path: string, headers?: Record<string, string>): Promise<boolean> {
     const deadline = performance.now() + (whyNot(this.name, headers ? 'rangeWarm' : 'warm') ? 300 : 5_000);
     do {
@@ -94,7 +94,7 @@ class Rig {
     return false;
   }
 
-  /** One more server, which is stopped with the others. */
+  /** Adds a server, which is stopped with the others. */
   async also(server: Promise<CacheServer>): Promise<CacheServer> {
     this.#more.push(await server);
     return server;
@@ -113,7 +113,7 @@ function isHost(name: ServerName): name is HostName {
   return (HOST_NAMES as readonly string[]).includes(name);
 }
 
-/** With room for the large object where that can be said. */
+/** Starts a cache with room for the large object where that can be said. */
 function startCache(name: Exclude<ServerName, HostName>, behind: CacheServer): Promise<CacheServer> {
   const backend = { host: behind.host, port: behind.port };
   const largestObjectMegabytes = WHOLE ? 2048 : 64;
@@ -132,7 +132,7 @@ function startCache(name: Exclude<ServerName, HostName>, behind: CacheServer): P
   return startReverse(name, { backend, ...room[name] });
 }
 
-/** Every one throws, or says whether the server does it. */
+/** Measures: each throws, or says whether the server does it. */
 const MEASURES: { readonly [column in Column]: (rig: Rig) => Promise<boolean> } = {
   cold: async (rig) => {
     expect(await site.differences(await rig.reader())).toEqual([]);
@@ -208,7 +208,7 @@ const MEASURES: { readonly [column in Column]: (rig: Rig) => Promise<boolean> } 
     return isHost(rig.name) || (await rig.asked(path)).length === before;
   },
   publication: async (rig) => {
-    // What is asked for before it exists is there soon after it does.
+    // A file that is asked for before it exists is there soon after it does.
     await rig.ask(`/.well-known/wispr/${site.snapshot() + 1}.snapshot.json`);
     const reader = await rig.reader();
     const old = await site.hash(reader, '/index.html');
@@ -242,9 +242,9 @@ const MEASURES: { readonly [column in Column]: (rig: Rig) => Promise<boolean> } 
     expect(await site.differences(reader, ['/day/photo.jpg'])).toEqual([]);
     await rig.ask('/style.css');
     await rig.origin.stop();
-    // What is fresh: for a year, in the case of objects.
+    // Copies of objects are fresh for a year.
     expect(await site.differences(reader, ['/day/photo.jpg'])).toEqual([]);
-    // What has expired: asked until it would have, by any clock.
+    // The style sheet is asked for until it has expired, by any clock.
     const deadline = performance.now() + 1000 * (MAX_AGE + 2);
     let answer = await rig.ask('/style.css');
     while (performance.now() < deadline && answer.status === 200) answer = await rig.ask('/style.css');
@@ -281,7 +281,7 @@ async function measure(name: ServerName): Promise<Partial<Record<Column, boolean
 }
 
 describe('with our configuration', () => {
-  /** All at once: most of the time is spent waiting for copies to expire. */
+  /** Measurements, all at once: most of the time is spent waiting for copies to expire. */
   const measuring = new Map<ServerName, Promise<unknown>>();
   beforeAll(() => {
     if (WHOLE) return;

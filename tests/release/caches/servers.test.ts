@@ -25,7 +25,7 @@ afterAll(async () => {
 const host = { root: site.root, readingOrigin: READING_ORIGIN };
 /** Need not answer. */
 const cache = { backend: { host: '127.0.0.1', port: 9 } };
-/** Each server by itself. */
+/** Starts a server by itself. */
 const START: Record<ServerName, (options: ServerOptions) => Promise<CacheServer>> = {
   nginx: (options) => startHost('nginx', { ...host, ...options }),
   apache: (options) => startHost('apache', { ...host, ...options }),

@@ -24,7 +24,7 @@ const [FIRST, CHANGED, LAST] = [1, 2, DOCUMENTS - 1];
 const office = new Office();
 /** Links of subscribers who have not come yet. */
 let links: string[];
-/** Each was told by the key server that it is connected. */
+/** Devices that the key server has told that they are connected. */
 const devices: BoundDevice[] = [];
 
 /** Writes a list of so many subscribers. */
@@ -81,7 +81,7 @@ async function connect(): Promise<void> {
     }
 }
 
-/** Nobody who was told so is not connected any more. */
+/** Expects each device that was told so to be connected. */
 async function allAreConnected(keys: string): Promise<void> {
   const { sets } = JSON.parse((await office.demand(keys, 'admin list --json')).stdout);
   expect(devices.length).toBeGreaterThanOrEqual(BINDINGS);
@@ -155,7 +155,7 @@ describe('a day', { timeout: WHOLE === undefined ? 240_000 : 3_600_000 }, () => 
 
   it('the disk of the database is full: health tells, readers read, and it goes on when there is room', async () => {
     const [before, link = ''] = [devices.length, links.at(-1)];
-    await office.restartKeyServer('SIGTERM'); // its log of SQLite has no room left over then
+    await office.restartKeyServer('SIGTERM'); // SQLite's log has no room left over then
     office.disks.database.fill();
     await expect.poll(() => office.health('/healthz')).toBe('503 {"problems":["disk-full"]}');
     await expect(connect()).rejects.toThrow('binding: 503');

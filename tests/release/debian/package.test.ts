@@ -43,7 +43,7 @@ it(
   5 * MINUTES,
 );
 
-/** Another one, as an upgrade is. */
+/** Builds another version, for an upgrade. */
 function writeNextVersion(to: string): void {
   const work = join(folder, 'next');
   execFileSync('dpkg-deb', ['--raw-extract', file, work]);
@@ -105,7 +105,7 @@ describe.runIf(process.getuid?.() === 0)('in Debian 12', () => {
     await does(`sed '${change}' ${example} > /etc/wispr/keyserver.json; systemctl start wispr-keyserver`);
     await isHealthy();
     expect(await does('stat -c "%a %U" /var/lib/wispr/master.key')).toBe('600 wispr\n');
-    await does('test ! -e /var/lib/wispr/.cache'); // no code that the service could change
+    await does('test ! -e /var/lib/wispr/.cache'); // code that the service could change is absent
     expect(await does('stat -c %U /proc/$(systemctl show wispr-keyserver -P MainPID)')).toBe('wispr\n');
     const killed = await property('MainPID');
     await does(`kill -9 ${killed}`);
@@ -155,7 +155,7 @@ describe.runIf(process.getuid?.() === 0)('in Debian 12', () => {
   });
 });
 
-/** No engine of containers can run in every place where tests do: the steps of the file are taken here one by one. */
+/** Engines of containers cannot run in every place where tests do: the steps of the file are taken here one by one. */
 describe.runIf(process.getuid?.() === 0)('the steps of packaging/Containerfile', () => {
   const text = readFileSync(join(ROOT, 'packaging/Containerfile'), 'utf8').replaceAll(/\s*\\\n\s*/g, ' ');
   const step = (name: string) => new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1] ?? '';
@@ -163,7 +163,7 @@ describe.runIf(process.getuid?.() === 0)('the steps of packaging/Containerfile',
   beforeAll(() => {
     root = unpackDebian();
     cpSync(file, join(root, 'tmp', NAME));
-    // Without a file system of its own over /tmp, where COPY has put the package.
+    // A file system of its own over /tmp would hide the package that COPY has put there.
     const env = { ...process.env, SYSTEMD_NSPAWN_TMPFS_TMP: '0' };
     execFileSync('systemd-nspawn', [...QUIET, '--directory', root, 'sh', '-ec', step('RUN')], { stdio: 'pipe', env });
     cpSync(join(ROOT, 'examples/compose/keyserver.json'), join(root, 'etc/wispr/keyserver.json'));

@@ -5,7 +5,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { temporaryFolder } from '../../support/keyserver-rig.ts';
 import { ROOT, startCommand } from '../../support/programs.ts';
 
-/** What `systemd-analyze security` gives a unit: 0 is best, and 10 worst. A service with network and a compiler (V8) does not reach 0. */
+/** Score that `systemd-analyze security` gives a unit: 0 is best, and 10 worst. A service with network and a compiler (V8) does not reach 0. */
 const WORST_EXPOSURE = 1.6;
 
 let folder: string;

@@ -1,4 +1,4 @@
-/** One site of a generator from its source to its readers: built, recognised by `wispr init`, checked, published, and read in Chromium. */
+/** A site of a generator from its source to its readers: built, recognised by `wispr init`, checked, published, and read in Chromium. */
 import { execFileSync } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,9 +19,9 @@ export interface Generator {
   readonly folder: string;
   /** Programs that build the site: of the folder, or of the system. */
   readonly build: string;
-  /** Where it writes, as `wispr init` is to find out. */
+  /** Folder into which it writes, as `wispr init` is to find out. */
   readonly source: string;
-  /** Where the article stands; a reader may lead from there to the same with a slash. */
+  /** Path of the article; a reader may redirect to the same path with a slash. */
   readonly article: string;
   /** The files that hold its text besides, with `*` for what changes. */
   readonly copies?: readonly string[];
@@ -130,14 +130,14 @@ export class GeneratedSite {
     await page.click('#sign-in button');
     await page.waitForURL(`${documentsUrl}${this.#generator.article}**`);
     await expectWhole(page, HEADLINE);
-    const signingIn = trouble.length; // until then, keys are refused
+    const signingIn = trouble.length; // keys are refused until then
     await page.goto(`${documentsUrl}/`);
     await this.#readOn(page, documentsUrl);
     expect(trouble.slice(signingIn)).toEqual([]);
     expect([...origins].sort()).toEqual([readingUrl, documentsUrl, this.#host.url].sort());
   }
 
-  /** From the front page by its link to the article: text, style sheet and script, on both. */
+  /** Follows the front page's link to the article: text, style sheet and script, on both. */
   async #readOn(page: Page, origin: string): Promise<void> {
     await expectWhole(page, 'Harbour notes');
     await page.click(`a:text("${HEADLINE}")`);

@@ -34,7 +34,7 @@ async function killAt(cwd: string, role: string, change: number): Promise<boolea
   return code === null;
 }
 
-/** What is in the directory: every key that the last root wants is there. */
+/** Expects every key that the last root wants, and returns what the directory has. */
 async function expectNothingLost(cwd: string) {
   const store = await openKeyStore(await readFile(join(cwd, 'publisher.keys')), PASSPHRASE);
   const rootKeys = await openSigningKeys(await readFile(join(cwd, 'root.keys')), PASSPHRASE, 'root.keys');

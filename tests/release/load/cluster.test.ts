@@ -14,7 +14,7 @@ import { postBy, ReadersUnderLoad } from '../../support/readers-under-load.ts';
 const ADA = { name: 'ada', password: 'correct horse battery' };
 /** Milliseconds, for what takes seconds on a quiet machine. */
 const PATIENCE = 60_000;
-/** One of so many requests that were answered is sent once more. */
+/** Number of answered requests of which one is sent once more. */
 const REPLAYED = 6;
 
 const postgres = forFile(() => startPostgres({ durable: false }));
@@ -69,7 +69,7 @@ it('the dispatcher killed and started again: no error after one retry, and passw
   await readers.goOn();
   for (const other of others) expect(other.log()).toContain('the dispatcher is lost');
   await dispatcher.start();
-  await vi.waitFor(() => expect(dispatcher.answered()).toBeGreaterThan(0), PATIENCE); // nothing below is tried twice
+  await vi.waitFor(() => expect(dispatcher.answered()).toBeGreaterThan(0), PATIENCE); // requests below are tried once
 });
 
 it('afterwards: each code has connected one device, no device is lost, a request that comes again gets its keys', async () => {

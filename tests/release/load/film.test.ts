@@ -41,7 +41,7 @@ async function* content(): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Its object lies on the disk, and the host sends it from there. */
+/** Puts the object on the disk, from which the host sends it. */
 async function publishFilm(): Promise<void> {
   const { publisher, host } = rig;
   const metadata = { contentLength: LENGTH, mediaType: 'video/mp4' };

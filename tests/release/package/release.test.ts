@@ -1,4 +1,4 @@
-/** What a release adds to its files: the bill of materials, the sums, and the signature, checked as docs/install.md says. */
+/** Additions of a release to its files: the bill of materials, the sums, and the signature, checked as docs/install.md says. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

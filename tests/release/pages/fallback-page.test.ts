@@ -76,7 +76,7 @@ describe('a fallback page in a browser', () => {
     await page.goto(url);
     expect(await page.title()).toBe('"A" & <b>');
     expect(await page.textContent('.excerpt')).toContain('Teaser <script>alert(1)</script>');
-    await page.clock.runFor(60_000); // once, it left after a second
+    await page.clock.runFor(60_000); // the page once left after a second
     expect(page.url()).toBe(url);
     const signIn = (await page.getByRole('link', { name: 'Sign in' }).getAttribute('href')) ?? '';
     expect(new URL(signIn).searchParams.get('to')).toBe(urlPathOf(PATH) + REST);
@@ -152,7 +152,7 @@ describe('"redirect"', () => {
     await visit();
     await atReading(again);
     expect(again.url()).toBe(there() + REST);
-    await visit(); // at once, as if it had been led back
+    await visit(); // comes at once, as if it had been led back
     expect(again.url()).toBe(url);
     await wait();
     await visit({ referer: `${reading.origin}/` });

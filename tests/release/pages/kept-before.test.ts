@@ -1,4 +1,4 @@
-/** What a browser kept of a site from before it was connected: what cannot be mended, and the way that it cannot touch. docs/threat-model.md says both. */
+/** Pages that a browser kept from before it was connected: what cannot be mended, and the way that they cannot touch (docs/threat-model.md). */
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
 import { launchChromium } from '../../support/chromium.ts';

@@ -80,7 +80,7 @@ describe('a locked Reader', () => {
     await copy.close();
     const answer = await send(rig.proxy.port, rig.url('/fog.html'));
     expect([refusalCode(answer), answer.headers.refresh]).toEqual(['reader-locked', '3;url=/fog.html']);
-    await page.goto('about:blank'); // or it would look again in the middle of what comes next
+    await page.goto('about:blank'); // the page would look again in the middle of what comes next
   });
 
   it('says that a passphrase is wrong, forgets it, and after a few looks at none for a while', async () => {

@@ -14,7 +14,7 @@ import { openBrowser, openPage, pictures, playFilm, takePictures } from '../../s
 const ARTICLE = '/2026/11/17/the great tide.html';
 const ARTICLE_URL = '/2026/11/17/the%20great%20tide.html';
 const HEADLINE = 'The great tide comes in, is thanked, goes out';
-/** What the fallback page must not show: it stands further down in the article. */
+/** Text further down in the article, which the fallback page must not show. */
 const FURTHER_DOWN = 'bathing machine';
 
 let world: World;
@@ -34,7 +34,7 @@ beforeAll(async () => {
   keyServer = await world.startKeyServer(false);
   const host = await world.startContentHost(keyServer.readingUrl);
   shared = await world.startSharedCache(host);
-  // Honest, until the last test.
+  // The cache is honest at first.
   cache = await world.startDishonestCache(shared?.kind === 'reverse' ? shared.url : host.url);
   content = cache.url;
   reading = keyServer.readingUrl;
@@ -62,14 +62,14 @@ async function expectWholeArticle(page: Page): Promise<void> {
   const film = await playFilm(page, '#high-water');
   expect(film).toMatchObject({ played: true });
   expect(film.duration).toBeCloseTo(6, 0);
-  expect(Math.abs(film.at)).toBeLessThan(0.5); // it may have played on
+  expect(Math.abs(film.at)).toBeLessThan(0.5); // the film may have played on
 }
 
 /** Fills in the form and presses its button; the status of the answer. */
 async function signIn(page: Page, name: string, password: string): Promise<number | undefined> {
   await page.fill('#name', name);
   await page.fill('#password', password);
-  // As a person would: only when the page has been painted. Pressed before, a button once had no effect.
+  // People press it only when the page has been painted. Pressed before, a button once had no effect.
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
   const sent = page.waitForRequest((request) => request.method() === 'POST');
   const [request] = await Promise.all([sent, page.click('#sign-in button')]);
@@ -184,7 +184,7 @@ describe('without a Reader', () => {
 });
 
 describe('with a cache that changes one byte', () => {
-  /** Of a Reader that keeps nothing: from its own disk, the other one would show what it has verified before. */
+  /** Gateway of a Reader that keeps nothing: the other one would show from disk what it has verified before. */
   let fetching: string;
 
   beforeAll(async () => {
@@ -201,7 +201,7 @@ describe('with a cache that changes one byte', () => {
     expect(await page.textContent('code >> nth=0')).toBe('block-digest');
     const links = await page.evaluate(() => [...document.links].map(({ href }) => href));
     expect(links).toEqual([fetching + ARTICLE_URL]);
-    // What comes from the host is not trusted here, nor the logo: the name is shown.
+    // The logo comes from the host and is not trusted here: the name is shown.
     expect(await pictures(page)).toEqual([]);
     expect(await page.textContent('header')).toContain('The Saltmere Packet');
     expect(await page.content()).not.toContain(FURTHER_DOWN);

@@ -21,13 +21,13 @@ describe('the first page', () => {
     await pages.open();
     const main = (await page.textContent('main')) ?? '';
     expect(main).toMatch(/One collection, with keys until \d+ \w+ 20\d\d/);
-    expect(main).toMatch(/Up to date (?:59 minutes|1 hour) ago\./); // each of the publications before took a second of it
+    expect(main).toMatch(/Up to date (?:59 minutes|1 hour) ago\./); // publications before took a second of it each
     expect(main).toContain('news.example/fog.html');
     expect(main).not.toContain('who=');
     await page.goto(new URL('/style.css', await pages.gateway()).href);
     await pages.open();
     const read = await page.locator('.log a').allTextContents();
-    expect(read.sort()).toEqual(['Fog', 'Paper']); // by their titles, and without what pages load
+    expect(read.sort()).toEqual(['Fog', 'Paper']); // titles of pages, without what they load
     reader.passTime(7500);
     await pages.open();
     expect(await page.textContent('main')).toContain('Up to date 3 hours ago');

@@ -105,7 +105,7 @@ describe('in Chromium', () => {
     expect(await page.evaluate('document.querySelector("#stolen").naturalWidth')).toBe(0);
     for (const frame of page.frames().slice(1)) expect(await frame.content()).not.toContain('The quay');
     await page.click('button');
-    await page.waitForSelector('text=cross-site', { state: 'attached' }); // it is folded away
+    await page.waitForSelector('text=cross-site', { state: 'attached' }); // the text is folded away
     await page.goto(`${reading}/20/harbour.html`);
     await expectArticle(page);
     await page.context().close();

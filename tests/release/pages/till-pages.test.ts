@@ -80,7 +80,7 @@ it('three taps after the teaser, and an address typed, the article stands there;
   const waiting = await page.context().newPage();
   await waiting.route('**/-/bought?*', async (route) => {
     const response = await route.fetch();
-    const body = (await response.text()).replace(/<meta http-equiv="refresh"[^>]*>/, ''); // so that it stays
+    const body = (await response.text()).replace(/<meta http-equiv="refresh"[^>]*>/, ''); // the page stays then
     await route.fulfill({ response, body });
   });
   await waiting.goto(`${rig.server.readingUrl}/-/bought?session_id=cs_test_1`);

@@ -1,4 +1,4 @@
-/** What key servers keep, on PostgreSQL too: the same tests, word for word; tests/keyserver/on-postgres.test.ts has those of the store itself. */
+/** State of key servers on PostgreSQL: the same tests, word for word; tests/keyserver/on-postgres.test.ts has those of the store itself. */
 import { describe } from 'vitest';
 import { keepStateIn } from '../../support/store.ts';
 

@@ -1,4 +1,4 @@
-/** Every alert, fired in a real Prometheus by what it is there for. Only times are shorter: those of windows, and those that something has to last. */
+/** Alerts, each fired in a real Prometheus by its cause. Only times are shorter: those of windows, and those that something has to last. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -166,7 +166,7 @@ it('attack 145, attack 146: fires each alert by its real cause', async () => {
   };
   await askFromElsewhere(old.rig);
   await scraped();
-  fired.clear(); // before the first scrape, all were absent
+  fired.clear(); // servers were all absent before the first scrape
   await keepFailing(old);
   for (let each = 0; each < 10; each++) expect((await askFromElsewhere(old.rig)).status).toBe(403);
   await askForPage(half, 200);

@@ -12,7 +12,7 @@ const STAGE = fileURLToPath(new URL('deploy-stage.sh', import.meta.url));
 const UNITS = fileURLToPath(new URL('../../../packaging/debian/system', import.meta.url));
 const WISPR = fileURLToPath(new URL('../../../bin/wispr.js', import.meta.url));
 
-/** Only root has mount namespaces with users in them. */
+/** Mount namespaces with users in them need root. */
 const test = it.runIf(process.getuid?.() === 0);
 
 const folder = temporaryFolder();
@@ -48,7 +48,7 @@ test('leads to a site that verifies, and to a reader who is connected', async ()
     UNITS,
   ];
   const { stdout } = await promisify(execFile)('unshare', args, { maxBuffer: 2 ** 24 }).catch((error) => {
-    throw new Error(error.stdout); // with what failed at its end
+    throw new Error(error.stdout); // output with what failed at its end
   });
   const said = stdout.split(/^\+ /m);
   const of = (command: string) => said.filter((part) => part.startsWith(command)).join('');

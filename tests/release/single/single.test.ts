@@ -24,7 +24,7 @@ function build(): string {
   return execFileSync(process.execPath, ['scripts/build-single.mjs', folder], { encoding: 'utf8', stdio: 'pipe' });
 }
 
-/** No program is to be found beside it, and what npm's packages do in production is done. */
+/** Hides every other program, and lets npm's packages do what they do in production. */
 async function inEmptyHome(): Promise<Installed & { readonly home: string }> {
   const home = await temporaryFolder(cleanUp);
   return { home, ...installed([file], home, { PATH: '', NODE_ENV: 'production' }) };

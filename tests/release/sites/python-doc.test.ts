@@ -23,13 +23,13 @@ import { readPublished } from '../../support/published.ts';
 
 const PACKAGE = '/usr/share/doc/python3.11/html';
 const SITE = 'docs.example';
-/** Longer than any test, so that no cache asks again because of the time. */
+/** Lifetime longer than any test, so that no cache asks again because of the time. */
 const MAX_AGE_SECONDS = 86_400;
-/** More than the tree: what is asked twice is asked twice for another reason than room. */
+/** Memory for more than the tree, so that room is no reason to ask twice. */
 const MEMORY_MEGABYTES = 512;
-/** Under load, Squid drops what its disk does not take in time; memory takes everything. */
+/** Squid drops, under load, what its disk does not take in time; memory takes everything. */
 const DISK_MEGABYTES = 0;
-/** In milliseconds. */
+/** Milliseconds. */
 const MINUTE = 60_000;
 
 const folder = await mkdtemp(join(tmpdir(), 'wispr-python-doc-'));

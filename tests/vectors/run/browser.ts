@@ -1,4 +1,4 @@
-/** What tests/core/chromium.test.ts bundles and runs in a page: core on WebCrypto, and the runners of the vectors. */
+/** Program that tests/core/chromium.test.ts bundles and runs in a page: core on WebCrypto, and the runners of the vectors. */
 import type { CanonicalJsonVectorFile, KeyVectorFile, ObjectVectorFile, PathVectorFile } from '../format.ts';
 import {
   type CctvFile,
@@ -13,7 +13,7 @@ import { type ObjectOutcome, runObjectVector } from './objects.ts';
 import { type PublicationOutcome, runPublication } from './publication.ts';
 import { runCanonicalJsonVectors, runPathVectors } from './texts.ts';
 
-/** What the page reports. An error that is no refusal becomes an outcome of its own, so that it is seen by its vector. */
+/** Report of the page. An error that is no refusal becomes an outcome of its own, so that its vector shows it. */
 export interface Report {
   readonly objects: readonly ({ name: string } & ObjectOutcome)[];
   readonly objectsInPieces: readonly ({ name: string } & ObjectOutcome)[];

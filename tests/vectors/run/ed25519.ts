@@ -30,9 +30,9 @@ export interface SignatureVector {
   readonly key: Uint8Array;
   readonly message: Uint8Array;
   readonly signature: Uint8Array;
-  /** Whether it must be accepted. */
+  /** Tells whether it must be accepted. */
   readonly valid: boolean;
-  /** What CCTV says of it. */
+  /** Flags of CCTV. */
   readonly flags: readonly string[];
 }
 
@@ -66,7 +66,7 @@ export function cctvSignatures(file: CctvFile): SignatureVector[] {
 export interface SignatureOutcome {
   readonly name: string;
   readonly accepted: boolean;
-  /** Whether the platform accepts it by itself, without what this project refuses before. */
+  /** Tells whether the platform accepts it by itself, without what this project refuses before. */
   readonly byPlatform: boolean;
 }
 

@@ -57,7 +57,7 @@ function found(record: Uint8Array | undefined): JsonObject {
   return { record: toBase64(record) };
 }
 
-/** Anything but a ChannelError is passed on: it is a bug. */
+/** Passes on anything but a ChannelError: it is a bug. */
 export async function runHttpcryptVector({ operation, input }: KeyVector): Promise<KeyOutcome> {
   const run = OPERATIONS[operation];
   if (run === undefined) throw new Error(`there is no operation ${operation}`);

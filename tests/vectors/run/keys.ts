@@ -14,7 +14,7 @@ import { openRoaming } from '../../../core/keys/roaming.ts';
 import { unwrapKey, type WrappedKey } from '../../../core/keys/wrapped-key.ts';
 import { fromBase64, type KeyVector, toBase64 } from '../format.ts';
 
-/** What came of a vector, in the form in which the vector says what must. */
+/** Outcome of a vector, in the form in which the vector states it. */
 export type KeyOutcome = Pick<KeyVector, 'outcome' | 'result'>;
 
 type Operation = (input: Input) => Promise<JsonObject>;
@@ -137,7 +137,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
 };
 
-/** Anything but a KeyError is passed on: it is a bug. */
+/** Passes on anything but a KeyError: it is a bug. */
 export async function runKeyVector({ operation, input }: KeyVector): Promise<KeyOutcome> {
   const run = OPERATIONS[operation];
   if (run === undefined) throw new Error(`there is no operation ${operation}`);

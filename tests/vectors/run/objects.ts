@@ -7,10 +7,10 @@ import { ObjectError } from '../../../core/object/errors.ts';
 import { openDocument } from '../../../core/object/open-document.ts';
 import { fromBase64, type ObjectVector, type ObjectVectorFile, toHex, unpack } from '../format.ts';
 
-/** How bytes arrive: in pieces of this size. */
+/** Size of the pieces in which bytes arrive. */
 export type PieceLength = number;
 
-/** What came of a vector, in the form in which the vector says what must. */
+/** Outcome of a vector, in the form in which the vector states it. */
 export type ObjectOutcome = Pick<ObjectVector, 'outcome' | 'released' | 'metadata'>;
 
 /** Reads the vector's object as a reader would. Anything but an ObjectError is passed on: it is a bug. */

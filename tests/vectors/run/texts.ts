@@ -4,7 +4,7 @@ import { documentPathOf, isDocumentPath, urlPathOf } from '../../../core/site/pa
 import { isSite } from '../../../core/site/site.ts';
 import { type CanonicalJsonVectorFile, fromBase64, type PathVectorFile, toBase64 } from '../format.ts';
 
-/** What came of the vectors, in the form in which the file says what must. */
+/** Returns the outcomes of the vectors, in the form of the file. */
 export function runPathVectors(file: PathVectorFile): PathVectorFile {
   return {
     documentPathOf: file.documentPathOf.map(({ url }) => ({ url, path: documentPathOf(url) ?? null })),
@@ -14,7 +14,7 @@ export function runPathVectors(file: PathVectorFile): PathVectorFile {
   };
 }
 
-/** What came of the vectors, in the form in which the file says what must. */
+/** Returns the outcomes of the vectors, in the form of the file. */
 export function runCanonicalJsonVectors({ vectors }: CanonicalJsonVectorFile): CanonicalJsonVectorFile {
   return {
     vectors: vectors.map(({ name, bytes }) => {

@@ -6,7 +6,7 @@ import { startReaderRig } from '../../../support/reader-rig.ts';
 
 const rig = forFile(startReaderRig);
 
-/** By test: whether it passed, or what kept it from passing. */
+/** Results by test: `true`, or what kept it from passing. */
 type Results = Record<string, true | [kind: string, message: string]>;
 
 async function results(...proxy: string[]): Promise<Results> {
