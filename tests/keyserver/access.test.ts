@@ -15,45 +15,21 @@ function right(pattern: string, from: number, until: number | null, zone: string
 }
 
 describe('a day', () => {
-  it('has its first second, and the first one after it, in a time zone', () => {
-    const span = { start: at('2026-10-24T22:00:00Z'), end: at('2026-10-25T23:00:00Z') };
-    expect(daySpan('2026-10-25', 'Europe/Berlin')).toEqual(span);
-  });
-
-  it.each([
-    '2026-02-31',
-    '2026-13-01',
-    '20261125',
-    '2026-11-25T10:00',
-    '2026-11-25[u-ca=hebrew]',
-    '+002026-11-25',
-    '2026-11-25\n',
-    '',
-  ])('is not %j', (text) => {
+  it.each(['2026-02-31', '20261125', '2026-11-25T10:00', '+002026-11-25', '2026-11-25\n', ''])('is not %j', (text) => {
     expect(daySpan(text, 'UTC')).toBeUndefined();
   });
 });
 
 describe('a pattern of set names', () => {
-  it.each([
-    ['day-1', 'day-1', true],
-    ['day-1', 'day-10', false],
-    ['2026-11-*', '2026-11-20', true],
-    ['2026-11-*', '2026-12-01', false],
-    ['*-sport', '2026-sport', true],
-    ['a.c', 'abc', false],
-  ])('%s and %s: %s', (pattern, name, expected) => {
-    expect(matchesPattern(pattern, name)).toBe(expected);
-  });
-
   it('means what the regular expression means', () => {
-    const letters = fc.string({ unit: fc.constantFrom('a', 'b', '*'), maxLength: 8 });
-    const names = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 10 });
+    const letters = fc.string({ unit: fc.constantFrom('a', '.', '*'), maxLength: 8 });
+    const names = fc.string({ unit: fc.constantFrom('a', '.'), maxLength: 10 });
     fc.assert(
       fc.property(letters, names, (pattern, name) => {
-        const expression = new RegExp(`^${pattern.replaceAll('*', '.*')}$`);
+        const expression = new RegExp(`^${pattern.replaceAll('.', '\\.').replaceAll('*', '.*')}$`);
         expect(matchesPattern(pattern, name)).toBe(expression.test(name));
       }),
+      { numRuns: 1000 },
     );
   });
 
@@ -121,14 +97,10 @@ describe('a right to dated sets', () => {
   it('counts days by its time zone, also where they have 23 or 25 hours', () => {
     expect(timeOf('2026-11-16', 'UTC')).toEqual({ start: at('2026-11-16T00:00Z'), end: at('2026-11-17T00:00Z') });
     expect(timeOf('2026-11-16', 'Pacific/Auckland')).toMatchObject({ start: at('2026-11-15T11:00Z') });
-    expect(timeOf('2026-03-29', 'Europe/Berlin')).toEqual({
-      start: at('2026-03-28T23:00Z'),
-      end: at('2026-03-29T22:00Z'),
-    });
-    expect(timeOf('2026-10-25', 'Europe/Berlin')).toEqual({
-      start: at('2026-10-24T22:00Z'),
-      end: at('2026-10-25T23:00Z'),
-    });
+    const short = { start: at('2026-03-28T23:00Z'), end: at('2026-03-29T22:00Z') };
+    expect(timeOf('2026-03-29', 'Europe/Berlin')).toEqual(short);
+    const long = { start: at('2026-10-24T22:00Z'), end: at('2026-10-25T23:00Z') };
+    for (const read of [daySpan, timeOf]) expect(read('2026-10-25', 'Europe/Berlin')).toEqual(long);
     // Midnight did not exist: clocks went from 23:59:59 to 01:00.
     expect(timeOf('2018-11-04', 'America/Sao_Paulo')).toMatchObject({ start: at('2018-11-04T03:00Z') });
   });

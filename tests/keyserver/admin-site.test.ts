@@ -1,7 +1,6 @@
 /** The operators' pages, over the real server: in Chromium with a virtual authenticator, and by requests that no page sends. */
 import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -23,6 +22,7 @@ import { listSubscribers } from '../../keyserver/subscriptions/directory.ts';
 import { definePlan, listPlans } from '../../keyserver/subscriptions/plans.ts';
 import { findSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { launchChromium } from '../support/chromium.ts';
+import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { askForKeys, bind } from '../support/device.ts';
 import { forFile } from '../support/for-file.ts';
 import { rigForFile } from '../support/keyserver-rig.ts';
@@ -46,8 +46,7 @@ beforeAll(async () => {
   await definePlan(state, { name: 'hostile', title: HOSTILE, sets: ['photos'] });
   const rows = Array.from({ length: 60 }, (_, index) => `reader${String(index).padStart(2, '0')}@example.org,daily,,`);
   await importSubscribers(state, Buffer.from(`name,plan,from,until\n${rows.join('\n')}\n`));
-  const { code: invitation } = await rig.invite({ name: 'ada@example.org', plan: 'daily' });
-  const device = await bind(rig.provider, invitation);
+  const device = await bind(rig.provider, await rig.codeFor('ada@example.org', { plan: 'daily' }));
   await askForKeys(device, [setOf(rig.publisher, 'day-2026-11-16').id, setOf(rig.publisher, 'photos').id]);
   ({ code } = await inviteOperator(state, 'odile'));
   await storePublication(state.database, await publicationOf(state.now()));
@@ -58,13 +57,13 @@ beforeAll(async () => {
 
 /** Makes what a publisher has handed over: the snapshot expires in 20 days, targets in 3. */
 async function publicationOf(now: number) {
+  const of = { version: 41_203, expires: now + 20 * DAY };
   const expiries = [
     { role: 'targets', expires: now + 3 * DAY },
-    { role: 'snapshot', expires: now + 20 * DAY },
+    { role: 'snapshot', expires: of.expires },
   ];
   const facts = await factsOf(1, Buffer.from('{}'));
   const signer = await roleSigner(ed25519KeyPair(randomBytes(32)));
-  const of = { version: 41_203, expires: now + 20 * DAY };
   const snapshot = signMetadata(snapshotMetadata(of, [['targets', facts]]), [signer]);
   const about = { snapshotVersion: 41_203, version: now - 540, expires: now + 2 * DAY - 540, expiries };
   const came = { published: now - 3600, who: 'token anna', place: 'anna@desk' };
@@ -75,8 +74,8 @@ async function publicationOf(now: number) {
 async function operator(): Promise<Visitor> {
   const visitor = createVisitor(origin);
   await inviteOperator(rig.server.state, 'otto');
-  const sql = 'SELECT id FROM operators WHERE name = ?';
-  const { id = 0 } = (await rig.server.state.database.first<{ id: number }>(sql, 'otto')) ?? {};
+  const sql = "SELECT id FROM operators WHERE name = 'otto'";
+  const { id = 0 } = (await rig.server.state.database.first<{ id: number }>(sql)) ?? {};
   visitor.cookies.set(`wispr-operator-${new URL(origin).port}`, await beginOperatorSession(rig.server.state, id));
   return visitor;
 }
@@ -170,11 +169,8 @@ describe('an operator', () => {
     await page.getByRole('button', { name: 'Revoke ada@example.org' }).click();
     await page.getByText('Revoked on').waitFor();
     const rows = await newestAudit(rig.server.state.database, { about: 'ada@example.org' }, 3);
-    expect(rows.map(({ who, action }) => `${who}: ${action}`)).toEqual([
-      'operator odile: revoke',
-      'operator odile: device-removed',
-      'operator odile: begin',
-    ]);
+    expect(rows.map(({ action }) => action)).toEqual(['revoke', 'device-removed', 'begin']);
+    for (const { who } of rows) expect(who).toBe('operator odile');
   });
 
   it('invites, and imports a list after seeing what it would change', async () => {
@@ -216,25 +212,18 @@ describe('an operator', () => {
   it('attack 132: sends no session to other ports of the computer, and confirms with the passkey what a copied one cannot change', async () => {
     const seen: (string | undefined)[] = [];
     const other = createServer(({ headers }, response) => response.end(void seen.push(headers.cookie)));
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-    const { port } = other.address() as AddressInfo;
+    const port = await listenOnLoopback(other);
     const elsewhere = await page.context().newPage();
     for (const host of ['localhost', 'wispr-admin.localhost', '127.0.0.1'])
       await elsewhere.goto(`http://${host}:${port}/`);
     await elsewhere.close();
     expect(seen.filter((cookie) => cookie !== undefined)).toEqual([]);
     expect(seen.length).toBeGreaterThanOrEqual(3);
-    await new Promise((resolve) => other.close(resolve));
+    await closeServer(other);
     const thief = await operator();
     rig.passTime(601);
-    for (const path of [
-      '/invite',
-      '/plans',
-      '/plans/extend',
-      '/revoke',
-      '/import',
-      `/subscribers/${await idOf('ada@example.org')}/revoke`,
-    ])
+    const ada = `/subscribers/${await idOf('ada@example.org')}`;
+    for (const path of ['/invite', '/plans', '/plans/extend', '/revoke', '/import', `${ada}/revoke`])
       expect((await thief.post(path, { name: 'eve', plan: 'daily' })).text).toContain('Confirm with your passkey');
     expect((await thief.post('/invite', { name: 'eve', answer: '{}' })).status).toBe(403);
     expect(await idOf('eve')).toBe(undefined);
@@ -268,25 +257,14 @@ describe('an operator', () => {
 describe('who is no operator', () => {
   it('is shown nothing, and changes nothing', async () => {
     const visitor = createVisitor(origin);
-    for (const path of [
-      '/',
-      '/subscribers',
-      '/subscribers/1',
-      '/subscribers.csv',
-      '/revoke',
-      '/plans',
-      '/sets',
-      '/requests',
-      '/audit',
-      '/audit/export',
-      '/import',
-    ])
+    const subscribers = ['/subscribers', '/subscribers/1', '/subscribers.csv', '/revoke', '/import'];
+    for (const path of ['/', ...subscribers, '/plans', '/sets', '/requests', '/audit', '/audit/export'])
       expect(await visitor.get(path)).toMatchObject({ status: 303, headers: { location: '/sign-in' } });
     for (const path of ['/plans', '/plans/extend', '/invite', '/import', '/revoke', '/subscribers/1/revoke'])
       expect(await visitor.post(path, { name: 'evil', sets: '*' })).toMatchObject({ status: 303 });
     expect((await visitor.get('/passkey')).status).toBe(400);
     expect((await visitor.post('/passkey/options', {})).status).toBe(400);
-    expect((await visitor.post('/join', { code: code })).status).toBe(400);
+    expect((await visitor.post('/join', { code })).status).toBe(400);
     expect((await visitor.post('/sign-in', { answer: '{}' })).status).toBe(403);
     expect((await listPlans(rig.server.state)).map(({ name }) => name)).not.toContain('evil');
   });
@@ -341,33 +319,15 @@ it('attack 49: what is put into fields and addresses stays text', async () => {
     '/plans',
     '/invite',
   ];
-  const fields = {
-    name: HOSTILE,
-    title: HOSTILE,
-    sets: HOSTILE,
-    zone: HOSTILE,
-    plan: HOSTILE,
-    until: HOSTILE,
-    list: HOSTILE,
-    device: HOSTILE,
-    days: HOSTILE,
-    names: HOSTILE,
-  };
-  const posts = [
-    '/plans',
-    '/plans/edit',
-    '/plans/remove',
-    '/plans/extend',
-    '/revoke',
-    '/invite',
-    '/import',
-    ...['plan', 'remove-device'].map((each) => `/subscribers/${id}/${each}`),
-  ];
+  const names = ['name', 'title', 'sets', 'zone', 'plan', 'until', 'list', 'device', 'days', 'names'];
+  const fields = Object.fromEntries(names.map((name) => [name, HOSTILE]));
+  const plans = ['/plans', '/plans/edit', '/plans/remove', '/plans/extend'];
+  const subscribers = ['/revoke', '/invite', '/import', `/subscribers/${id}/plan`, `/subscribers/${id}/remove-device`];
   const list = { list: `name,plan\n${HOSTILE},${HOSTILE}\n` };
   const preview = { ...fields, sets: 'photos', zone: '', step: 'preview' };
   const pages = [
     ...(await Promise.all(gets.map((path) => visitor.get(path)))),
-    ...(await Promise.all(posts.map((path) => visitor.post(path, fields)))),
+    ...(await Promise.all([...plans, ...subscribers].map((path) => visitor.post(path, fields)))),
     await visitor.post('/import', list),
     await visitor.post('/plans', preview),
   ];
@@ -376,7 +336,6 @@ it('attack 49: what is put into fields and addresses stays text', async () => {
     expect(text).not.toContain('<script>document');
     expect(text).not.toContain("' OR 1=1 --49");
   }
-  expect((await listSubscribers(rig.server.state.database, { search: '%' }, rig.server.state.now())).entries).toEqual(
-    [],
-  );
+  const { database, now } = rig.server.state;
+  expect((await listSubscribers(database, { search: '%' }, now())).entries).toEqual([]);
 });

@@ -17,26 +17,22 @@ let state: KeyServerState;
 beforeAll(async () => {
   ({ state } = rig.server);
   await definePlan(state, { name: 'daily', title: 'Weekday paper', sets: ['day-*'] });
-  const rows = Array.from({ length: 60 }, (_, index) => `reader${String(index).padStart(2, '0')}@example.org,daily,,`);
-  await importSubscribers(
-    state,
-    Buffer.from(`name,plan,from,until\nlate,daily,2019-01-01,2020-01-01\n${rows.join('\n')}\n`),
-  );
+  const list = 'name,plan,from,until\nlate,daily,2019-01-01,2020-01-01\nbert,daily,,\ncarla,daily,,\n';
+  await importSubscribers(state, Buffer.from(list));
 });
 
 it('counts subscribers by state, and keys and bindings by hour for 90 days', async () => {
   const { database, now } = state;
-  const { code } = await rig.invite({ name: 'ada', plan: 'daily' });
-  const device = await bind(rig.provider, code);
+  const device = await bind(rig.provider, await rig.codeFor('ada', { plan: 'daily' }));
   await askForKeys(device, [setOf(rig.publisher, 'day-2026-11-16').id, setOf(rig.publisher, 'photos').id]);
   await state.lastSeen.store();
-  expect(await countSubscribers(database, now())).toMatchObject({ active: 1, invited: 60, lapsed: 1, reading: 1 });
+  expect(await countSubscribers(database, now())).toMatchObject({ active: 1, invited: 2, lapsed: 1, reading: 1 });
   await revokeSubscriber(state, 'ada');
   const counted = await countSubscribers(database, now());
-  expect(counted).toMatchObject({ active: 0, invited: 60, lapsed: 1, revoked: 1, recent: 62 });
+  expect(counted).toMatchObject({ active: 0, invited: 2, lapsed: 1, revoked: 1, recent: 4 });
   for (const each of SUBSCRIBER_STATES) {
-    const { entries, more } = await listSubscribers(database, { state: each }, now());
-    expect([each, more ? 60 : entries.length]).toEqual([each, counted[each]]);
+    const { entries } = await listSubscribers(database, { state: each }, now());
+    expect([each, entries.length]).toEqual([each, counted[each]]);
   }
   await state.counts.store();
   const counts = await countsSince(database, 0);

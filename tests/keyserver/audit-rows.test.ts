@@ -9,25 +9,24 @@ import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { renameSubscriber, revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { bind } from '../support/device.ts';
 import { rigForFile } from '../support/keyserver-rig.ts';
-import { createReader } from '../support/reading-site-visitor.ts';
+import type { Reader } from '../support/reading-site-visitor.ts';
 import { runWispr } from '../support/wispr.ts';
 
 const rig = rigForFile();
 let state: KeyServerState;
-let reader: ReturnType<typeof createReader>;
+let reader: Reader;
 beforeAll(async () => {
   ({ state } = rig.server);
   rig.writeConfig();
   await definePlan(state, { name: 'daily', sets: ['day-*'] });
-  reader = createReader(rig.server);
-  const { code } = await rig.invite({ name: 'ada', plan: 'daily' });
-  await reader.post('/-/join', { code, to: '' });
+  reader = await rig.join('ada', { plan: 'daily' });
 });
 
 const command = async (...args: string[]) => {
   const { code, stderr } = await runWispr(args, { cwd: rig.folder });
   expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
 };
+const named = async (name: string) => ({ id: await rig.idOf(name), name });
 const person = (subject: string, mail: string) =>
   signInPerson(state, { issuer: 'https://id.example', subject, mail } as Parameters<typeof signInPerson>[1], 'daily');
 
@@ -36,14 +35,10 @@ const CHANGES: readonly [string, () => Promise<unknown>][] = [
   ['reader ada: openid-linked ada@example.org', async () => person('1', 'ada@example.org')],
   ['reader new@example.org: openid-account new@example.org', () => person('2', 'new@example.org')],
   ['reader up@example.org: sign-up up@example.org', () => signUp(state, 'up@example.org', { plan: 'daily', days: 7 })],
-  [
-    'reader up@example.org: rename up2',
-    async () => moveSubscriber(state, { id: await rig.idOf('up@example.org'), name: 'up@example.org' }, 'up2'),
-  ],
+  ['reader up@example.org: rename up2', async () => moveSubscriber(state, await named('up@example.org'), 'up2')],
   [
     'reader school 1: seat school',
-    async () =>
-      joinWithCode(state, (await rig.invite({ name: 'school', plan: 'daily', seats: 2 })).code.replaceAll('-', '')),
+    async () => joinWithCode(state, (await rig.codeFor('school', { plan: 'daily', seats: 2 })).replaceAll('-', '')),
   ],
   ['reader ada: password-removed ada', () => reader.post('/-/password', { remove: '1' })],
   ['reader ada: sessions-ended ada', () => reader.post('/-/sign-out-everywhere', {})],
@@ -67,7 +62,7 @@ it.each(CHANGES)('%s', async (wanted, change) => {
 });
 
 it('adds no row for a command that changes nothing (attack 135)', async () => {
-  const ada = { id: await rig.idOf('ada'), name: 'ada' };
+  const ada = await named('ada');
   const repeated = [
     () => definePlan(state, { name: 'daily', sets: ['day-*'] }),
     () => beginSubscription(state, { subscriber: 'college', plan: 'daily', seats: 3, from: '2026-01-01' }),

@@ -23,10 +23,7 @@ import { type KeyServerState, openState } from '../../keyserver/storage/state.ts
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { rigForFile } from '../support/keyserver-rig.ts';
-import { createReader } from '../support/reading-site-visitor.ts';
 import { runWispr } from '../support/wispr.ts';
-
-const PASSWORD = 'correct horse battery staple';
 
 const rig = rigForFile();
 let state: KeyServerState;
@@ -57,8 +54,7 @@ it('names who changed what: commands, tokens and readers', async () => {
   const body = JSON.stringify({ subscriber: 'ADA', plan: 'daily', until: '2099-12-31' });
   const begin = () => request(`${rig.server.url}/v1/subscriptions/begin`, { method: 'POST', headers, body });
   for (const answer of [await begin(), await begin()]) expect(answer.statusCode).toBe(200);
-  const code = await rig.codeFor('ada');
-  await createReader(rig.server).post('/-/join', { code, password: PASSWORD, to: '' });
+  await rig.join('ada', {}, 'correct horse battery staple');
   expect(await whoAbout('ada')).toEqual([
     'reader ada: password',
     'server: invite',
@@ -76,12 +72,11 @@ it('has a row of each list that was taken, and none of a change that was refused
   await importSubscribers(state, list, { dryRun: true });
   await revokeSubscriber(state, 'ada', { dryRun: true });
   await expect(definePlan(state, { name: 'new' })).rejects.toThrow();
-  await expect(
-    database.transaction(async () => {
-      await audit(state, 'test', 'rolled back');
-      throw new Error('later');
-    }),
-  ).rejects.toThrow('later');
+  const failing = database.transaction(async () => {
+    await audit(state, 'test', 'rolled back');
+    throw new Error('later');
+  });
+  await expect(failing).rejects.toThrow('later');
   expect(await chainAudit(database)).toEqual(before);
   await importSubscribers(state, list);
   const sha256 = createHash('sha256').update(list).digest('hex');

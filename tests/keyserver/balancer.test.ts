@@ -1,7 +1,7 @@
 /** Key servers, two of them, behind the HAProxy of docs/cluster.md, which passes TLS through. What they know of each other: two-servers.test.ts; under load, and killed: tests/release/load/cluster.test.ts. */
 import { once } from 'node:events';
 import { expect, it, vi } from 'vitest';
-import { connectBy, newClient, ORIGINS, startCluster, type Way } from '../support/cluster.ts';
+import { connectBy, newClient, ORIGINS, sessionBy, startCluster, type Way } from '../support/cluster.ts';
 import { forFile } from '../support/for-file.ts';
 import { createReader, createVisitor } from '../support/reading-site-visitor.ts';
 
@@ -41,16 +41,15 @@ it('goes on at another key server with a TLS session, a sign-in and a way into t
     return reader.get('/letter.html');
   });
   expect(page.text).toContain('<h1>Letter</h1>');
-  expect(
-    await atBoth(async () => [(await reader.get('/-/account')).text, (await reader.get('/-/account')).text]),
-  ).toEqual([expect.stringContaining('anna'), expect.stringContaining('anna')]);
+  const accounts = await atBoth(async () => [await reader.get('/-/account'), await reader.get('/-/account')]);
+  for (const { text } of accounts) expect(text).toContain('anna');
   expect(seen.connections).toBeGreaterThanOrEqual(6);
   expect(seen.connections - seen.resumed).toBe(2); // a full handshake for each of the two origins
 });
 
 it('stays up when a key server loses its database, and gives it readers again afterwards', async () => {
   const [, broken] = the.nodes;
-  const session = await sessionBy(the.balancer);
+  const session = await sessionBy(the.balancer, KEYS);
   const kept = [await connectBy(the.balancer, KEYS), await connectBy(the.balancer, KEYS)];
   const ended = Promise.race(kept.map((socket) => once(socket.on('error', () => undefined).resume(), 'close')));
   broken.cut();
@@ -66,11 +65,3 @@ it('stays up when a key server loses its database, and gives it readers again af
   await vi.waitFor(() => atBoth(() => answersOf(the.balancer, 2)), 10_000);
   for (const socket of [...kept, resumed, fresh]) socket.destroy();
 });
-
-/** A TLS session, as a ticket. */
-async function sessionBy(way: Way): Promise<Buffer> {
-  const socket = await connectBy(way, KEYS);
-  const session = await new Promise<Buffer>((resolve) => socket.once('session', resolve));
-  socket.destroy();
-  return session;
-}

@@ -2,23 +2,21 @@ import { describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { canonicalJson, type JsonObject } from '../../core/encoding/canonical-json.ts';
-import { BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
+import { BINDING_PATH } from '../../core/keys/binding.ts';
 import type { DeviceKeys } from '../../core/keys/device.ts';
 import { signMessage } from '../../core/keys/sealed-message.ts';
 import { overview } from '../../keyserver/operations/overview.ts';
-import { removeDevice } from '../../keyserver/readers/devices.ts';
+import { devicesOf as listDevices, removeDevice } from '../../keyserver/readers/devices.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { askForKeys, bind, createDeviceKeys, post, postFrom } from '../support/device.ts';
+import { askForKeys, bind, bindingRequest, createDeviceKeys, post, postFrom } from '../support/device.ts';
 import { rigForFile, rigForTest } from '../support/keyserver-rig.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 
 const DAY = 86_400;
 const rig = rigForFile();
 
-function request(device: DeviceKeys, code: string, time = nowInSeconds()): Uint8Array {
-  return encodeBindingRequest(device, rig.provider.publisher, normaliseCode(code) ?? code, time);
-}
+const request = (device: DeviceKeys, code: string, time?: number) => bindingRequest(device, rig.provider, code, time);
 
 /** A device that is not bound yet, and a code for it. */
 const invited = async (name: string) => [await createDeviceKeys(rig.provider), await rig.codeFor(name)] as const;
@@ -36,20 +34,12 @@ async function devicesOf(name: string) {
 }
 
 describe('binding a device', () => {
-  it('gives device and key server the same device key', async () => {
-    const deviceCode = await rig.codeFor('anna');
-    const device = await bind(rig.provider, deviceCode);
-    const { keys } = await askForKeys(device, [setOf(rig.publisher, 'day-1').id]);
-    expect(keys).toHaveLength(1);
-    expect(await devicesOf('anna')).toMatchObject([{ id: device.deviceKey.id.slice(0, 8), revoked: null }]);
-  });
-
   it('answers a device that lost the answer afresh, and keeps one row for it', async () => {
     const deviceCode = await rig.codeFor('bert');
     const keys = await createDeviceKeys(rig.provider);
     await bind(rig.provider, deviceCode, keys);
     const second = await bind(rig.provider, deviceCode, keys);
-    expect(await devicesOf('bert')).toMatchObject([{ id: second.deviceKey.id.slice(0, 8) }]);
+    expect(await devicesOf('bert')).toMatchObject([{ id: second.deviceKey.id.slice(0, 8), revoked: null }]);
     expect((await askForKeys(second, [setOf(rig.publisher, 'day-1').id])).keys).toHaveLength(1);
   });
 
@@ -64,24 +54,22 @@ describe('binding a device', () => {
   it('a device that was removed does not come back with the code that it used', async () => {
     const code = await rig.codeFor('henry');
     const device = await bind(rig.provider, code);
-    const row = await rig.server.state.database.first<{ id: number; subscriber: number }>(
-      'SELECT id, subscriber FROM devices WHERE key_id = ?',
-      device.deviceKey.id,
-    );
-    expect(await removeDevice(rig.server.state, row?.subscriber ?? 0, row?.id ?? 0)).toBe(true);
+    const [henry, { state }] = [await rig.idOf('henry'), rig.server];
+    const [row] = await listDevices(state.database, henry);
+    expect(await removeDevice(state, henry, row?.id ?? 0)).toBe(true);
     await expect(bind(rig.provider, code, device.keys)).rejects.toThrow('code-refused');
   });
 
   it('attack 46: a code that is guessed, used, expired, revoked or for another purpose gets one and the same refusal', async () => {
-    const invitations = ['emil', 'frieda', 'gustav'].map((name) => rig.invite({ name, validDays: 1 }));
-    const [used, expired, revoked] = await Promise.all(invitations);
+    const codeFor = (name: string) => rig.codeFor(name, { validDays: 1 });
+    const [used, expired, revoked] = [await codeFor('emil'), await codeFor('frieda'), await codeFor('gustav')];
     const device = await createDeviceKeys(rig.provider);
-    await bind(rig.provider, used?.code ?? '');
+    await bind(rig.provider, used);
     await revokeSubscriber(rig.server.state, 'gustav');
-    for (const code of ['0000000000000000', used?.code, used?.code, revoked?.code])
-      expect(await tryBinding(request(device, code ?? ''))).toEqual(REFUSED);
+    for (const code of ['0000000000000000', used, used, revoked])
+      expect(await tryBinding(request(device, code))).toEqual(REFUSED);
     rig.passTime(DAY + 1);
-    expect(await tryBinding(request(device, expired?.code ?? '', nowInSeconds() + DAY + 1))).toEqual(REFUSED);
+    expect(await tryBinding(request(device, expired, nowInSeconds() + DAY + 1))).toEqual(REFUSED);
     rig.passTime(-DAY - 1);
   });
 
@@ -120,18 +108,9 @@ describe('binding a device', () => {
     const good = request(device, deviceCode);
     for (const body of ['{}', '', `${Buffer.from(good)} `]) expect(await tryBinding(body)).toEqual(MALFORMED);
     expect(await tryBinding(new Uint8Array(9000))).toEqual({ status: 413, body: { error: 'too-large' } });
-    const coded = await fetch(rig.server.url + BINDING_PATH, {
-      method: 'POST',
-      body: 'x',
-      headers: { 'content-encoding': 'gzip' },
-    });
+    const coded = await post(rig.server.url, BINDING_PATH, 'x', { 'content-encoding': 'gzip' });
     expect([coded.status, await coded.json()]).toEqual([415, { error: 'bad-request' }]);
-    const foreign = encodeBindingRequest(
-      device,
-      toBase64url(randomBytes(32)),
-      normaliseCode(deviceCode) ?? '',
-      nowInSeconds(),
-    );
+    const foreign = bindingRequest(device, { publisher: toBase64url(randomBytes(32)) }, deviceCode);
     expect(await tryBinding(foreign)).toEqual({ status: 403, body: { error: 'request-refused' } });
     const old = request(device, deviceCode, nowInSeconds() - 400);
     expect(await tryBinding(old)).toEqual({ status: 400, body: { error: 'stale-request' } });
@@ -141,21 +120,11 @@ describe('binding a device', () => {
   it('attack 49: SQL, markup and header breaks in every member are data or refused', async () => {
     const device = await createDeviceKeys(rig.provider);
     const before = await overview(rig.server.state);
-    const good = {
-      code: '0000000000000000',
-      ed25519: '',
-      publisher: rig.provider.publisher,
-      time: nowInSeconds(),
-      xwing: '',
-    };
+    const { publisher } = rig.provider;
+    const good = { code: '0000000000000000', ed25519: '', publisher, time: nowInSeconds(), xwing: '' };
+    const hostile = ["'; DROP TABLE devices; --", '<%= process.env %>', 'a\r\nSet-Cookie: x=1', '\u0000'];
     for (const member of Object.keys(good)) {
-      for (const text of [
-        "' OR 1=1 --",
-        "'; DROP TABLE devices; --",
-        '<%= process.env %>',
-        'a\r\nSet-Cookie: x=1',
-        '\u0000',
-      ]) {
+      for (const text of hostile) {
         const message = signMessage('wispr/1 binding request', { ...good, [member]: text }, device.ed25519.secretKey);
         const answer = await tryBinding(canonicalJson(message as unknown as JsonObject));
         expect(answer).toEqual(MALFORMED);
@@ -166,8 +135,14 @@ describe('binding a device', () => {
 });
 
 describe('the limits on binding', () => {
+  const limited = rigForFile({ limits: { bindingsPerAddress: 2 } });
+
+  it('attack 94: successful bindings are not counted as guesses', async () => {
+    for (let count = 0; count < 4; count++) await bind(limited.provider, await limited.codeFor(`reader ${count}`));
+    expect((await overview(limited.server.state)).subscribers).toHaveLength(4);
+  });
+
   it('attack 46: garbage and requests that are broken off are counted as guesses', async () => {
-    const limited = await rigForTest({ limits: { bindingsPerAddress: 2 } });
     const send = (breakOff: boolean) =>
       postFrom('127.0.2.1', limited.server.url, BINDING_PATH, 'garbage', { breakOff });
     expect([await send(true), await send(false)]).toEqual([0, 400]);
@@ -176,20 +151,11 @@ describe('the limits on binding', () => {
   });
 
   it('is bound again by an honest request that is repeated, and nothing is added to what is kept (attack 135)', async () => {
-    const limited = await rigForTest({ limits: { changesPerAddress: 3 } });
-    const { database } = limited.server.state;
-    const device = await createDeviceKeys(limited.provider);
-    const code = normaliseCode(await limited.codeFor('paula')) ?? '';
-    const request = encodeBindingRequest(device, limited.provider.publisher, code, nowInSeconds());
-    const send = async () => (await post(limited.server.url, BINDING_PATH, request)).status;
-    const rows = () => database.all("SELECT action FROM audit_news WHERE action = 'device'");
+    const { server, provider, codeFor } = await rigForTest({ limits: { changesPerAddress: 3 } });
+    const request = bindingRequest(await createDeviceKeys(provider), provider, await codeFor('paula'));
+    const send = async () => (await post(server.url, BINDING_PATH, request)).status;
     expect([await send(), await send(), await send(), await send()]).toEqual([200, 200, 200, 429]);
-    expect(await rows()).toHaveLength(1);
-  });
-
-  it('attack 94: successful bindings are not counted as guesses', async () => {
-    const limited = await rigForTest({ limits: { bindingsPerAddress: 2 } });
-    for (let count = 0; count < 4; count++) await bind(limited.provider, await limited.codeFor(`reader ${count}`));
-    expect((await overview(limited.server.state)).subscribers).toHaveLength(4);
+    const rows = await server.state.database.all("SELECT action FROM audit_news WHERE action = 'device'");
+    expect(rows).toHaveLength(1);
   });
 });

@@ -26,34 +26,15 @@ const put = (database: Database, name: string, value = '') =>
 const names = async (database: Database) =>
   (await database.all<{ name: string }>('SELECT name FROM settings ORDER BY name')).map(({ name }) => name);
 
-/** A promise, and what fulfils it. */
-function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
-  let open = () => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open };
-}
-
 describe('a statement', () => {
   it('gives back numbers, text, bytes and nothing as they were given', async () => {
-    const bytes = new Uint8Array([0, 1, 0xff]);
-    const sql = `INSERT INTO publication (id, snapshot, timestamp, snapshot_version, version, expires, expiries, published, who, place)
-      VALUES (1, ?, ?, ?, ?, ?, ?, 7, '', '')`;
-    await one.run(sql, bytes, new Uint8Array(0), Number.MAX_SAFE_INTEGER, -1, 0, "it's $1, ? and \u{1f4f0}\n");
-    const row = await two.first<{ snapshot: Uint8Array }>('SELECT * FROM publication');
-    expect({ ...row }).toEqual({
-      id: 1,
-      snapshot: bytes,
-      timestamp: new Uint8Array(0),
-      snapshot_version: Number.MAX_SAFE_INTEGER,
-      version: -1,
-      expires: 0,
-      expiries: "it's $1, ? and \u{1f4f0}\n",
-      published: 7,
-      who: '',
-      place: '',
-    });
+    const bytes = [new Uint8Array([0, 1, 0xff]), new Uint8Array(0)];
+    const given = [...bytes, Number.MAX_SAFE_INTEGER, -1, 0, "it's $1, ? and \u{1f4f0}\n"];
+    const columns = 'snapshot, timestamp, snapshot_version, version, expires, expiries';
+    const sql = `INSERT INTO publication (id, ${columns}, published, who, place) VALUES (1, ?, ?, ?, ?, ?, ?, 7, '', '')`;
+    await one.run(sql, ...given);
+    const row = await two.first<{ snapshot: Uint8Array }>(`SELECT ${columns} FROM publication`);
+    expect(Object.values(row ?? {})).toEqual(given);
     expect(row?.snapshot.constructor).toBe(Uint8Array);
     await one.run('INSERT INTO pushes (target, succeeded, failed) VALUES (?, ?, ?)', 'a', null, 1);
     expect(await one.all('SELECT succeeded, failed FROM pushes')).toMatchObject([{ succeeded: null, failed: 1 }]);
@@ -98,19 +79,19 @@ describe('a transaction', () => {
   });
 
   it('is not seen from outside before it has ended, nor does it take others along', async () => {
-    const [begun, end] = [gate(), gate()];
+    const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const failing = one.transaction(async () => {
       await put(one, 'inside');
       expect(await names(one)).toEqual(['inside']);
-      begun.open();
-      await end.opened;
+      begun.resolve();
+      await end.promise;
       throw new Error('undone');
     });
     const refused = expect(failing).rejects.toThrow('undone');
-    await begun.opened;
+    await begun.promise;
     expect([await names(one), await names(two)]).toEqual([[], []]);
     const outside = put(one, 'outside');
-    end.open();
+    end.resolve();
     await Promise.all([refused, outside]);
     expect(await names(two)).toEqual(['outside']);
   });
@@ -125,12 +106,12 @@ describe('a transaction', () => {
   });
 
   it('refuses a statement that was not awaited, once the transaction has ended', async () => {
-    const ended = gate();
+    const ended = Promise.withResolvers<void>();
     let late: Promise<unknown> = Promise.resolve();
     await one.transaction(async () => {
-      late = ended.opened.then(() => put(one, 'late'));
+      late = ended.promise.then(() => put(one, 'late'));
     });
-    ended.open();
+    ended.resolve();
     await expect(late).rejects.toThrow('was not waited for');
     expect(await names(one)).toEqual([]);
   });

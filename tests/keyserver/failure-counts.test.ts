@@ -1,10 +1,12 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect } from 'node:net';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import express from 'express';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FailureCounts, pruneFailures } from '../../keyserver/http/failure-counts.ts';
 import { limitFailures } from '../../keyserver/http/limits.ts';
 import { openState } from '../../keyserver/storage/state.ts';
+import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
 import { keepStateIn, storeIn } from '../support/store.ts';
 
@@ -53,10 +55,9 @@ describe.each(['sqlite', 'postgres'] as const)('failures that key servers count 
       app.use(limitFailures(state, limit, (_request, response) => void response.status(429).end()));
       app.get('/wrong', (_request, response) => void response.status(403).end());
       app.get('/never', () => arrived.resolve());
-      return app.listen(0, '127.0.0.1');
+      return createServer(app);
     });
-    await Promise.all(servers.map((server) => once(server, 'listening')));
-    const [here = 0, there = 0] = servers.map((server) => (server.address() as AddressInfo).port);
+    const [here = 0, there = 0] = await Promise.all(servers.map(listenOnLoopback));
     const status = async (port: number) => (await fetch(`http://127.0.0.1:${port}/wrong`)).status;
     const socket = connect(here, '127.0.0.1');
     socket.write('GET /never HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -66,8 +67,7 @@ describe.each(['sqlite', 'postgres'] as const)('failures that key servers count 
     expect(await status(here)).toBe(403);
     expect(await status(here)).toBe(429);
     expect(await status(there)).toBe(429);
-    for (const server of servers) server.closeAllConnections();
-    await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+    await Promise.all(servers.map(closeServer));
   });
 
   it('attack 107: keep a bounded number of rows, those with most failures', async () => {

@@ -56,18 +56,11 @@ it.each([
   ["default-src 'none'", /^frame-src 'self' http:[^ ;]+;script-src-elem 'sha256-[^ ;]+';default-src/],
   ["script-src 'self' 'unsafe-inline'", /^script-src-elem 'self' 'unsafe-inline' ;script-src/],
   ["script-src 'nonce-abc' 'unsafe-inline'", /^script-src-elem 'nonce-abc' 'unsafe-inline' 'sha256-/],
-  [
-    "script-src 'self' 'strict-dynamic'; frame-src https://films.example",
-    /frame-src https:\/\/films\.example 'self' http/,
-  ],
+  ["script-src 'self' 'strict-dynamic'; frame-src https://a.example", /frame-src https:\/\/a\.example 'self' http/],
   ["img-src 'self'", /^img-src 'self'$/],
 ])('widens the signed policy %j by its own script and frames alone', async (policy, expected) => {
-  await publish(rig.publisher, rig.host, {
-    path: '/policy.html',
-    content: PAGE,
-    mediaType: 'text/html',
-    headers: { 'content-security-policy': policy },
-  });
+  const own = { 'content-security-policy': policy };
+  await publish(rig.publisher, rig.host, { path: '/policy.html', content: PAGE, mediaType: 'text/html', headers: own });
   const { headers, text } = await documents.get('/policy.html', { ...OPENED, 'cache-control': 'no-cache' });
   const [signed = '', ...others] = [headers['content-security-policy']].flat();
   expect(signed.replaceAll(/ +/g, ' ')).toMatch(expected);
@@ -104,10 +97,7 @@ it('lets the vault be in a frame of the documents alone, in silence, and never a
   expect(silent.headers['content-security-policy']).toContain(`frame-ancestors ${rig.server.documentsUrl}`);
   for (const path of ['/-/keys', '/-/sign-in', '/-/account', '/-/join']) {
     const { headers } = await account.get(path, framed);
-    expect([path, headers['content-security-policy']]).toEqual([
-      path,
-      expect.stringContaining("frame-ancestors 'none'"),
-    ]);
+    expect(headers['content-security-policy'], path).toContain("frame-ancestors 'none'");
   }
 });
 

@@ -1,7 +1,6 @@
 /** The HTTPCrypt endpoint of the key server, with the Reader's side of the channel, through real name servers, nginx and Squid. Attacks by the numbers of docs/threat-model.md. */
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { x25519KeyPair } from '#channel';
@@ -29,21 +28,15 @@ import {
   signRecord,
   verifyRecord,
 } from '../../core/httpcrypt/record.ts';
-import {
-  acceptBinding,
-  BINDING_PATH,
-  encodeBindingRequest,
-  encodeRenewalRequest,
-  normaliseCode,
-  RENEWAL_PATH,
-} from '../../core/keys/binding.ts';
+import { acceptBinding, BINDING_PATH, encodeRenewalRequest, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH, openKeyAnswer } from '../../core/keys/key-request.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import { ServerKeys } from '../../httpcrypt/server-keys.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { load } from '../../node-support/load.ts';
-import { bind, createDeviceKeys } from '../support/device.ts';
+import { closeServer, listenOnLoopback } from '../support/content-host.ts';
+import { bind, bindingRequest, createDeviceKeys } from '../support/device.ts';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
 import {
   type NameServer,
@@ -131,7 +124,7 @@ describe('HTTPCrypt through Squid and nginx', () => {
   it('binds a device and brings it keys; what passes there looks like any other request', async () => {
     const device = await createDeviceKeys(rig.provider);
     const code = await rig.codeFor('anna');
-    const request = encodeBindingRequest(device, rig.provider.publisher, normaliseCode(code) ?? '', nowInSeconds());
+    const request = bindingRequest(device, rig.provider, code);
     const reader = channel();
     const bound = await reader.post(BINDING_PATH, request);
     expect(bound.status).toBe(200);
@@ -175,7 +168,7 @@ describe('HTTPCrypt through Squid and nginx', () => {
     const { deviceKey } = await connect('carla');
     const reader = channel();
     const get = async () => {
-      const asked = await encodeKeyRequest(deviceKey, rig.server.url, [day1()], nowInSeconds());
+      const asked = await ask(deviceKey);
       return openKeyAnswer((await reader.post(KEY_REQUEST_PATH, asked)).body, asked, deviceKey.key);
     };
     for (let round = 0; round < 3; round++) expect((await get()).keys).toHaveLength(1);
@@ -193,20 +186,15 @@ describe('HTTPCrypt through Squid and nginx', () => {
 describe('attacks on HTTPCrypt', () => {
   /** A Reader whose parent proxy is a hop that a test plays. */
   async function readerThrough(hop: Server, to = endpoint) {
-    await new Promise<void>((resolve) => hop.listen(0, '127.0.0.1', resolve));
-    const parentProxy = `http://127.0.0.1:${(hop.address() as AddressInfo).port}`;
+    const parentProxy = `http://127.0.0.1:${await listenOnLoopback(hop)}`;
     const reader = readerBy({ parentProxy, dnsServers: [silent.address] }, to);
-    const end = async () => {
-      hop.closeAllConnections();
-      await new Promise((resolve) => hop.close(resolve));
-    };
-    return { reader, end };
+    return { reader, end: () => closeServer(hop) };
   }
 
   it('attack 109: a binding request is taken once, and with a ticket only; a replayed key request is answered anew for its device', async () => {
     const device = await createDeviceKeys(rig.provider);
     const code = await rig.codeFor('dora');
-    const request = encodeBindingRequest(device, rig.provider.publisher, normaliseCode(code) ?? '', nowInSeconds());
+    const request = bindingRequest(device, rig.provider, code);
     const first = await recorded(BINDING_PATH, request);
     const early = await first.opened();
     expect(early.status).toBe(425);
@@ -285,7 +273,7 @@ describe('attacks on HTTPCrypt', () => {
     const before = rig.log().length;
     for (const [name, [given, sent]] of Object.entries(bad)) {
       const { status, body: said } = await sendRaw(`${near}abcdefgh`, 'POST', given, sent);
-      expect([name, status, said.toString()]).toEqual([name, 500, 'Internal Server Error\n']);
+      expect([status, said.toString()], name).toEqual([500, 'Internal Server Error\n']);
     }
     expect(rig.log().slice(before)).not.toContain(KEY_REQUEST_PATH);
   });
@@ -450,18 +438,13 @@ describe('the HTTPCrypt endpoint', () => {
       config: { httpcrypt },
     });
     if (!own.server.httpcrypt) throw new Error('the endpoint is not open');
-    const { publisher } = own.provider;
     const reader = readerBy({}, own.server.httpcrypt);
     const device = await createDeviceKeys(own.provider);
-    const guess = async () =>
-      (await reader.post(BINDING_PATH, encodeBindingRequest(device, publisher, '0'.repeat(16), nowInSeconds()))).status;
+    const tryCode = async (code: string) =>
+      (await reader.post(BINDING_PATH, bindingRequest(device, own.provider, code))).status;
+    const guess = () => tryCode('0'.repeat(16));
     // OPTIONS, then two requests for the first binding: a ticket is at hand from then on.
-    const request = encodeBindingRequest(
-      device,
-      publisher,
-      normaliseCode(await own.codeFor('ada')) ?? '',
-      nowInSeconds(),
-    );
+    const request = bindingRequest(device, own.provider, await own.codeFor('ada'));
     const repeat = async () => (await reader.post(BINDING_PATH, request)).status;
     // An honest request that is repeated is limited too: attack 135.
     expect([await repeat(), await repeat()]).toEqual([200, 200]);

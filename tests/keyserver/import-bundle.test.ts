@@ -18,12 +18,11 @@ import {
 import { everythingStored, storeIn } from '../support/store.ts';
 
 const ORIGINS = { keyServer: 'https://keys.news.example', reading: 'https://read.news.example' };
-let folder: string;
 let config: KeyServerConfig;
 let state: KeyServerState;
 let publisher: PublisherWithSets;
 beforeEach(async () => {
-  folder = temporaryFolder();
+  const folder = temporaryFolder();
   config = { ...configIn(folder), ...(await storeIn(folder)) };
   state = await openState(config);
   publisher = await createPublisher();

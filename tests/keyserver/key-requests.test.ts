@@ -1,12 +1,12 @@
 import { connect as connectTo } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { randomBytes } from '#primitives';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { encodeRenewalRequest, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH, openKeyAnswer } from '../../core/keys/key-request.ts';
-import { type NamedKey, unwrapKey, wrapKey } from '../../core/keys/wrapped-key.ts';
+import { type NamedKey, unwrapKey } from '../../core/keys/wrapped-key.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { devicesOf } from '../../keyserver/readers/devices.ts';
 import { noteChanges, removeOldChanges } from '../../keyserver/storage/memory.ts';
@@ -39,6 +39,11 @@ const day2 = () => setOf(rig.publisher, 'day-2');
 const requestBy = (key: NamedKey, time = nowInSeconds(), { id } = day1()) =>
   encodeKeyRequest(key, rig.server.url, [id], time);
 
+async function unknownKey(): Promise<NamedKey> {
+  const key = randomBytes(32);
+  return { id: await keyIdOf('device', key), key };
+}
+
 /** Everything of an answer that a stranger could compare. */
 async function observe(body: Uint8Array): Promise<unknown> {
   const response = await post(rig.server.url, KEY_REQUEST_PATH, body);
@@ -63,24 +68,17 @@ describe('a key request', () => {
 
   it('gets raw bytes that no cache keeps', async () => {
     const device = await connect('bert');
-    const request = await requestBy(device.deviceKey);
-    const response = await post(rig.server.url, KEY_REQUEST_PATH, request);
-    expect(response.headers.get('content-type')).toBe('application/octet-stream');
-    expect(response.headers.get('cache-control')).toBe('no-store');
-  });
-
-  it('never gets a key beyond the end of the grant', async () => {
-    const until = nowInSeconds() + 3 * DAY;
-    const device = await connect('carla', { sets: ['day-1'], until });
-    const { keys } = await askForKeys(device, [day1().id]);
-    expect(keys).toMatchObject([{ notAfter: until }]);
+    const { headers } = await post(rig.server.url, KEY_REQUEST_PATH, await requestBy(device.deviceKey));
+    expect(headers.get('content-type')).toBe('application/octet-stream');
+    expect(headers.get('cache-control')).toBe('no-store');
   });
 
   it('names the reason for each key that is refused', async () => {
-    const device = await connect('dora', { sets: ['day-1'], until: nowInSeconds() + DAY });
+    const until = nowInSeconds() + DAY;
+    const device = await connect('dora', { sets: ['day-1'], until });
     const unknown = toBase64url(randomBytes(32));
     const answer = await askForKeys(device, [day1().id, day2().id, unknown]);
-    expect(answer.keys.map(({ id }) => id)).toEqual([day1().id]);
+    expect(answer.keys).toMatchObject([{ id: day1().id, notAfter: until }]);
     expect(answer.refused).toEqual([day2().id, unknown].map((id) => ({ id, reason: 'not-entitled' })));
     rig.passTime(DAY + 10);
     const request = await requestBy(device.deviceKey, nowInSeconds() + DAY + 10);
@@ -97,26 +95,6 @@ describe('a key request', () => {
     const again = await connect('emil');
     expect((await askForKeys(device, [day1().id])).refused).toEqual([{ id: day1().id, reason: 'revoked' }]);
     expect((await askForKeys(again, [day1().id])).keys).toHaveLength(1);
-  });
-
-  it('attack 42: keys and answers for one device are of no use to another', async () => {
-    const [mine, other] = [await connect('frieda'), await connect('gustav')];
-    const request = await requestBy(mine.deviceKey);
-    const sealed = await bytesOf(await post(rig.server.url, KEY_REQUEST_PATH, request));
-    await expect(openKeyAnswer(sealed, request, other.deviceKey.key)).rejects.toMatchObject({
-      code: 'answer-unreadable',
-    });
-    const [wrapped] = (await openKeyAnswer(sealed, request, mine.deviceKey.key)).keys;
-    if (!wrapped) throw new Error('no key');
-    const foreign = await wrapKey({ ...other.deviceKey, id: mine.deviceKey.id }, { ...day1(), kind: 'set' }, wrapped);
-    for (const [by, given] of [
-      [other, wrapped],
-      [other, { ...wrapped, under: other.deviceKey.id }],
-      [mine, foreign],
-    ] as const)
-      await expect(unwrapKey(by.deviceKey, given, nowInSeconds())).rejects.toMatchObject({
-        code: 'wrapped-key-invalid',
-      });
   });
 
   it('attack 44: an old one, and one from the future, are refused inside the answer', async () => {
@@ -174,7 +152,7 @@ describe('a key request', () => {
     const askLate = async () => {
       for (let times = 0; times < 2; times++) {
         await setTimeout(1);
-        const end = performance.now() + 700;
+        const end = performance.now() + 600;
         while (performance.now() < end);
       }
       return (await Promise.all([ask(), ask()])).find(({ status }) => status === 503);
@@ -225,12 +203,10 @@ describe('a key request', () => {
 
   it('attack 45: unknown device and wrong proof get the same answer, byte for byte', async () => {
     const device = await connect('jens');
-    const wrongKey = randomBytes(32);
-    const stranger = { id: await keyIdOf('device', wrongKey), key: wrongKey };
-    const unknown = await requestBy(stranger);
-    const unproved = await requestBy({ ...device.deviceKey, key: wrongKey });
+    const stranger = await unknownKey();
+    const unproved = await requestBy({ ...device.deviceKey, key: stranger.key });
     const elsewhere = await encodeKeyRequest(device.deviceKey, 'https://other.example', [day1().id], nowInSeconds());
-    const answer = await observe(unknown);
+    const answer = await observe(await requestBy(stranger));
     expect(answer).toMatchObject({ status: 403, body: '{"error":"request-refused"}' });
     expect(await observe(unproved)).toEqual(answer);
     expect(await observe(elsewhere)).toEqual(answer);
@@ -240,29 +216,19 @@ describe('a key request', () => {
 
   it('attack 45: unknown device and wrong proof cost the same, and use up no nonce of the keys at rest', async () => {
     const device = await connect('lea');
-    const wrongKey = randomBytes(32);
-    const stranger = { id: await keyIdOf('device', wrongKey), key: wrongKey };
+    const stranger = await unknownKey();
     const { vault } = rig.server.state;
     const [open, seal] = [vi.spyOn(vault, 'open'), vi.spyOn(vault, 'seal')];
+    onTestFinished(() => void vi.restoreAllMocks());
     const opened = async (key: NamedKey) => {
       open.mockClear();
-      const request = await requestBy(key);
-      expect(await observe(request)).toMatchObject({ status: 403 });
-      return open.mock.calls.map(([place, sealed]) => [
-        place.table,
-        place.row.length,
-        place.keyId.length,
-        sealed.length,
-      ]);
+      expect(await observe(await requestBy(key))).toMatchObject({ status: 403 });
+      return open.mock.calls.map(([{ table, row, keyId }, sealed]) => [table, row.length, keyId.length, sealed.length]);
     };
-    try {
-      const unproved = await opened({ ...device.deviceKey, key: wrongKey });
-      expect(unproved).toHaveLength(1);
-      expect(await opened(stranger)).toEqual(unproved);
-      expect(seal).not.toHaveBeenCalled();
-    } finally {
-      vi.restoreAllMocks();
-    }
+    const unproved = await opened({ ...device.deviceKey, key: stranger.key });
+    expect(unproved).toHaveLength(1);
+    expect(await opened(stranger)).toEqual(unproved);
+    expect(seal).not.toHaveBeenCalled();
   });
 
   it('that is malformed or too large is refused without a look at the database', async () => {
@@ -319,11 +285,8 @@ describe('the rest of the API', () => {
 
   it('leads a browser that opens an invitation to the reading site, which gets what stands behind #', async () => {
     const { status, headers } = await fetch(`${rig.server.url}/`, { redirect: 'manual' });
-    expect([status, headers.get('location'), headers.get('cache-control')]).toEqual([
-      303,
-      `${rig.server.readingUrl}/-/join`,
-      'no-store',
-    ]);
+    expect([status, headers.get('cache-control')]).toEqual([303, 'no-store']);
+    expect(headers.get('location')).toBe(`${rig.server.readingUrl}/-/join`);
   });
 });
 

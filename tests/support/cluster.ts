@@ -241,6 +241,14 @@ export function connectBy(
   });
 }
 
+/** A TLS session, as a ticket. */
+export async function sessionBy(way: Way, servername: string): Promise<Buffer> {
+  const socket = await connectBy(way, servername);
+  const session = await new Promise<Buffer>((resolve) => socket.once('session', resolve));
+  socket.destroy();
+  return session;
+}
+
 /** A client with a connection for each request, so that the balancer takes another key server each time. It goes on with TLS sessions. */
 export function newClient(way: Way, localAddress?: string) {
   const sessions = new Map<string, Buffer>();

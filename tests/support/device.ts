@@ -56,10 +56,20 @@ export function postFrom(
   });
 }
 
+/** A request to bind, by the code of an invitation as people see it. */
+export function bindingRequest(
+  device: DeviceKeys,
+  { publisher }: Pick<KeyIssuer, 'publisher'>,
+  code: string,
+  time = nowInSeconds(),
+): Uint8Array {
+  return encodeBindingRequest(device, publisher, normaliseCode(code) ?? code, time);
+}
+
 /** Binds, and insists that it works. */
 export async function bind(provider: KeyIssuer, code: string, keys?: DeviceKeys): Promise<BoundDevice> {
   const device = keys ?? (await createDeviceKeys(provider));
-  const request = encodeBindingRequest(device, provider.publisher, normaliseCode(code) ?? code, nowInSeconds());
+  const request = bindingRequest(device, provider, code);
   const response = await post(provider.keyServer, BINDING_PATH, request);
   const answer = await bytesOf(response);
   if (response.status !== 200) throw new Error(`binding: ${response.status} ${Buffer.from(answer)}`);
