@@ -89,7 +89,6 @@ it.each(['reader@', ''])(
 );
 
 describe('wispr invite --mail', () => {
-  /** @returns the command line, in a configuration of its own */
   function inviteBy(smtp: string, ...flags: string[]): string[] {
     const { listen, reading, data, database, masterKey, publicKey } = rig.config;
     const origins = { origin: rig.server.url, listen, reading: { ...reading, origin: rig.server.readingUrl } };
@@ -102,8 +101,8 @@ describe('wispr invite --mail', () => {
   it('mails the link, prints it on demand only, and the link is good', async () => {
     const server = await start(good, { secure: true });
     const smtp = `smtps://reader@127.0.0.1:${server.port}`;
-    const env = { ...process.env, NODE_EXTRA_CA_CERTS: good.caFile };
-    const run = (...flags: string[]) => runWispr(inviteBy(smtp, ...flags), { cwd: rig.folder, env });
+    trust(good);
+    const run = (...flags: string[]) => runWispr(inviteBy(smtp, ...flags), { cwd: rig.folder });
     const quiet = await run();
     expect(quiet).toMatchObject({ code: 0, stdout: '' });
     expect(quiet.stderr).toContain('the invitation was mailed');
@@ -120,9 +119,8 @@ describe('wispr invite --mail', () => {
   it('makes no invitation where the server is not the right one', async () => {
     const before = await openInvitations();
     const server = await start(good, { secure: true });
-    const { code, stdout, stderr } = await runWispr(inviteBy(`smtps://reader@127.0.0.1:${server.port}`), {
-      cwd: rig.folder,
-    });
+    const args = inviteBy(`smtps://reader@127.0.0.1:${server.port}`);
+    const { code, stdout, stderr } = await runWispr(args, { cwd: rig.folder });
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('[mail-failed]')]);
     expect(await openInvitations()).toEqual(before);
     expect([server.signIns, server.mails]).toEqual([[], []]);

@@ -1,13 +1,14 @@
 /** Mail of the reading site, at a real mail server on loopback. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { beforeAll, expect, it, vi } from 'vitest';
 import { isMailAddress } from '../../keyserver/mail/address.ts';
 import { createMailer } from '../../keyserver/mail/mailer.ts';
 import { listSubscribers } from '../../keyserver/subscriptions/directory.ts';
 import { nameKey, parseSubscriberName, renameSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
+import { forFile } from '../support/for-file.ts';
 import { rigForFile, rigForTest, temporaryFolder } from '../support/keyserver-rig.ts';
-import { codeInMail as codeIn, type MailServer, mailSettings, startMailServer } from '../support/mail-server.ts';
+import { codeInMail as codeIn, mailSettings, startMailServer } from '../support/mail-server.ts';
 import { offerPlans } from '../support/offers.ts';
 import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
 import { runWispr } from '../support/wispr.ts';
@@ -16,13 +17,11 @@ const REFUSALS: Readonly<Record<string, string>> = {
   gone: '5.1.1 <gone@example.org>: no such mailbox',
   barred: '5.7.1 <barred@example.org>: relay access denied',
 };
-let mailServer: MailServer;
 /** Name by which the mail server was greeted last, and the end of its wait. */
 let greeting: string | undefined;
 let release: (() => void) | undefined;
-let url: string;
-const rig = rigForFile(async () => {
-  mailServer = await startMailServer({
+const mailServer = forFile(() =>
+  startMailServer({
     disabledCommands: ['STARTTLS'],
     onAuth: ({ username, password }, _session, done) =>
       password === 'right' ? done(null, { user: username }) : done(new Error('no')),
@@ -32,7 +31,10 @@ const rig = rigForFile(async () => {
       if (kind === 'slow') release = done;
       else done(kind in REFUSALS ? Object.assign(new Error(REFUSALS[kind]), { responseCode: 550 }) : undefined);
     },
-  });
+  }),
+);
+let url: string;
+const rig = rigForFile(() => {
   url = `smtp://127.0.0.1:${mailServer.port}`;
   return { config: { mail: mailSettings(url) } };
 });
@@ -40,7 +42,6 @@ beforeAll(async () => {
   await offerPlans(rig, [{ name: 'daily', title: 'Daily', trial: 7 }]);
   await rig.invite({ name: 'ada@example.org' });
 });
-afterAll(() => mailServer?.close());
 
 const browser = () => createVisitor(rig.server.readingUrl);
 const mailTo = (address: string) => mailServer.take(address);
@@ -79,11 +80,8 @@ it('takes the codes that two windows of a browser asked for, in any order, and c
   const visitor = browser();
   const first = codeIn(await ask(visitor, 'zoe@example.org', '/one.html'));
   const second = codeIn(await ask(visitor, 'zita@example.org', '/two.html'));
-  for (const [code, to] of [
-    [first, '/one.html'],
-    [second, '/two.html'],
-  ] as const)
-    expect((await visitor.post('/-/mail-code', { code })).headers.location).toBe(to);
+  const leadsTo = async (code: string) => (await visitor.post('/-/mail-code', { code })).headers.location;
+  expect([await leadsTo(first), await leadsTo(second)]).toEqual(['/one.html', '/two.html']);
   const sql = 'SELECT tries FROM mail_codes WHERE tries < 5 UNION ALL SELECT count FROM wrong_mail_codes';
   expect(await rig.server.state.database.all(sql)).toEqual([]);
 });
@@ -160,12 +158,8 @@ it('attack 142: mails to one address are bounded a day, whoever asks, and codes 
   const ask = (address: string) =>
     createVisitor(readingUrl).post('/-/mail', { name, to: '/' }, { origin: readingUrl, 'x-forwarded-for': address });
   for (const quarter of [1, 2, 3, 4, 5, 6]) {
-    const { status, headers } = await ask(`192.0.2.${quarter}`);
-    expect([quarter, status, headers['retry-after']]).toEqual([
-      quarter,
-      quarter > 4 ? 429 : 303,
-      headers['retry-after'],
-    ]);
+    const { status } = await ask(`192.0.2.${quarter}`);
+    expect([quarter, status]).toEqual([quarter, quarter > 4 ? 429 : 303]);
     narrow.passTime(3600);
   }
   narrow.passTime(86_400);
@@ -193,10 +187,9 @@ it('never tells whether a name is known', async () => {
 });
 
 it('attack 50: no form of another site asks for mail, takes a code, or deletes data', async () => {
+  const send = (path: string) => browser().post(path, { name: 'ada@example.org' }, { origin: 'https://evil.example' });
   for (const path of ['mail', 'mail-code', 'move', 'sign-up', 'delete', 'my-data', 'password', 'connect-reader'])
-    expect(
-      (await browser().post(`/-/${path}`, { name: 'ada@example.org' }, { origin: 'https://evil.example' })).status,
-    ).toBe(403);
+    expect((await send(`/-/${path}`)).status).toBe(403);
 });
 
 it('attack 49: names, subjects and own templates put no header into a mail', async () => {
@@ -212,37 +205,17 @@ it('attack 49: names, subjects and own templates put no header into a mail', asy
 });
 
 it('attack 49: sends to plain addresses alone, and to all that can be the name of a subscriber', () => {
-  const plain = [
-    'ada@example.org',
-    "o'neill@example.org",
-    'r&d@example.org',
-    'a+b_c-d.e@a.b-c.example',
-    'a@bücher.example',
-    'müller@c.de',
-    'अजय@डाटा.भारत',
-    'a..b@c.de', // Japan's oldest mobile network gave such out; quoted in the mail
-  ];
-  plain.push("_!#$%&'*+/=?^_{|}~-@example.org", `${'a'.repeat(64)}@${'b.'.repeat(93)}cde`);
-  for (const name of plain) expect([isMailAddress(name), parseSubscriberName(name)]).toEqual([true, name]);
   for (const name of [
-    'a@b.example, eve@example.org',
-    'Ada <a@b.example>',
-    'a@b.example\r\nBcc: x@y.example',
-    'a@b.example\n',
-    'a@c.de;x',
-    'a<b>@c.de',
-    '"a b"@c.de',
-    'a@b',
-    'a@[192.0.2.1]',
-    'a@192.0.2.1',
-    'ｖictim@c.de',
-    'a@xn--ü.example',
-    'müller@c.de;x',
-    'mü ller@c.de',
-    `${'a'.repeat(65)}@c.de`,
+    ...['ada@example.org', "o'neill@example.org", 'r&d@example.org', 'a+b_c-d.e@a.b-c.example', 'a@bücher.example'],
+    ...['müller@c.de', 'अजय@डाटा.भारत', "_!#$%&'*+/=?^_{|}~-@example.org", `${'a'.repeat(64)}@${'b.'.repeat(93)}cde`],
+    'a..b@c.de', // Japan's oldest mobile network gave such out; quoted in the mail
+  ])
+    expect([isMailAddress(name), parseSubscriberName(name)]).toEqual([true, name]);
+  for (const name of [
+    ...['a@b.example, eve@example.org', 'Ada <a@b.example>', 'a@b.example\r\nBcc: x@y.example', 'a@b.example\n'],
+    ...['a@c.de;x', 'a<b>@c.de', '"a b"@c.de', 'a@b', 'a@[192.0.2.1]', 'a@192.0.2.1', 'ｖictim@c.de', 'a(b)@c.de'],
+    ...['a@xn--ü.example', 'müller@c.de;x', 'mü ller@c.de', '+a@c.de', `${'a'.repeat(65)}@c.de`],
     `${'a'.repeat(64)}@${'b.'.repeat(93)}cdef`,
-    '+a@c.de',
-    'a(b)@c.de',
   ])
     expect(isMailAddress(name), name).toBe(false);
 });
@@ -252,12 +225,11 @@ it('mails to an address with every character of RFC 5322, and to an internationa
   for (const [name, address] of [
     ["_!#$%&'*+/=?^_{|}~-@example.org", "_!#$%&'*+/=?^_{|}~-@example.org"],
     ['ada@bücher.example', 'ada@xn--bcher-kva.example'],
+    ['müller@bücher.example', 'müller@bücher.example'],
   ] as const) {
     await mailer.send(name, 'moved', { publisher: 'x', site: 'y' });
     expect(await mailTo(name)).toContain(`To: ${address}`); // the mail server shows domains as they are written
   }
-  await mailer.send('müller@bücher.example', 'moved', { publisher: 'x', site: 'y' });
-  expect(await mailTo('müller@bücher.example')).toContain('To: müller@bücher.example');
   await mailer.close();
   const plain = await startMailServer({ hideSMTPUTF8: true, disabledCommands: ['AUTH', 'STARTTLS'] });
   const bounces: unknown[] = [];
@@ -302,11 +274,9 @@ it('a mail that is not taken, a wrong password and a server without TLS fail clo
     const counted: string[] = [];
     const count = (what: string) => void counted.push(what);
     const mailer = createMailer(config, { readingSite: 'https://read.news.example', count });
-    await expect(mailer.send(to, 'moved', { publisher: 'x', site: 'y' })).rejects.toMatchObject({
-      code,
-      message: expect.stringContaining(answer),
-      fields: { answer: expect.stringContaining(answer) },
-    });
+    const said = expect.stringContaining(answer);
+    const refusal = { code, message: said, fields: { answer: said } };
+    await expect(mailer.send(to, 'moved', { publisher: 'x', site: 'y' })).rejects.toMatchObject(refusal);
     expect(counted).toEqual([code.replace('-', ' ')]);
     await mailer.close();
   }
@@ -327,9 +297,8 @@ it('notes an address that the mail server refuses for good, until the subscriber
   const noted = () => listSubscribers(database, { state: 'bounced' }, rig.server.state.now());
   await vi.waitUntil(() => rig.log().includes('550 5.1.1 … no such mailbox'));
   expect((await noted()).entries).toHaveLength(1);
-  expect(await runWispr(['admin', 'list', 'gone@example.org', '-c', rig.writeConfig()])).toMatchObject({
-    stdout: expect.stringContaining('mail is refused: 550 5.1.1'),
-  });
+  const { stdout } = await runWispr(['admin', 'list', 'gone@example.org', '-c', rig.writeConfig()]);
+  expect(stdout).toContain('mail is refused: 550 5.1.1');
   await renameSubscriber(rig.server.state, 'gone@example.org', 'here@example.org');
   expect((await noted()).entries).toEqual([]);
 });

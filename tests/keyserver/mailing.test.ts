@@ -1,36 +1,33 @@
 /** `wispr admin invite`: links and mails for everybody who never came. */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { beforeAll, expect, it, vi } from 'vitest';
 import { createMailer } from '../../keyserver/mail/mailer.ts';
 import { mailInvitations, planMailing } from '../../keyserver/mail/mailing.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { forFile } from '../support/for-file.ts';
 import { rigForFile } from '../support/keyserver-rig.ts';
-import { codeInMail, type MailServer, mailSettings, startMailServer } from '../support/mail-server.ts';
+import { codeInMail, mailSettings, startMailServer } from '../support/mail-server.ts';
 import { startProgram } from '../support/programs.ts';
 import { createVisitor } from '../support/reading-site-visitor.ts';
 import { runWispr } from '../support/wispr.ts';
 
-let mailServer: MailServer;
-/** Mails that were to come later. */
 let postponed = 0;
-const rig = rigForFile(async () => {
-  mailServer = await startMailServer({
+const mailServer = forFile(() =>
+  startMailServer({
     disabledCommands: ['STARTTLS'],
     onRcptTo: ({ address }, _session, done) => {
-      const responseCode = { gone: 550, later: 450 }[address.split(/[\d@]/)[0] ?? ''];
-      if (responseCode === 450) postponed++;
-      done(
-        responseCode
-          ? Object.assign(new Error(`${responseCode === 550 ? '5.1.1' : '4.2.1'} no`), { responseCode })
-          : undefined,
-      );
+      const [kind = ''] = address.split(/[\d@]/);
+      if (kind === 'later') postponed++;
+      const refusals: Record<string, [string, number]> = { gone: ['5.1.1 no', 550], later: ['4.2.1 no', 450] };
+      const [text, responseCode] = refusals[kind] ?? [];
+      done(text === undefined ? undefined : Object.assign(new Error(text), { responseCode }));
     },
-  });
-  const mail = mailSettings(`smtp://127.0.0.1:${mailServer.port}`);
-  return { config: { mail }, startAt: nowInSeconds() };
-});
+  }),
+);
+const smtp = () => mailSettings(`smtp://127.0.0.1:${mailServer.port}`);
+const rig = rigForFile(() => ({ config: { mail: smtp() }, startAt: nowInSeconds() }));
 let configFile: string;
 beforeAll(async () => {
   const { state } = rig.server;
@@ -38,14 +35,12 @@ beforeAll(async () => {
     await definePlan(state, { name, sets: ['day-*'] });
   configFile = rig.writeConfig();
 });
-afterAll(() => mailServer?.close());
 
 const wispr = (...args: string[]) => runWispr(['admin', 'invite', ...args, '-c', configFile], { cwd: rig.folder });
 const addresses = () => mailServer.mails.splice(0).map(({ to }) => to);
-const withoutLinks = () => rig.server.state.database.run('DELETE FROM invitations');
 async function subscribers(plan: string, names: readonly string[]): Promise<void> {
   for (const name of names) await rig.invite({ name, plan });
-  await withoutLinks();
+  await rig.server.state.database.run('DELETE FROM invitations');
 }
 
 it('mails everybody who never came, once a day, and says whom it left out', async () => {
@@ -55,20 +50,16 @@ it('mails everybody who never came, once a day, and says whom it left out', asyn
   expect([dry.code, dry.stderr]).toEqual([0, expect.stringContaining('3 people would get an invitation')]);
   expect(addresses()).toEqual([]);
   const first = await wispr('--state', 'new', '--plan', 'one', '--mail', '--rate', '100');
-  expect([first.code, first.stderr]).toEqual([
-    0,
-    expect.stringMatching(/1 person left out: no mail.*mailed 2 invitations, 1 address refused.*; 0 people left/s),
-  ]);
+  expect(first.stderr).toMatch(/1 person left out: no mail.*mailed 2 invitations, 1 address refused.*; 0 people left/s);
+  expect(first.code).toBe(0);
   const [mail = ''] = mailServer.mails.map(({ text }) => text);
   expect(mail).toContain('List-Unsubscribe-Post: List-Unsubscribe=One-Click');
   expect(addresses().toSorted()).toEqual(['ada@example.org', 'bert@example.org']);
   const [, code = ''] = /#([A-Z0-9-]{19})/.exec(mail) ?? [];
   expect((await createVisitor(rig.server.readingUrl).join(code)).status).toBe(200);
   const again = await wispr('--state', 'invited', '--plan', 'one', '--mail', '--json');
-  expect(JSON.parse(again.stdout)).toEqual({
-    ...{ sent: 0, refused: 0, left: 0, due: 0 },
-    ...{ unaddressed: 1, bounced: 1, unsubscribed: 0, recent: 1 },
-  });
+  const none = { sent: 0, refused: 0, left: 0, due: 0, unsubscribed: 0 };
+  expect(JSON.parse(again.stdout)).toEqual({ ...none, unaddressed: 1, bounced: 1, recent: 1 });
   expect(addresses()).toEqual([]);
   const rows = "SELECT details FROM audit WHERE action = 'invite-many' ORDER BY number LIMIT 1";
   expect(await rig.server.state.database.all(rows)).toEqual([{ details: expect.stringContaining('"mailed":3') }]);
@@ -88,12 +79,11 @@ it.each([
   expect([rest.code, addresses().toSorted()]).toEqual([0, names]);
 });
 
-/** A run beside others. */
 async function mailDue(plan: string) {
   const { state, url, readingUrl } = rig.server;
   const wish = { state: 'new', plan } as const;
   const { due } = await planMailing(state, wish, true);
-  const mailer = createMailer(mailSettings(`smtp://127.0.0.1:${mailServer.port}`));
+  const mailer = createMailer(smtp());
   const pace = { rate: 100, connections: 1, signal: new AbortController().signal, onProgress: () => undefined };
   const sender = { state, mailer, origins: { keyServer: url, reading: readingUrl } };
   const mailed = await mailInvitations(sender, wish, due, state.now() + 86_400, pace);
@@ -110,14 +100,10 @@ it('mails each person once, where two do it at the same time', async () => {
 });
 
 it('ends where the mail server takes nothing, and voids what it did not take', async () => {
-  await subscribers(
-    'four',
-    Array.from({ length: 12 }, (_, index) => `later${index}@example.org`),
-  );
-  expect(await mailDue('four')).toMatchObject({
-    ...{ sent: 0, refused: 0, left: 12, due: 12 },
-    failure: { code: 'mail-failed' },
-  });
+  const names = Array.from({ length: 12 }, (_, index) => `later${index}@example.org`);
+  await subscribers('four', names);
+  const failed = { sent: 0, refused: 0, left: 12, due: 12, failure: { code: 'mail-failed' } };
+  expect(await mailDue('four')).toMatchObject(failed);
   expect([postponed, await rig.server.state.database.all('SELECT 1 FROM invitations')]).toEqual([10, []]);
 });
 
@@ -132,11 +118,10 @@ it('writes links into a new file of the owner, once for those who are new, and a
   const [, code = ''] = /#([A-Z0-9-]{19})/.exec(line) ?? [];
   expect((await createVisitor(rig.server.readingUrl).join(code)).status).toBe(200);
   expect(await wispr('--state', 'new', '--plan', 'five', '--links', file)).toMatchObject({ code: 2 });
-  expect((await wispr('--state', 'new', '--plan', 'five', '--links', join(rig.folder, 'none.csv'))).stderr).toContain(
-    '0 links',
-  );
-  const again = await wispr('--state', 'invited', '--plan', 'five', '--links', join(rig.folder, 'again.csv'));
-  expect(again.stderr).toContain('1 link written');
+  const said = async (state: string) =>
+    (await wispr('--state', state, '--plan', 'five', '--links', `${file}.${state}`)).stderr;
+  expect(await said('new')).toContain('0 links');
+  expect(await said('invited')).toContain('1 link written');
 });
 
 it('ends mail to many by a link without a sign-in, from anywhere, and leaves codes for signing in', async () => {

@@ -34,24 +34,21 @@ beforeEach(() => {
 });
 
 function descriptionOf(name: string): Record<string, unknown> {
-  const endpoint = (path: string) => new URL(path, name).href;
-  return {
-    issuer: name,
-    authorization_endpoint: endpoint('/auth'),
-    token_endpoint: endpoint('/token'),
-    jwks_uri: endpoint('/jwks'),
-  };
+  const [auth, token, jwks] = ['/auth', '/token', '/jwks'].map((path) => new URL(path, name).href);
+  return { issuer: name, authorization_endpoint: auth, token_endpoint: token, jwks_uri: jwks };
 }
 
 const provider = (at = issuer, trustMail = false, signal?: AbortSignal) =>
   new OpenIdProvider({ issuer: at, clientId: 'reader', clientSecret: SECRET, trustMail, now, signal });
+
+const unusable = (words: string) => ({ code: 'openid-unusable', message: expect.stringContaining(words) });
 
 it('takes an issuer that differs by a slash, and no other one', async () => {
   described = descriptionOf(`${issuer}/`);
   await provider().check(BACK);
   expect((await provider().begin(BACK)).url.pathname).toBe('/auth');
   described = descriptionOf(`${issuer}/{tenantid}/v2.0`);
-  const said = { code: 'openid-unusable', message: expect.stringContaining('calls itself http') };
+  const said = unusable('calls itself http');
   await expect(provider().check(BACK)).rejects.toMatchObject(said);
   await expect(provider().begin(BACK)).rejects.toMatchObject(said);
   const names = [`${issuer}/`, issuer, `${issuer}/`, `${issuer}/`];
@@ -87,23 +84,15 @@ it('says its secret in the body where the provider takes it there only, by its d
   described.token_endpoint_auth_methods_supported = ['client_secret_post'];
   await provider().check(BACK);
   described.token_endpoint_auth_methods_supported = ['private_key_jwt'];
-  const said = { code: 'openid-unusable', message: expect.stringContaining('by private_key_jwt') };
-  await expect(provider().greet()).rejects.toMatchObject(said);
+  await expect(provider().greet()).rejects.toMatchObject(unusable('by private_key_jwt'));
 });
 
 it('says what the provider says of a wrong secret, without what may be a code, and where it is not', async () => {
-  token = () => [
-    401,
-    { error: 'invalid_client', error_description: `BAD7000215: wrong \u202e ${'x'.repeat(24)} a@b.example` },
-  ];
-  await expect(provider().check(BACK)).rejects.toMatchObject({
-    code: 'openid-unusable',
-    message: expect.stringContaining('invalid_client BAD7000215: wrong \\u{202e} … …'),
-  });
-  await expect(provider(`${issuer}/gone`).check(BACK)).rejects.toMatchObject({
-    code: 'openid-unusable',
-    message: expect.stringContaining('404'),
-  });
+  const description = `BAD7000215: wrong \u202e ${'x'.repeat(24)} a@b.example`;
+  token = () => [401, { error: 'invalid_client', error_description: description }];
+  const said = unusable('invalid_client BAD7000215: wrong \\u{202e} … …');
+  await expect(provider().check(BACK)).rejects.toMatchObject(said);
+  await expect(provider(`${issuer}/gone`).check(BACK)).rejects.toMatchObject(unusable('404'));
   await expect(provider('http://127.0.0.1:9/').check(BACK)).rejects.toMatchObject({ code: 'openid-unreachable' });
 });
 
@@ -124,8 +113,7 @@ it('trusts the mail addresses of one tenant, never of all (attack 118)', async (
         : Response.json({ error: 'invalid_grant' }, { status: 400 }),
     );
   describe(`${entra}/{tenantid}/v2.0`);
-  const said = { code: 'openid-unusable', message: expect.stringContaining('one tenant') };
-  await expect(provider(`${entra}/common/v2.0`, true).check(BACK)).rejects.toMatchObject(said);
+  await expect(provider(`${entra}/common/v2.0`, true).check(BACK)).rejects.toMatchObject(unusable('one tenant'));
   await provider(`${entra}/common/v2.0`).begin(BACK);
   describe(`${entra}/1-2-3/v2.0`);
   await provider(`${entra}/1-2-3/v2.0`, true).begin(BACK);

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { OpenIdProvider } from '../../keyserver/sign-in/openid-provider.ts';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
@@ -13,15 +13,8 @@ const rig = rigForFile(async () => {
   provider = await startOpenIdProvider(() => `${rig.server.readingUrl}/-/openid/back`);
   const clientSecretFile = join(temporaryFolder(), 'client.secret');
   writeFileSync(clientSecretFile, CLIENT.secret, { mode: 0o600 });
-  const openid = {
-    issuer: provider.issuer,
-    clientId: CLIENT.id,
-    clientSecretFile,
-    title: 'School',
-    plan: 'daily',
-    trustMail: false,
-  };
-  return { config: { openid } };
+  const as = { issuer: provider.issuer, clientId: CLIENT.id, clientSecretFile };
+  return { config: { openid: { ...as, title: 'School', plan: 'daily', trustMail: false } } };
 });
 beforeAll(() => definePlan(rig.server.state, { name: 'daily', title: 'Weekday paper', sets: ['day-*'] }));
 afterEach(() => {
@@ -150,9 +143,12 @@ it('is believed without a word of the provider only where the configuration trus
 });
 
 describe('what is refused', () => {
-  const dora = { sub: 'dora', email: 'dora@example.org', email_verified: true };
+  beforeEach(() => {
+    provider.person = { sub: 'dora', email: 'dora@example.org', email_verified: true };
+  });
 
   it('the person cancels', async () => {
+    provider.person = undefined;
     const { reader, page } = await signIn('?to=/-/account');
     await expectRefusal(page, reader, 403);
     expect(page.text).toContain('You have not signed in there');
@@ -160,7 +156,6 @@ describe('what is refused', () => {
   });
 
   it('attack 117: a code is used again', async () => {
-    provider.person = dora;
     const reader = createReader(rig.server);
     const at = await begin(reader);
     const [cookie, value] = [...reader.cookies].find(([name]) => name.includes('openid')) ?? ['', ''];
@@ -173,7 +168,6 @@ describe('what is refused', () => {
   });
 
   it('attacks 50 and 117: a way that was begun in another browser, or in none', async () => {
-    provider.person = dora;
     const [attacker, victim, stranger] = [1, 2, 3].map(() => createReader(rig.server)) as [Reader, Reader, Reader];
     const back = await sign(await begin(attacker));
     await begin(victim);
@@ -182,7 +176,6 @@ describe('what is refused', () => {
   });
 
   it.each(['state', 'nonce', 'code_challenge'])('attack 117: another %s', async (name) => {
-    provider.person = dora;
     const reader = createReader(rig.server);
     const at = await begin(reader);
     at.searchParams.set(name, (await begin(createReader(rig.server))).searchParams.get(name) ?? '');
@@ -198,13 +191,11 @@ describe('what is refused', () => {
   });
 
   it.each(['//evil.example/', '/'.repeat(3000)])('never leads away: %.30s', async (to) => {
-    provider.person = dora;
     const { page } = await signIn(`?to=${encodeURIComponent(to)}`);
     expect([page.status, page.headers.location]).toEqual([303, '/']);
   });
 
   it('keeps the place in a page away from the provider, and comes back to it', async () => {
-    provider.person = dora;
     const reader = createReader(rig.server);
     const at = await begin(reader, `?to=/-/keys&place=${encodeURIComponent('#to=/a.html')}`);
     expect(decodeURIComponent(at.href)).not.toContain('a.html');
@@ -212,7 +203,6 @@ describe('what is refused', () => {
   });
 
   it('the clock of the key server is wrong', async () => {
-    provider.person = dora;
     rig.passTime(2 * 86_400);
     const { reader, page } = await signIn();
     rig.passTime(-2 * 86_400);
@@ -221,7 +211,6 @@ describe('what is refused', () => {
   });
 
   it('the provider is down', async () => {
-    provider.person = dora;
     const reader = createReader(rig.server);
     const back = await sign(await begin(reader));
     await provider.stop();

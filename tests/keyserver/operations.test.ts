@@ -210,10 +210,7 @@ it('keeps so many daily copies, and neither one that cannot be restored nor remo
   expect(readdirSync(file('copies'))).toEqual(names);
   renameSync(file('away'), file('master.key'));
   const made = await runWispr([...backup, '--keep', '2', '--json'], { cwd: folder });
-  const removed = names
-    .slice(0, 2)
-    .reverse()
-    .map((name) => join('copies', name));
+  const removed = ['copies/wispr-2020-01-02.db', 'copies/wispr-2020-01-01.db'];
   const copy = join('copies', `wispr-${day}.db`);
   expect([made.code, JSON.parse(made.stdout)]).toEqual([0, { backup: copy, made: true, removed }]);
   expect(readdirSync(file('copies'))).toEqual([`wispr-${day}.db`, ...names.slice(2)]);

@@ -1,4 +1,4 @@
-import type { CDPSession, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { launchChromium } from '../support/chromium.ts';
@@ -7,21 +7,15 @@ import { configIn, rigForFile } from '../support/keyserver-rig.ts';
 import { createReader } from '../support/reading-site-visitor.ts';
 
 const AUTHENTICATOR = {
-  protocol: 'ctap2',
-  transport: 'internal',
-  hasResidentKey: true,
-  hasUserVerification: true,
-  isUserVerified: true,
-  automaticPresenceSimulation: true,
-} as const;
+  ...({ protocol: 'ctap2', transport: 'internal', hasResidentKey: true } as const),
+  ...{ hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
+};
 // Passkeys belong to names, not to addresses.
 const rig = rigForFile({ config: { reading: { ...configIn('').reading, listen: { host: 'localhost', port: 0 } } } });
 const browser = forFile(launchChromium);
 
 interface Person {
   readonly page: Page;
-  readonly devtools: CDPSession;
-  readonly authenticator: string;
   readonly complaints: string[];
 }
 
@@ -36,12 +30,12 @@ async function join(name: string, offers = false): Promise<Person> {
   });
   const devtools = await context.newCDPSession(page);
   await devtools.send('WebAuthn.enable');
-  const added = await devtools.send('WebAuthn.addVirtualAuthenticator', { options: AUTHENTICATOR });
+  await devtools.send('WebAuthn.addVirtualAuthenticator', { options: AUTHENTICATOR });
   await page.goto(`${rig.server.readingUrl}/-/join#${(await rig.invite({ name })).code}`);
   await page.waitForSelector('#as:not([hidden])');
   await Promise.all([page.waitForURL(`${rig.server.documentsUrl}/**`), page.click('text=Read in this browser')]);
   await page.goto(`${rig.server.readingUrl}/-/account`);
-  return { page, devtools, authenticator: added.authenticatorId, complaints };
+  return { page, complaints };
 }
 
 async function addPasskey({ page }: Person, label: string): Promise<void> {
@@ -66,7 +60,6 @@ async function answerAt({ page }: Person, origin: string, options: unknown): Pro
   );
 }
 
-/** Asks for a challenge, and sends what the browser makes of it. */
 const visitor = () => createReader(rig.server);
 const options = async () => JSON.parse((await visitor().post('/-/passkey/options', {})).text);
 const send = (answer: string, to = '/') => visitor().post('/-/passkey/sign-in', { answer, to });

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../keyserver/config/config.ts';
 import { inviteAgain } from '../../keyserver/readers/invitations.ts';
 import { openState } from '../../keyserver/storage/state.ts';
@@ -11,8 +11,9 @@ import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { findSubscriber, revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { plansOf } from '../../keyserver/subscriptions/subscriptions.ts';
 import { askForKeys, bind } from '../support/device.ts';
+import { forFile } from '../support/for-file.ts';
 import { rigForFile, temporaryFolder } from '../support/keyserver-rig.ts';
-import { type Paywall, startPaywall } from '../support/paywall.ts';
+import { startPaywall } from '../support/paywall.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 import { createVisitor } from '../support/reading-site-visitor.ts';
 import { runWispr } from '../support/wispr.ts';
@@ -24,34 +25,23 @@ const START = Math.floor(Date.now() / 1000);
 const [TODAY, LATER] = [`day-${dateOf(START)}`, `day-${dateOf(START + 20 * DAY)}`];
 const SETS = [TODAY, LATER, 'photos'];
 
-let paywall: Paywall;
-const rig = rigForFile(async () => {
-  paywall = await startPaywall(SECRET);
+const paywall = forFile(() => startPaywall(SECRET));
+const rig = rigForFile(() => {
   const secretFile = join(temporaryFolder(), 'paywall.secret');
   writeFileSync(secretFile, `${SECRET}\n`, { mode: 0o600 });
   const entitlement = { url: paywall.url, secretFile, cacheMinutes: 15, outageHours: 72 };
   return { sets: SETS, config: { entitlement }, startAt: START };
 });
-let now: number;
+const now = () => rig.server.state.now();
 beforeAll(async () => {
-  now = START;
   await definePlan(rig.server.state, { name: 'daily', title: 'Weekday paper', sets: ['day-*'], zone: 'UTC' });
   await definePlan(rig.server.state, { name: 'pictures', sets: ['photos'] });
 });
 afterEach(() => {
-  rig.passTime(START - now);
-  now = START;
+  rig.passTime(START - now());
   paywall.answer = { plans: [] };
   paywall.asked.length = 0;
 });
-afterAll(() => paywall?.close());
-
-const pass = (seconds: number) => {
-  rig.passTime(seconds);
-  now += seconds;
-};
-
-const readableBy = (name: string) => rig.readableBy(name);
 
 /** A subscriber of whom nothing is noted yet. */
 async function known(name: string): Promise<string> {
@@ -76,22 +66,22 @@ describe('the paywall', () => {
     expect((await browser.get('/-/account')).text).toContain('pictures');
     expect(paywall.asked).toHaveLength(1);
     paywall.answer = { plans: [] };
-    pass(15 * MINUTE);
+    rig.passTime(15 * MINUTE);
     expect((await browser.get('/-/account')).text).toContain('ended on');
-    expect(await readableBy('ada@example.org')).toEqual([]);
+    expect(await rig.readableBy('ada@example.org')).toEqual([]);
     expect(paywall.asked).toHaveLength(2);
     expect(rig.log()).not.toContain('ada');
   });
 
   it('is not asked twice by two key servers on one database', async () => {
     await known('bert');
-    const other = await openState(rig.config, () => now);
+    const other = await openState(rig.config, now);
     const second = createPaywall(rig.config, other, { warn: () => undefined });
     const id = (await findSubscriber(other.database, 'bert'))?.id ?? 0;
     for (let round = 1; round <= 3; round++) {
       await Promise.all([second?.renew(id), rig.server.state.renewRights?.(id), second?.renew(id)]);
       expect(paywall.asked).toHaveLength(round);
-      pass(15 * MINUTE);
+      rig.passTime(15 * MINUTE);
     }
     await second?.close();
     await other.database.close();
@@ -100,16 +90,16 @@ describe('the paywall', () => {
   it('takes away what it no longer names, but not the days that were subscribed', async () => {
     await known('carla');
     paywall.answer = held('daily', START - DAY, null);
-    expect(await readableBy('carla')).toEqual([TODAY]);
-    pass(15 * MINUTE);
+    expect(await rig.readableBy('carla')).toEqual([TODAY]);
+    rig.passTime(15 * MINUTE);
     paywall.answer = { plans: [] };
-    expect(await readableBy('carla')).toEqual([TODAY]);
-    pass(START - (START % DAY) + 20.5 * DAY - now); // noon: minutes later it is the same day
+    expect(await rig.readableBy('carla')).toEqual([TODAY]);
+    rig.passTime(START - (START % DAY) + 20.5 * DAY - now()); // noon: minutes later it is the same day
     // A plan that begins anew, with a beginning that moves, takes away nothing that was had before.
-    for (const from of [now, now + 15 * MINUTE]) {
+    for (const from of [now(), now() + 15 * MINUTE]) {
       paywall.answer = held('daily', from, from + DAY);
-      expect(await readableBy('carla')).toEqual([TODAY, LATER]);
-      pass(15 * MINUTE);
+      expect(await rig.readableBy('carla')).toEqual([TODAY, LATER]);
+      rig.passTime(15 * MINUTE);
     }
     const id = await rig.idOf('carla');
     expect(await plansOf(rig.server.state.database, id)).toHaveLength(2);
@@ -122,10 +112,9 @@ describe('the paywall', () => {
     expect((await askForKeys(device, [setOf(rig.publisher, 'photos').id])).keys).toHaveLength(1);
     expect(paywall.asked).toEqual(['School']);
     await revokeSubscriber(rig.server.state, 'School');
-    pass(HOUR);
-    expect(await readableBy('School')).toEqual([]);
+    rig.passTime(HOUR);
+    expect(await rig.readableBy('School')).toEqual([]);
     expect(paywall.asked).toHaveLength(1);
-    // An invitation does not bring a revoked one back, either.
     await expect(inviteAgain(rig.server.state, 'School')).rejects.toMatchObject({ code: 'revoked' });
   });
 
@@ -142,24 +131,20 @@ describe('the paywall', () => {
 describe('a paywall that is down', () => {
   it('is survived for the time of an outage; then plans without an end count no more, and others until their end', async () => {
     await known('emil');
-    paywall.answer = {
-      plans: [
-        { plan: 'pictures', from: START, until: null },
-        { plan: 'daily', from: START, until: START + 30 * DAY },
-      ],
-    };
-    expect(await readableBy('emil')).toEqual([TODAY, LATER, 'photos']);
+    const { plans } = held('pictures', START, null);
+    paywall.answer = { plans: [...plans, ...held('daily', START, START + 30 * DAY).plans] };
+    expect(await rig.readableBy('emil')).toEqual([TODAY, LATER, 'photos']);
     paywall.answer = down;
-    pass(72 * HOUR);
-    expect(await readableBy('emil')).toEqual([TODAY, LATER, 'photos']);
-    pass(1);
-    expect(await readableBy('emil')).toEqual([TODAY, LATER]);
+    rig.passTime(72 * HOUR);
+    expect(await rig.readableBy('emil')).toEqual([TODAY, LATER, 'photos']);
+    rig.passTime(1);
+    expect(await rig.readableBy('emil')).toEqual([TODAY, LATER]);
     const asked = paywall.asked.length;
-    await readableBy('emil');
+    await rig.readableBy('emil');
     expect(paywall.asked).toHaveLength(asked); // requests share an answer
     paywall.answer = held('pictures', START, null);
-    pass(MINUTE);
-    expect(await readableBy('emil')).toEqual([TODAY, 'photos']);
+    rig.passTime(MINUTE);
+    expect(await rig.readableBy('emil')).toEqual([TODAY, 'photos']);
     expect(rig.log().match(/the paywall gives no usable answer/g)).toHaveLength(1);
     expect(rig.log()).toContain('the paywall answers again');
   });
@@ -171,7 +156,7 @@ describe('a paywall that is down', () => {
       open.push(response);
       response.write('{"plans":');
     };
-    expect(await readableBy('frieda')).toEqual([]);
+    expect(await rig.readableBy('frieda')).toEqual([]);
     expect(open).toHaveLength(1);
   });
 });
@@ -182,6 +167,7 @@ describe('an answer that is none', () => {
     (response: ServerResponse) =>
       void response.writeHead(status).end(body);
   const good = JSON.stringify(held('pictures', START, START + DAY));
+  const GZIP = { 'content-encoding': 'gzip' };
 
   it.each([
     ['no JSON', text('<html>')],
@@ -195,20 +181,17 @@ describe('an answer that is none', () => {
     ['times that are no whole numbers', held('pictures', START - 0.5, null)],
     ['too many plans', { plans: Array(101).fill({ plan: 'pictures', from: START, until: null }) }],
     ['too long', text(`${' '.repeat(70_000)}${good}`)],
-    [
-      'a compressed one',
-      (response: ServerResponse) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end('x'),
-    ],
+    ['a compressed one', (response: ServerResponse) => void response.writeHead(200, GZIP).end('x')],
   ])('%s: the last one counts', async (what, junk) => {
     const name = await known(`gustav ${what.replace(/\W/g, ' ')}`);
     paywall.answer = junk;
-    expect(await readableBy(name)).toEqual([]);
+    expect(await rig.readableBy(name)).toEqual([]);
     paywall.answer = held('pictures', START, START + DAY);
-    pass(MINUTE);
-    expect(await readableBy(name)).toEqual(['photos']);
+    rig.passTime(MINUTE);
+    expect(await rig.readableBy(name)).toEqual(['photos']);
     paywall.answer = junk;
-    pass(15 * MINUTE);
-    expect(await readableBy(name)).toEqual(['photos']);
+    rig.passTime(15 * MINUTE);
+    expect(await rig.readableBy(name)).toEqual(['photos']);
   });
 
   it('is not looked for elsewhere: no redirect is followed', async () => {
@@ -216,32 +199,18 @@ describe('an answer that is none', () => {
     await known('hanna');
     paywall.answer = (response: ServerResponse) => void response.writeHead(307, { location: other.url }).end();
     other.answer = held('pictures', START, null);
-    expect(await readableBy('hanna')).toEqual([]);
+    expect(await rig.readableBy('hanna')).toEqual([]);
     expect(other.asked).toEqual([]);
     await other.close();
   });
 
   it('may name plans that there are not, and one plan several times', async () => {
     await known('ida');
-    const plan = (from: number, until: number | null, name = 'pictures') => ({ plan: name, from, until });
-    paywall.answer = {
-      plans: [
-        plan(START, null, 'print'),
-        plan(START - 9, START - 5),
-        plan(START - 3, START + 9),
-        plan(START, START + 5),
-      ],
-    };
-    expect(await readableBy('ida')).toEqual(['photos']);
+    const plan = (from: number, until: number) => ({ plan: 'pictures', from: START + from, until: START + until });
+    paywall.answer = { plans: [{ ...plan(0, 9), plan: 'print' }, plan(-9, -5), plan(-3, 9), plan(0, 5)] };
+    expect(await rig.readableBy('ida')).toEqual(['photos']);
     const id = await rig.idOf('ida');
-    const spans = (await plansOf(rig.server.state.database, id)).map(({ from, until }) => [
-      from - START,
-      (until ?? 0) - START,
-    ]);
-    expect(spans).toEqual([
-      [-9, -5],
-      [-3, 9],
-    ]);
+    expect(await plansOf(rig.server.state.database, id)).toMatchObject([plan(-9, -5), plan(-3, 9)]);
     expect(rig.log()).toContain('named a plan that there is not');
   });
 });

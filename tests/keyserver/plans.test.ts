@@ -1,6 +1,5 @@
 /** Plans, subscriptions, lists of subscribers, and why a person can read: by the commands, and as devices find it. */
-import { writeFileSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -17,29 +16,23 @@ import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { endSubscriptions, plansOf, subscribe } from '../../keyserver/subscriptions/subscriptions.ts';
 import { rigForFile } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
+import { runWispr } from '../support/wispr.ts';
 
 const DAY = 86_400;
-const START = Math.floor(Date.now() / 1000);
+const NOW = Math.floor(Date.now() / 1000);
 const dateAt = (time: number) => new Date(time * 1000).toISOString().slice(0, 10);
-const [BEFORE, TODAY, AFTER] = [-DAY, 0, DAY].map((seconds) => dateAt(START + seconds)) as [string, string, string];
+const [BEFORE, TODAY, AFTER] = [-DAY, 0, DAY].map((seconds) => dateAt(NOW + seconds)) as [string, string, string];
 const END_OF_TODAY = Date.parse(`${TODAY}T23:59:59Z`) / 1000;
 const [YESTERDAYS, TODAYS, TOMORROWS] = [`day-${BEFORE}`, `day-${TODAY}`, `day-${AFTER}`];
 const ISSUES = [YESTERDAYS, TODAYS, TOMORROWS, 'photos'];
 
-const rig = rigForFile({ sets: ISSUES, startAt: START });
-let now: number;
+const rig = rigForFile({ sets: ISSUES, startAt: NOW });
 beforeAll(async () => {
-  now = START;
   await definePlan(rig.server.state, { name: 'daily', title: 'Weekday paper', sets: ['day-*'], zone: 'UTC' });
   await definePlan(rig.server.state, { name: 'pictures', sets: ['photos'] });
 });
 
-const readableBy = (name: string) => rig.readableBy(name);
-
-const passDays = (days: number) => {
-  rig.passTime(days * DAY);
-  now += days * DAY;
-};
+const passDays = (days: number) => rig.passTime(days * DAY);
 
 describe('a plan', () => {
   it('is changed for all who subscribe to it, and removed only where it never had a subscription', async () => {
@@ -70,34 +63,35 @@ describe('a plan', () => {
 describe('a subscriber', () => {
   it('to a dated plan reads the days on which they subscribed for ever, and no others', async () => {
     const { database } = rig.server.state;
-    const invitation = await rig.invite({ name: 'ada', plan: 'daily', from: START - DAY, until: END_OF_TODAY });
+    const invitation = await rig.invite({ name: 'ada', plan: 'daily', from: NOW - DAY, until: END_OF_TODAY });
     expect(invitation).toMatchObject({ grants: [], subscriptions: [{ plan: 'daily', title: 'Weekday paper' }] });
-    expect(await readableBy('ada')).toEqual([YESTERDAYS, TODAYS]);
+    expect(await rig.readableBy('ada')).toEqual([YESTERDAYS, TODAYS]);
     passDays(60);
-    expect(await readableBy('ada')).toEqual([YESTERDAYS, TODAYS]);
+    const then = NOW + 60 * DAY;
+    expect(await rig.readableBy('ada')).toEqual([YESTERDAYS, TODAYS]);
     // A later subscription does not fill the gap.
-    expect(await subscribe(database, await rig.idOf('ada'), 'daily', now, null)).toBe('begun');
-    expect(await readableBy('ada')).toEqual([YESTERDAYS, TODAYS]);
-    expect(await subscribe(database, await rig.idOf('ada'), 'daily', now, null)).toBe('unchanged');
-    expect(await subscribe(database, await rig.idOf('ada'), 'daily', now, now + DAY)).toBe('moved');
+    expect(await subscribe(database, await rig.idOf('ada'), 'daily', then, null)).toBe('begun');
+    expect(await rig.readableBy('ada')).toEqual([YESTERDAYS, TODAYS]);
+    expect(await subscribe(database, await rig.idOf('ada'), 'daily', then, null)).toBe('unchanged');
+    expect(await subscribe(database, await rig.idOf('ada'), 'daily', then, then + DAY)).toBe('moved');
     passDays(-60);
   });
 
   it('to another plan reads while it stands', async () => {
-    await rig.invite({ name: 'bert', plan: 'pictures', until: now + 7 * DAY });
-    expect(await readableBy('bert')).toEqual(['photos']);
+    await rig.invite({ name: 'bert', plan: 'pictures', until: NOW + 7 * DAY });
+    expect(await rig.readableBy('bert')).toEqual(['photos']);
     passDays(8);
-    expect(await readableBy('bert')).toEqual([]);
+    expect(await rig.readableBy('bert')).toEqual([]);
     passDays(-8);
   });
 
   it('whose subscription is ended reads no more of what comes', async () => {
     const { database } = rig.server.state;
-    await rig.invite({ name: 'carla', plan: 'daily', from: now - 1 });
-    expect(await readableBy('carla')).toEqual([TODAYS, TOMORROWS]);
-    expect(await endSubscriptions(database, await rig.idOf('carla'), now)).toBe(1);
+    await rig.invite({ name: 'carla', plan: 'daily', from: NOW - 1 });
+    expect(await rig.readableBy('carla')).toEqual([TODAYS, TOMORROWS]);
+    expect(await endSubscriptions(database, await rig.idOf('carla'), NOW)).toBe(1);
     passDays(1);
-    expect(await readableBy('carla')).toEqual([TODAYS]);
+    expect(await rig.readableBy('carla')).toEqual([TODAYS]);
     passDays(-1);
   });
 
@@ -105,48 +99,28 @@ describe('a subscriber', () => {
     const { state } = rig.server;
     await rig.invite({ name: 'dora', plan: 'daily' });
     expect(await revokeSubscriber(state, 'dora', { dryRun: true })).toMatchObject({ invitations: 1, devices: 0 });
-    expect(await readableBy('dora')).not.toEqual([]);
+    expect(await rig.readableBy('dora')).not.toEqual([]);
     await revokeSubscriber(state, 'dora');
-    expect(await readableBy('dora')).toEqual([]);
+    expect(await rig.readableBy('dora')).toEqual([]);
     await rig.invite({ name: 'dora', plan: 'pictures' });
-    expect(await readableBy('dora')).toEqual(['photos']);
-  });
-
-  it('a subscription of another system has what it told last, in whichever order it comes', async () => {
-    const { database } = rig.server.state;
-    await rig.invite({ name: 'emil', sets: ['none'] });
-    const id = await rig.idOf('emil');
-    const told = { step: 'updated', plans: ['pictures'], from: now - 10, periodFrom: now - 10 } as const;
-    const tell = async (source: string, telling: Pick<Telling, 'at' | 'until'> & Partial<Telling>) => {
-      await claimSource(database, source, { subscriber: id, said: 0, isNamed: true });
-      return (await recordTelling(database, source, { ...told, ...telling }, now)).change !== undefined;
-    };
-    expect(await tell('stripe sub_1', { at: now - 5, until: now + DAY })).toBe(true);
-    expect(await readableBy('emil')).toEqual(['photos']);
-    expect(await tell('stripe sub_1', { at: now - 1, until: now - 1 })).toBe(true);
-    expect(await tell('stripe sub_1', { at: now - 3, until: now + 9 * DAY })).toBe(false);
-    expect(await readableBy('emil')).toEqual([]);
-    // A new plan in its place ends this one.
-    expect(await tell('stripe sub_2', { at: now - 9, until: now + DAY })).toBe(true);
-    expect(await tell('stripe sub_2', { plans: ['daily'], at: now - 8, until: now + DAY })).toBe(true);
-    expect(await readableBy('emil')).toEqual([TODAYS, TOMORROWS]);
+    expect(await rig.readableBy('dora')).toEqual(['photos']);
   });
 
   it('a subscription of another system stays without what was ended here, whatever is told of it later', async () => {
     const { database } = rig.server.state;
     await rig.invite({ name: 'gina', sets: ['none'] });
     const id = await rig.idOf('gina');
-    const told = { step: 'updated', plans: ['daily'], from: now - DAY, periodFrom: now - DAY } as const;
-    const tell = (at: number) => recordTelling(database, 'stripe sub_3', { ...told, at, until: now + 9 * DAY }, now);
+    const told = { step: 'updated', plans: ['daily'], from: NOW - DAY, periodFrom: NOW - DAY } as const;
+    const tell = (at: number) => recordTelling(database, 'stripe sub_3', { ...told, at, until: NOW + 9 * DAY }, NOW);
     await claimSource(database, 'stripe sub_3', { subscriber: id, said: 0, isNamed: true });
-    await tell(now - DAY);
-    expect(await endSubscriptions(database, id, now - 60)).toBe(1);
-    await tell(now - 99);
-    expect(await plansOf(database, id)).toMatchObject([{ from: now - DAY, until: now - 60 }]);
-    await tell(now - 30);
+    await tell(NOW - DAY);
+    expect(await endSubscriptions(database, id, NOW - 60)).toBe(1);
+    await tell(NOW - 99);
+    expect(await plansOf(database, id)).toMatchObject([{ from: NOW - DAY, until: NOW - 60 }]);
+    await tell(NOW - 30);
     expect(await plansOf(database, id)).toMatchObject([
-      { from: now - DAY, until: now - 60 },
-      { from: now - 30, until: now + 9 * DAY },
+      { from: NOW - DAY, until: NOW - 60 },
+      { from: NOW - 30, until: NOW + 9 * DAY },
     ]);
   });
 
@@ -182,36 +156,36 @@ describe('a subscriber', () => {
     const { database } = state;
     await rig.invite({ name: 'iris', sets: ['none'] });
     const id = await rig.idOf('iris');
-    await expect(subscribe(database, id, 'daily', now, now)).rejects.toMatchObject({ code: 'argument-invalid' });
-    expect(await recordAnswer(database, id, [{ plan: 'daily', from: now, until: now }], now, DAY)).toEqual([]);
-    await recordAnswer(database, id, [{ plan: 'daily', from: now - 1, until: null }], now - 1, DAY);
-    await recordAnswer(database, id, [], now, DAY);
+    await expect(subscribe(database, id, 'daily', NOW, NOW)).rejects.toMatchObject({ code: 'argument-invalid' });
+    expect(await recordAnswer(database, id, [{ plan: 'daily', from: NOW, until: NOW }], NOW, DAY)).toEqual([]);
+    await recordAnswer(database, id, [{ plan: 'daily', from: NOW - 1, until: null }], NOW - 1, DAY);
+    await recordAnswer(database, id, [], NOW, DAY);
     const list = utf8(`name,plan,sets,until\niris,daily,,${BEFORE}\niris,,day-*,${BEFORE}\n`);
     const problem = expect.stringContaining('it is over');
     const problems = [2, 3].map((line) => ({ line, problem }));
     await expect(importSubscribers(state, list)).rejects.toMatchObject({ problems });
     expect(await importSubscribers(state, list, { skipWrong: true })).toMatchObject({ begun: 0, problems });
-    await grant(database, id, ['day-*'], now - 5, now - 5);
-    await subscribe(database, id, 'daily', now, null);
-    expect(await endSubscriptions(database, id, now)).toBe(1);
+    await grant(database, id, ['day-*'], NOW - 5, NOW - 5);
+    await subscribe(database, id, 'daily', NOW, null);
+    expect(await endSubscriptions(database, id, NOW)).toBe(1);
     expect(await plansOf(database, id)).toEqual([]);
-    expect(await readableBy('iris')).toEqual([]);
+    expect(await rig.readableBy('iris')).toEqual([]);
     // Rows of an earlier version.
     const row = 'INSERT INTO subscriptions (subscriber, plan, begins, ends) VALUES (?, ?, ?, ?)';
-    await database.run(row, id, 'daily', now, now);
-    expect(await readableBy('iris')).toEqual([]);
+    await database.run(row, id, 'daily', NOW, NOW);
+    expect(await rig.readableBy('iris')).toEqual([]);
   });
 
   it('who is met by an earlier beginning has one subscription, and none ends before it begins', async () => {
     const { database } = rig.server.state;
     await rig.invite({ name: 'frank', plan: 'daily' });
     const id = await rig.idOf('frank');
-    expect(await subscribe(database, id, 'daily', now - DAY, null)).toBe('moved');
-    expect(await plansOf(database, id)).toMatchObject([{ from: now - DAY, until: null }]);
-    await expect(subscribe(database, id, 'daily', now, now - 1)).rejects.toMatchObject({ code: 'argument-invalid' });
-    expect(await subscribe(database, id, 'pictures', now + DAY, null)).toBe('begun');
-    expect(await endSubscriptions(database, id, now)).toBe(2);
-    expect(await plansOf(database, id)).toMatchObject([{ plan: 'daily', until: now }]);
+    expect(await subscribe(database, id, 'daily', NOW - DAY, null)).toBe('moved');
+    expect(await plansOf(database, id)).toMatchObject([{ from: NOW - DAY, until: null }]);
+    await expect(subscribe(database, id, 'daily', NOW, NOW - 1)).rejects.toMatchObject({ code: 'argument-invalid' });
+    expect(await subscribe(database, id, 'pictures', NOW + DAY, null)).toBe('begun');
+    expect(await endSubscriptions(database, id, NOW)).toBe(2);
+    expect(await plansOf(database, id)).toMatchObject([{ plan: 'daily', until: NOW }]);
   });
 });
 
@@ -226,7 +200,7 @@ describe('a list of subscribers', () => {
     const taken = { created: 2, begun: 2, moved: 0, unchanged: 0, ended: [], renamed: [] };
     const nothing = { revoked: [], invitations: [], problems: [], ignored: [] };
     expect(await take(list)).toEqual({ ...taken, ...nothing });
-    expect(await readableBy('list-1')).toEqual([YESTERDAYS]);
+    expect(await rig.readableBy('list-1')).toEqual([YESTERDAYS]);
     expect(await take(list)).toMatchObject({ created: 0, begun: 0, moved: 0, unchanged: 2 });
     expect(await take(list.replace(BEFORE, '2099-11-30'))).toMatchObject({ moved: 1, unchanged: 1 });
     let exported = '';
@@ -235,12 +209,12 @@ describe('a list of subscribers', () => {
     expect([header, first]).toEqual(['name,plan,sets,from,until,seats', 'list-1,daily,,2026-01-01,2099-11-30,']);
     expect([second, ...rest]).toEqual([expect.stringMatching(/^list-2,pictures,,20\S+,,$/), '']);
     expect(await take(exported)).toMatchObject({ created: 0, begun: 0 });
-    expect(await readableBy('list-1')).toEqual([YESTERDAYS, TODAYS, TOMORROWS]);
+    expect(await rig.readableBy('list-1')).toEqual([YESTERDAYS, TODAYS, TOMORROWS]);
   });
 
   it('does not bring back who was revoked, and names them', async () => {
     expect(await take('name,plan\none,daily\n')).toMatchObject({ created: 0, begun: 0, revoked: ['one'] });
-    expect(await readableBy('one')).toEqual([]);
+    expect(await rig.readableBy('one')).toEqual([]);
   });
 
   it('with a line that is wrong changes nothing, and names it', async () => {
@@ -254,7 +228,7 @@ describe('a list of subscribers', () => {
     const lines = Array.from({ length: 2_000 }, (_, index) => `many-${index},daily,2026-01-01,`);
     const outcome = await take(`name,plan,from,until\n${lines.join('\n')}\n`, { inviteFor: 30 });
     expect([outcome.created, outcome.invitations.length]).toEqual([2_000, 2_000]);
-    expect(await readableBy('many-1999')).toEqual([YESTERDAYS, TODAYS, TOMORROWS]);
+    expect(await rig.readableBy('many-1999')).toEqual([YESTERDAYS, TODAYS, TOMORROWS]);
   });
 });
 
@@ -265,35 +239,22 @@ it('“wispr admin why” says which right covers a document, or what is missing
   await publish(publisher, host, { path: '/index.html', ...html });
   const ask = (name: string, what: string) => whyCanRead(config, server.state, name, what);
   const url = 'https://news.example/fog.html';
-  expect(await ask('ADA', url)).toMatchObject({
-    subscriber: 'ada',
-    path: '/fog.html',
-    set: YESTERDAYS,
-    can: true,
-    reason: 'covered',
-    by: { plan: { name: 'daily' } },
-  });
+  const by = (name: string) => ({ plan: { name } });
+  const fog = { subscriber: 'ada', path: '/fog.html', set: YESTERDAYS };
+  expect(await ask('ADA', url)).toMatchObject({ ...fog, can: true, reason: 'covered', by: by('daily') });
   expect(await ask('bert', `${server.readingUrl}/fog.html`)).toMatchObject({ can: false, reason: 'not-entitled' });
   expect(await ask('bert', 'https://news.example/')).toMatchObject({ can: true, reason: 'public', set: undefined });
   passDays(30);
-  expect(await ask('bert', 'photos')).toMatchObject({
-    can: false,
-    reason: 'lapsed',
-    by: { plan: { name: 'pictures' } },
-  });
+  expect(await ask('bert', 'photos')).toMatchObject({ can: false, reason: 'lapsed', by: by('pictures') });
   passDays(-30);
   expect(await ask('one', 'photos')).toMatchObject({ can: false, reason: 'revoked' });
-  for (const [name, what] of [
-    ['zoe', url],
-    ['ada', 'https://other.example/'],
-    ['ada', 'https://news.example/none.html'],
-    ['ada', 'no-such-set'],
-  ] as const)
-    await expect(ask(name, what)).rejects.toMatchObject({ code: 'argument-invalid' });
+  const refusal = { code: 'argument-invalid' };
+  await expect(ask('zoe', url)).rejects.toMatchObject(refusal);
+  for (const what of ['https://other.example/', 'https://news.example/none.html', 'no-such-set'])
+    await expect(ask('ada', what)).rejects.toMatchObject(refusal);
 });
 
 it('links for a whole list are written into a file of their own, for its owner only', async () => {
-  const { runWispr } = await import('../support/wispr.ts');
   const { folder } = rig;
   rig.writeConfig();
   writeFileSync(join(folder, 'people.csv'), 'name,plan\nfrida,daily\n');
@@ -302,37 +263,19 @@ it('links for a whole list are written into a file of their own, for its owner o
   expect([dry.code, dry.stderr]).toEqual([0, expect.stringContaining('it would make 1 new subscriber')]);
   const done = await run('admin', 'import', 'people.csv', '--links', 'links.csv');
   expect([done.code, done.stderr]).toEqual([0, expect.stringContaining('1 link written to links.csv')]);
-  expect(await readFile(join(folder, 'links.csv'), 'utf8')).toMatch(
+  expect(readFileSync(join(folder, 'links.csv'), 'utf8')).toMatch(
     /^name,link,expires,plan,seats\nfrida,http\S+#[0-9A-Z-]{19}\.[\w-]{43},\d{4}-\d\d-\d\d,daily,\n$/,
   );
-  expect((await stat(join(folder, 'links.csv'))).mode & 0o777).toBe(0o600);
+  expect(statSync(join(folder, 'links.csv')).mode & 0o777).toBe(0o600);
   // Files that exist are never lost, and no one is imported if the links would be lost.
   writeFileSync(join(folder, 'more.csv'), 'name,plan\ngerd,daily\n');
-  for (const [file, status] of [
-    ['links.csv', 2],
-    ['absent/links.csv', 1],
-  ] as const)
-    expect((await run('admin', 'import', 'more.csv', '--links', file)).code).toBe(status);
+  const codeFor = async (file: string) => (await run('admin', 'import', 'more.csv', '--links', file)).code;
+  expect([await codeFor('links.csv'), await codeFor('absent/links.csv')]).toEqual([2, 1]);
   expect((await run('admin', 'why', 'gerd', 'photos')).code).toBe(1);
-  writeFileSync(join(folder, 'bad.csv'), 'name,plan\ngreta,weekly\n');
-  const bad = await run('admin', 'import', 'bad.csv');
-  expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining('line 2: there is no plan "weekly"')]);
-  const plans = await run('admin', 'plan');
-  expect(plans.stdout).toContain('daily "Weekday paper": sets day-*; dated, UTC; ');
+  expect((await run('admin', 'plan')).stdout).toContain('daily "Weekday paper": sets day-*; dated, UTC; ');
   const invited = await run('invite', 'hugo', '--plan', 'pictures', '--for', '7');
-  expect([invited.code, invited.stderr]).toEqual([
-    0,
-    expect.stringContaining('hugo is a new subscriber: plan pictures from'),
-  ]);
-  const why = await run('admin', 'why', 'hugo', 'photos');
-  expect([why.code, why.stdout]).toEqual([
-    0,
-    expect.stringContaining('hugo can read the set photos: plan pictures from'),
-  ]);
-  for (const args of [
-    ['invite', 'hugo', '--plan', 'pictures', '--sets', '*'],
-    ['invite', 'hugo', '--plan', 'pictures', '--for', '7', '--until', '2027-01-01'],
-    ['invite', 'hugo', '--from', '2027-01-01'],
-  ])
-    expect((await run(...args)).code).toBe(2);
+  const said = expect.stringContaining('hugo is a new subscriber: plan pictures from');
+  expect([invited.code, invited.stderr]).toEqual([0, said]);
+  const wrong = ['--plan pictures --sets *', '--plan pictures --for 7 --until 2027-01-01', '--from 2027-01-01'];
+  for (const args of wrong) expect((await run('invite', 'hugo', ...args.split(' '))).code).toBe(2);
 });

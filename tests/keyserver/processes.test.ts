@@ -27,10 +27,8 @@ import { runWisprProgram, startWispr } from '../support/wispr.ts';
 
 const PROCESSES = 3;
 const LIMITS = {
-  metadataPerAddress: 10,
-  publishingRefusals: 4,
-  signInsPerNameAndAddress: 3,
-  mailsPerNameAndAddress: 3,
+  ...{ metadataPerAddress: 10, publishingRefusals: 4 },
+  ...{ signInsPerNameAndAddress: 3, mailsPerNameAndAddress: 3 },
 };
 /** Milliseconds, for what takes one or two seconds on a quiet machine. */
 const PATIENCE = 30_000;
@@ -40,10 +38,7 @@ const the = forFile(async () => {
   const [folder, site] = [temporaryFolder(), temporaryFolder()];
   const smtp = { open: 0, most: 0 };
   const [certificate, host, publisher, mailServer, store, ...ports] = await Promise.all([
-    makeCertificate(
-      folder,
-      ['keys', 'read', 'pages'].map((name) => `DNS:${name}.news.example`),
-    ),
+    makeCertificate(folder, ['DNS:keys.news.example', 'DNS:read.news.example', 'DNS:pages.news.example']),
     startContentHost(),
     createPublisher(),
     startMailServer({
@@ -74,18 +69,14 @@ const the = forFile(async () => {
   writeFileSync(file, JSON.stringify(config));
   const state = await openState(readConfig(file));
   const origins = { keyServer: ORIGINS.keyServer, reading: ORIGINS.readingUrl };
-  await importBundle(
-    state,
-    await sealBundle(publisher, state.recipient.publicKey, { ...origins, content: host.origin }),
-    origins,
-  );
+  const about = { ...origins, content: host.origin };
+  await importBundle(state, await sealBundle(publisher, state.recipient.publicKey, about), origins);
   await inviteSubscriber(state, { name: ADA });
   const way = (port = 0) => newClient({ host: '127.0.0.1', port, ca: certificate.ca });
   const start = () => startWispr(['keyserver', '--processes', `${PROCESSES}`], { cwd: folder });
   return {
-    ...{ folder, site, file, state, publisher, mailServer, smtp, start },
+    ...{ folder, site, state, publisher, mailServer, smtp, start },
     program: await start(),
-    ports: ports.map(Number),
     token: (await createToken(state, 'publisher', 1)).token,
     keys: way(keys?.port),
     reading: way(reading?.port),
@@ -180,13 +171,11 @@ inRelease(() => {
   });
 
   it('says once that a port is taken, and that there cannot be so many processes', async () => {
-    const taken = await runWisprProgram(['keyserver', '--processes', '2'], { cwd: the.folder });
+    const run = (count: string) => runWisprProgram(['keyserver', '--processes', count], { cwd: the.folder });
+    const taken = await run('2');
     expect([taken.code, taken.stderr.match(/the port is in use/g)]).toEqual([1, ['the port is in use']]);
     for (const wrong of ['0', '65', 'two'])
-      expect(await runWisprProgram(['keyserver', '--processes', wrong], { cwd: the.folder })).toMatchObject({
-        code: 2,
-        stderr: expect.stringContaining('it takes a whole number from 1 to 64'),
-      });
+      expect(await run(wrong)).toMatchObject({ code: 2, stderr: expect.stringContaining('number from 1 to 64') });
   });
 
   it('attack 153: several processes end with the first one, however that ends, and have counted all', async () => {

@@ -1,9 +1,10 @@
 /** The key server puts timestamps into a bucket that a web host serves, on a real S3 server. */
 import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { PushTarget } from '../../keyserver/publication/push-target.ts';
+import { temporaryFolder } from '../support/keyserver-rig.ts';
 import { HOUR, PublicationRig, TIMESTAMP_PATH } from '../support/publication-rig.ts';
 import { type S3Server, startS3Server } from '../support/s3-server.ts';
 
@@ -14,7 +15,6 @@ beforeAll(async () => {
   server = await startS3Server();
   for (const [name, value] of Object.entries(server.environment)) vi.stubEnv(name, value);
 }, 90_000);
-afterEach(() => the?.close());
 afterAll(async () => {
   vi.unstubAllEnvs();
   await server.stop();
@@ -23,12 +23,16 @@ afterAll(async () => {
 const bucket = () => `timestamps-${number}`;
 const object = () => ({ Bucket: bucket(), Key: `site${TIMESTAMP_PATH}` });
 
-async function start(): Promise<void> {
+/** Makes a new bucket. @returns the part of it that is pushed to */
+async function newTarget(): Promise<string> {
   number++;
   await server.bucket(bucket());
-  the = await PublicationRig.start({
-    publication: { resignMinutes: 60, freshHours: 48, push: [`s3://${bucket()}/site`] },
-  });
+  return `s3://${bucket()}/site`;
+}
+
+async function start(target: string): Promise<void> {
+  the = await PublicationRig.start({ publication: { resignMinutes: 60, freshHours: 48, push: [target] } });
+  onTestFinished(() => the.close());
 }
 
 async function there(): Promise<Uint8Array> {
@@ -50,23 +54,19 @@ async function upload(version: number, to = bucket()): Promise<Uint8Array> {
 
 describe('a bucket that timestamps are pushed to', () => {
   it('has each as soon as it is signed, and says how long caches may keep it', async () => {
-    await start();
+    await start(await newTarget());
     await the.handOver(await upload(7));
     expect(await there()).toEqual(await the.served());
     the.rig.passTime(HOUR);
     await the.run();
     expect(await there()).toEqual(await the.served());
-    expect(await server.client.send(new HeadObjectCommand(object()))).toMatchObject({
-      CacheControl: 'public, max-age=60',
-      ContentType: 'application/json',
-    });
+    const head = await server.client.send(new HeadObjectCommand(object()));
+    expect(head).toMatchObject({ CacheControl: 'public, max-age=60', ContentType: 'application/json' });
   });
 
   it('that does not exist is reported, without a word of the credentials, and tried again', async () => {
-    await start();
-    await the.close();
-    const gone = `gone-${number}`;
-    the = await PublicationRig.start({ publication: { resignMinutes: 60, freshHours: 48, push: [`s3://${gone}`] } });
+    const gone = 'gone';
+    await start(`s3://${gone}`);
     await the.handOver(the.snapshot(7));
     expect(the.rig.log()).toContain('the timestamp could not be pushed');
     expect(the.rig.log()).not.toContain(server.environment.AWS_SECRET_ACCESS_KEY);
@@ -82,8 +82,7 @@ describe('a bucket that timestamps are pushed to', () => {
 it.each(['a bucket', 'a directory'])(
   'what another program puts there between look and push is not replaced: %s',
   async (kind) => {
-    await start();
-    const target = await PushTarget.open(kind === 'a bucket' ? `s3://${bucket()}/site` : the.site);
+    const target = await PushTarget.open(kind === 'a bucket' ? await newTarget() : temporaryFolder());
     for (const before of [undefined, utf8('before')]) {
       if (before) await target.write(before, await target.read());
       const found = await target.read();

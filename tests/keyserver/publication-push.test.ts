@@ -179,11 +179,8 @@ describe('a greater pair at a push target', () => {
   });
 
   it('is not adopted without its snapshot, nor with one that the snapshot key has not signed; nor is it replaced', async () => {
-    for (const [version, signer] of [
-      [8, the.signer],
-      [9, await newKey()],
-    ] as const) {
-      const bytes = await signedThere(version, { signer });
+    for (const [index, signer] of [the.signer, await newKey()].entries()) {
+      const bytes = await signedThere(8 + index, { signer });
       await the.run();
       expect([the.pushed(), (await the.read(await the.served())).snapshot.version]).toEqual([bytes, 7]);
     }
@@ -272,14 +269,8 @@ describe('one target that hangs', () => {
   async function keep(limits: KeeperLimits): Promise<void> {
     const targets = [await PushTarget.open('s3://bucket'), await PushTarget.open(site)];
     const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
-    keeper = new TimestampKeeper({
-      state: the.rig.server.state,
-      log,
-      targets,
-      resignMinutes: 60,
-      freshHours: 48,
-      limits,
-    });
+    const { state } = the.rig.server;
+    keeper = new TimestampKeeper({ state, log, targets, resignMinutes: 60, freshHours: 48, limits });
   }
 
   async function publish(version: number): Promise<void> {

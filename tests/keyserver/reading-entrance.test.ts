@@ -17,7 +17,6 @@ beforeAll(async () => {
 
 const join = (name: string) => rig.join(name, {}, PASSWORD);
 
-/** Path and query that a redirect leads to. */
 function targetOf({ status, headers }: Page): string {
   expect(status).toBe(303);
   const { pathname, search } = new URL(String(headers.location), rig.server.documentsUrl);
@@ -26,20 +25,14 @@ function targetOf({ status, headers }: Page): string {
 
 /** The code with which a browser that is signed in enters the documents. */
 async function codeOf(reader: Reader): Promise<string> {
-  const { action, code = '' } = handedOver(
-    await reader.get(targetOf(await reader.documents.get('/letter.html', WINDOW))),
-  );
+  const entrance = targetOf(await reader.documents.get('/letter.html', WINDOW));
+  const { action, code = '' } = handedOver(await reader.get(entrance));
   expect([action, code.length]).toEqual([`${rig.server.documentsUrl}/letter.html`, 43]);
   return code;
 }
 
-/** Brings a code as a page of the account does. */
-const bring = (
-  reader: Reader,
-  code: string,
-  path = '/letter.html',
-  headers: Record<string, string> = { origin: rig.server.readingUrl },
-) => reader.documents.post(path, { code }, headers);
+const bring = (reader: Reader, code: string, path = '/letter.html', headers?: Record<string, string>) =>
+  reader.documents.post(path, { code }, headers ?? { origin: rig.server.readingUrl });
 
 const signedOut = (reader: Reader) => reader.documents.cookies.delete(`wispr-${rig.server.ports.documents}`);
 const reads = async (reader: Reader) => (await reader.get('/letter.html')).text.includes('Letter');
@@ -80,6 +73,8 @@ describe('attack 96: the origin with accounts', () => {
     const page = await anna.documents.get('/nothing.html');
     expect(page.headers['content-security-policy']).toContain("form-action 'none'");
     expect(page.text).toContain(`href="${rig.server.readingUrl}/-/account"`);
+    const { action } = handedOver(await anna.get('/-/enter?to=/letter.html'));
+    expect(action).toBe(`${rig.server.documentsUrl}/letter.html`);
     expect((await fetch(`${rig.server.documentsUrl}/-/sign-in`, { method: 'POST' })).status).toBe(404);
   });
 });
@@ -123,11 +118,7 @@ describe('the code', () => {
     const anna = await join('dora');
     const begun = targetOf(await createReader(rig.server).documents.get('/-/begin?to=//evil.example/'));
     expect(new URLSearchParams(begun.split('?')[1]).get('to')).toBe('/');
-    for (const [mode, destination] of [
-      ['navigate', 'iframe'],
-      ['cors', 'empty'],
-      ['no-cors', 'image'],
-    ] as const) {
+    for (const [mode, destination] of Object.entries({ navigate: 'iframe', cors: 'empty', 'no-cors': 'image' })) {
       const headers = { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': mode, 'sec-fetch-dest': destination };
       expect((await anna.get(begun, headers)).status).toBe(403);
       expect((await anna.documents.get('/-/begin?to=/', headers)).status).toBe(403);
@@ -174,9 +165,8 @@ describe('a session of the documents', () => {
     const anna = await join('hanna');
     signedOut(anna);
     expect(targetOf(await anna.documents.get('/letter.html', WINDOW))).toContain('/-/enter');
-    const led = await fetch(`${rig.server.readingUrl}/index.html?q=1`, {
-      headers: { cookie: [...anna.cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
-    });
+    const cookie = [...anna.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const led = await fetch(`${rig.server.readingUrl}/index.html?q=1`, { headers: { cookie } });
     const { action, code } = handedOver({ text: await led.text() } as Page);
     expect([action, code?.length]).toEqual([`${rig.server.documentsUrl}/index.html?q=1`, 43]);
   });

@@ -1,7 +1,9 @@
 /** The publication at the reading site: row 69 of the attack list for browsers without the Reader, and the look of its pages. */
 import { beforeEach, expect, it } from 'vitest';
+import { startKeyServer } from '../../keyserver/server.ts';
 import { forEachTest } from '../support/for-file.ts';
-import { startRig } from '../support/keyserver-rig.ts';
+import { logged, startRig } from '../support/keyserver-rig.ts';
+import { offerPlans } from '../support/offers.ts';
 import { publish } from '../support/publisher-with-sets.ts';
 import { createVisitor, type Page, type Visitor } from '../support/reading-site-visitor.ts';
 import { signOnto } from '../support/signed-publication.ts';
@@ -17,16 +19,6 @@ beforeEach(async () => {
   await publish(rig.publisher, rig.host, FRONT);
 });
 
-async function sign(): Promise<void> {
-  await signOnto(rig.publisher.publication, rig.host.files);
-  await rig.server.publications.check();
-}
-
-async function setSettings(changes: Partial<typeof TEST_SETTINGS>): Promise<void> {
-  rig.publisher.publication.setSettings({ ...TEST_SETTINGS, ...changes });
-  await sign();
-}
-
 function expectRefused(page: Page, status: number, code: string): void {
   expect([page.status, page.headers['cache-control']]).toEqual([status, 'no-store']);
   expect(page.text).toContain(`<code>${code}</code>`);
@@ -41,7 +33,10 @@ it('attack 69: refuses where its clock is behind, showing both times', async () 
 
 it('has the publisher’s colour and logo out of the signed settings on its own pages, and leads to the subscriptions', async () => {
   const look = { accent: '#a3301d', logo: '/front/logo.svg', subscribe: 'https://shop.example/' };
-  await setSettings({ ...look, titles: [{ set: 'day-{dd}', title: 'Day {dd}' }] });
+  const titles = [{ set: 'day-{dd}', title: 'Day {dd}' }];
+  rig.publisher.publication.setSettings({ ...TEST_SETTINGS, ...look, titles });
+  await signOnto(rig.publisher.publication, rig.host.files);
+  await rig.server.publications.check();
   const refused = await visitor.get('/missing.html');
   expectRefused(refused, 404, 'no-such-document');
   expect(refused.text).toContain('<img src="/front/logo.svg" alt="The Harbour News">');
@@ -65,4 +60,12 @@ it('has the publisher’s colour and logo out of the signed settings on its own 
   expect(text).toContain('Everything');
   expect(text).toContain('no end date');
   expect(text).not.toContain('<code>');
+});
+
+it('has the publisher’s colour after a new start, before anything was read', async () => {
+  await offerPlans(rig, [], {}, { accent: '#a3301d' });
+  await rig.host.close();
+  const again = await startKeyServer(rig.config, { log: logged().log });
+  expect((await createVisitor(again.readingUrl).get('/-/style.css')).text).toContain('--accent:#a3301d');
+  await again.close();
 });

@@ -1,10 +1,10 @@
-import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { Agent } from 'undici';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { randomBytes } from '#primitives';
-import { postFrom } from '../support/device.ts';
 import { rigForFile, startRig } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
+import { createReader } from '../support/reading-site-visitor.ts';
 import { signOnto } from '../support/signed-publication.ts';
 import { runs } from '../support/tier.ts';
 
@@ -17,40 +17,29 @@ const CROWD = runs(32, 1000);
 const METADATA = 16;
 /** Film of more bytes than kernels take for a reader that takes nothing. */
 const FILM = { path: '/film.mp4', content: randomBytes(24_000_000), mediaType: 'video/mp4' };
-const PASSWORD = 'correct horse battery';
 
-const rig = rigForFile({
-  limits: { openDocumentsPerAddress: PLACES, readerSilence: SILENCE, documentWait: 2 * SILENCE },
-});
+const limits = { openDocumentsPerAddress: PLACES, readerSilence: SILENCE, documentWait: 2 * SILENCE };
+const rig = rigForFile({ limits });
 const clients: Socket[] = [];
 beforeAll(async () => {
   await publish(rig.publisher, rig.host, FILM);
   await publish(rig.publisher, rig.host, { path: '/index.html', content: '<h1>Front</h1>', mediaType: 'text/html' });
 });
-afterAll(async () => {
+afterAll(() => {
   for (const client of clients) client.destroy();
 });
 
-/** A client that asks for the film, and reads nothing of it, not even that its connection has ended. */
-function openSilently(): Socket {
+/** A client that asks for the film. @param more - lines of the head */
+function open(more = ''): Socket {
   const { host, port } = new URL(rig.server.documentsUrl);
   const client = connect({ port: Number(port), host: '127.0.0.1' });
-  clients.push(client.on('error', () => undefined).pause());
-  client.write(`GET ${FILM.path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  clients.push(client.on('error', () => undefined));
+  client.write(`GET ${FILM.path} HTTP/1.1\r\nHost: ${host}\r\n${more}\r\n`);
   return client;
 }
 
-/** Asks from an address of its own. @returns the status */
-function getFrom(localAddress: string, path: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const url = (path.startsWith('/-/') ? rig.server.readingUrl : rig.server.documentsUrl) + path;
-    httpRequest(url, { localAddress, agent: false }, (response) => {
-      response.resume().once('end', () => resolve(response.statusCode ?? 0));
-    })
-      .once('error', reject)
-      .end();
-  });
-}
+/** Reads nothing of the film, not even that its connection has ended. */
+const openSilently = () => open().pause();
 
 it('attack 98: a crowd that asks for a large document and reads nothing keeps no other address from anything, and is gone after a while', async () => {
   let most = 0;
@@ -60,21 +49,17 @@ it('attack 98: a crowd that asks for a large document and reads nothing keeps no
   for (let client = 0; client < CROWD; client++) openSilently();
   const more = setInterval(() => openSilently(), SILENCE / PLACES); // takes the places of those that are gone
   await expect.poll(() => rig.host.open()).toBeGreaterThanOrEqual(PLACES);
-  for (const path of ['/', '/-/sign-in']) {
-    const status = await getFrom('127.0.0.2', path);
-    expect([path, status]).toEqual([path, 200]);
-  }
-  const accountCode = await rig.codeFor('anna');
-  const form = `code=${accountCode}&password=${encodeURIComponent(PASSWORD)}`;
-  const headers = { origin: rig.server.readingUrl, 'content-type': 'application/x-www-form-urlencoded' };
-  expect(await postFrom('127.0.0.2', rig.server.readingUrl, '/-/join', form, { headers })).toBe(303);
+  const other = createReader(rig.server, new Agent({ localAddress: '127.0.0.2' }));
+  const statusOf = async (reader: typeof other, path: string) => (await reader.get(path)).status;
+  for (const path of ['/', '/-/sign-in']) expect([path, await statusOf(other, path)]).toEqual([path, 200]);
+  expect((await other.join(await rig.codeFor('anna'), 'correct horse battery')).status).toBe(303);
   await publish(rig.publisher, rig.host, { path: '/news.html', content: 'News', mediaType: 'text/html' });
-  expect(await getFrom('127.0.0.2', '/news.html')).toBe(200);
+  expect(await statusOf(other, '/news.html')).toBe(200);
   clearInterval(more);
   await expect.poll(() => rig.host.open()).toBe(0);
   clearInterval(watch);
   expect(most).toBeLessThan(PLACES + METADATA);
-  expect(await getFrom('127.0.0.1', '/')).toBe(200);
+  expect(await statusOf(createReader(rig.server), '/')).toBe(200);
 });
 
 it('attack 98: a client that reads nothing, and sends line ends meanwhile, is gone after a while', async () => {
@@ -89,10 +74,7 @@ it('attack 98: a client that reads nothing, and sends line ends meanwhile, is go
 });
 
 it('attack 98: a client that reads slowly is not taken for silent', async () => {
-  const { host, port } = new URL(rig.server.documentsUrl);
-  const client = connect({ port: Number(port), host: '127.0.0.1' });
-  clients.push(client);
-  client.write(`GET ${FILM.path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  const client = open('Connection: close\r\n');
   let received = 0;
   let resting = 0;
   client.on('data', (piece) => {

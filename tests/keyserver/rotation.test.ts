@@ -29,13 +29,12 @@ const rotate = () => beside((state) => rotateMasterKey(state, rig.config));
 const removeOlder = () => beside((state) => removeOlderKeys(state, rig.config));
 const versions = async () => [...(await readMasterKeys(rig.config.masterKey)).keys()];
 
-/** The versions that rows are under. */
 async function versionsInUse(): Promise<number[]> {
   const { database } = rig.server.state;
   const tables = ['canary', ...SEALED_TABLES.map(({ table }) => table)];
-  const rows = await Promise.all(
-    tables.map((table) => database.all<{ sealed: Uint8Array }>(`SELECT sealed FROM ${table} WHERE length(sealed) > 0`)),
-  );
+  const sealedIn = (table: string) =>
+    database.all<{ sealed: Uint8Array }>(`SELECT sealed FROM ${table} WHERE length(sealed) > 0`);
+  const rows = await Promise.all(tables.map(sealedIn));
   return [...new Set(rows.flat().map(({ sealed }) => sealed[3] ?? 0))].sort();
 }
 
@@ -93,9 +92,8 @@ describe('the master key', () => {
     const file = `${rig.folder}/other.key`;
     createMasterKey(file, new Map([[4, new Uint8Array(32).fill(7)]]));
     const more = text + (readFileSync(file, 'utf8').split('\n')[1] ?? '');
-    const command = (shown: string) => ({
-      command: [process.execPath, '-e', `process.stdout.write(${JSON.stringify(shown)})`],
-    });
+    const print = (shown: string) => `process.stdout.write(${JSON.stringify(shown)})`;
+    const command = (shown: string) => ({ command: [process.execPath, '-e', print(shown)] });
     process.env.WISPR_TEST_KEY = text;
     for (const masterKey of [{ environment: 'WISPR_TEST_KEY' }, command(text)]) {
       const config = { ...rig.config, masterKey };
@@ -108,9 +106,8 @@ describe('the master key', () => {
     writeFileSync(String(rig.config.masterKey), more); // the server reads it
     await withState(config, async (state) => {
       expect(await rotateMasterKey(state, config)).toMatchObject({ outcome: 'sealed', version: 4, older: [3] });
-      await expect(removeOlderKeys(state, config)).rejects.toThrow(
-        /no row is under version 3 any more: remove that line/,
-      );
+      const words = 'no row is under version 3 any more: remove that line';
+      await expect(removeOlderKeys(state, config)).rejects.toThrow(words);
     });
     expect(await keysOf(device)).toBe(1);
   });
@@ -121,11 +118,8 @@ describe('the master key', () => {
     [{ command: ['/no/such/program'] }, /gives no master key: it ended with ENOENT$/],
     [{ command: ['echo', 'nonsense'] }, /the command echo does not hold a master key file/],
   ])('attack 51: %j is refused', async (masterKey, message) => {
-    const config = { ...rig.config, masterKey };
-    await expect(openState(config)).rejects.toMatchObject({
-      code: 'storage-key-refused',
-      message: expect.stringMatching(message),
-    });
+    const refusal = { code: 'storage-key-refused', message: expect.stringMatching(message) };
+    await expect(openState({ ...rig.config, masterKey })).rejects.toMatchObject(refusal);
   });
 });
 

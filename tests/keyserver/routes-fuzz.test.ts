@@ -86,28 +86,15 @@ it('there are routes to send to, and fields to fill', () => {
 const hostile = fc.oneof(
   fc.constantFrom(
     ...["' OR '1'='1' --", '"; DROP TABLE subscribers; --', `\r\n${INJECTED}: 1\r\n\r\n`, `${MARKUP}<%= it %>{{7*7}}`],
-    ...[
-      '__proto__',
-      'constructor',
-      '\0',
-      '../../../etc/passwd',
-      '//evil.example/',
-      'javascript:alert(1)',
-      '-1',
-      '1e999',
-    ],
+    ...['__proto__', 'constructor', '\0', '../../../etc/passwd', '//evil.example/', 'javascript:alert(1)', '-1'],
     ...['', ' ', '9007199254740993', 'null', '[]', '{"$gt":""}', '\u202e\u{1f600}\u0000', 'İSTANBUL', 'ﬀ'.repeat(40)],
   ),
   fc.string({ unit: 'binary', maxLength: 40 }),
-  fc.constantFrom(KNOWN, 'ben', 'daily', '2026-11-26'),
+  fc.constantFrom(KNOWN, 'ben', 'daily', '2026-11-26', '1e999'),
   fc.nat(200_000).map((length) => 'a'.repeat(length % 7 === 0 ? length : length % 50)),
 );
-const fields = fc.array(
-  fc.tuple(fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...fieldNames()) }, hostile), hostile),
-  {
-    maxLength: 5,
-  },
-);
+const fieldName = fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...fieldNames()) }, hostile);
+const fields = fc.array(fc.tuple(fieldName, hostile), { maxLength: 5 });
 
 /** Encodes as URLs and forms do: whole, in bad escapes, or in bytes that are no UTF-8. */
 const encoded = (text: string, way: number) =>
@@ -131,52 +118,36 @@ const numbers = fc.oneof(fc.constantFrom(1.5, -1, 1e300, 253_402_300_800, null),
   weight: 12,
   arbitrary: fc.nat(2_000_000_000),
 });
-const stripeEvent = fc
-  .record({
-    created: numbers,
-    type: fc.constantFrom('customer.subscription.updated', 'customer.subscription.deleted', 'invoice.paid'),
-    data: fc.record({
-      object: fc.record({
-        id: fc.oneof(fc.constant('sub_1'), hostile),
-        status: fc.constantFrom('active', 'canceled', 'incomplete', 'unpaid', 'constructor'),
-        start_date: numbers,
-        ended_at: numbers,
-        items: fc.record({
-          data: fc.array(
-            fc.record({
-              price: fc.record({ id: fc.constantFrom('price_1', 'constructor', '__proto__', 'toString', 'x') }),
-              current_period_start: numbers,
-              current_period_end: numbers,
-            }),
-            { maxLength: 3 },
-          ),
-        }),
-        metadata: fc.record({ subscriber: hostile }),
-      }),
-    }),
-  })
-  .map((event) => JSON.stringify(event));
-const checkout = fc
-  .record({
-    created: numbers,
-    type: fc.constantFrom('checkout.session.completed', 'checkout.session.async_payment_succeeded'),
-    data: fc.record({
-      object: fc.record({
-        id: hostile,
-        client_reference_id: fc.oneof(fc.constant(null), hostile),
-        customer_details: fc.record({ email: fc.oneof(hostile, fc.constant(KNOWN), fc.emailAddress()) }),
-        mode: fc.constant('subscription'),
-        payment_status: fc.constantFrom('paid', 'unpaid'),
-        subscription: fc.oneof(fc.constant('sub_1'), hostile),
-      }),
-    }),
-  })
-  .map((event) => JSON.stringify(event));
+const sold = fc.record({
+  price: fc.record({ id: fc.constantFrom('price_1', 'constructor', '__proto__', 'toString', 'x') }),
+  ...{ current_period_start: numbers, current_period_end: numbers },
+});
+const subscription = fc.record({
+  id: fc.oneof(fc.constant('sub_1'), hostile),
+  status: fc.constantFrom('active', 'canceled', 'incomplete', 'unpaid', 'constructor'),
+  ...{ start_date: numbers, ended_at: numbers },
+  items: fc.record({ data: fc.array(sold, { maxLength: 3 }) }),
+  metadata: fc.record({ subscriber: hostile }),
+});
+const checkout = fc.record({
+  id: hostile,
+  client_reference_id: fc.oneof(fc.constant(null), hostile),
+  customer_details: fc.record({ email: fc.oneof(hostile, fc.constant(KNOWN), fc.emailAddress()) }),
+  mode: fc.constant('subscription'),
+  payment_status: fc.constantFrom('paid', 'unpaid'),
+  subscription: fc.oneof(fc.constant('sub_1'), hostile),
+});
+const events = (object: fc.Arbitrary<unknown>, ...types: string[]) =>
+  fc
+    .record({ created: numbers, type: fc.constantFrom(...types), data: fc.record({ object }) })
+    .map((event) => JSON.stringify(event));
+const texts = fc.oneof(
+  events(checkout, 'checkout.session.completed', 'checkout.session.async_payment_succeeded'),
+  events(subscription, 'customer.subscription.updated', 'customer.subscription.deleted', 'invoice.paid'),
+  ...[form, json],
+);
 const body = fc.oneof(
-  checkout.map((text) => Buffer.from(text)),
-  stripeEvent.map((text) => Buffer.from(text)),
-  form.map((text) => Buffer.from(text)),
-  json.map((text) => Buffer.from(text)),
+  { weight: 4, arbitrary: texts.map((text) => Buffer.from(text)) },
   fc.uint8Array({ maxLength: 3000 }).map((bytes) => Buffer.from(bytes)),
 );
 
@@ -313,16 +284,12 @@ describe('attack 45: no answer tells who exists', () => {
     return without(text, value);
   }
 
-  const ASKING: [string, () => string][] = [
-    ['a stranger', () => ''],
-    ['another subscriber', () => cookies],
-  ];
-  it.each(ASKING.slice(0, runs(1, 2)))('to %s, by a name, a code that was used, or a device', async (_who, cookie) => {
+  const ASKING = ['a stranger', 'another subscriber'].slice(0, runs(1, 2));
+  it.each(ASKING)('to %s, by a name, a code that was used, or a device', async (who) => {
     await signIn();
-    const row = await rig.server.state.database.first<{ id: number }>(
-      'SELECT id FROM devices WHERE key_id = ?',
-      known.device,
-    );
+    const cookie = who === 'a stranger' ? '' : cookies;
+    const sql = 'SELECT id FROM devices WHERE key_id = ?';
+    const row = await rig.server.state.database.first<{ id: number }>(sql, known.device);
     const pairs = [
       [/name|subscriber|mail|address|^to$/, KNOWN, UNKNOWN],
       [/code/, known.code, '0000-0000-0000-0000'],
@@ -333,15 +300,14 @@ describe('attack 45: no answer tells who exists', () => {
       for (const [fits, one, other] of pairs) {
         if (target.method === 'GET' && one.length < 8) continue; // a redirect would carry the value on
         if (!fits.test(name) || (target.path === '/-/sign-in' && name !== 'name')) continue; // attempts cost a password
-        const headers = { origin: origins[target.app], cookie: cookie() };
+        const headers = { origin: origins[target.app], cookie };
         const answers = [await seen(target, name, one, headers), await seen(target, name, other, headers)];
         expect(answers[0], `${target.app} ${target.method} ${target.path} ${name}`).toBe(answers[1]);
       }
     };
     // The bundle grows while this runs, by lists that the server fetches.
-    const stays = targets.filter(
-      ({ path }) => !/sign-out|forget|leave|connect|delete|password|publication\/current/.test(path),
-    );
+    const changing = /sign-out|forget|leave|connect|delete|password|publication\/current/;
+    const stays = targets.filter(({ path }) => !changing.test(path));
     await Promise.all(stays.flatMap((target) => fieldNames().map((name) => compare(target, name))));
   });
 });

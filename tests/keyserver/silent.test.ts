@@ -8,14 +8,14 @@ import { addKeyServerCommand } from '../../cli/commands/keyserver.ts';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { readConfig } from '../../keyserver/config/config.ts';
 import { readMasterKeys } from '../../keyserver/storage/master-key.ts';
-import type { KeyServerState } from '../../keyserver/storage/state.ts';
 import { withState } from '../../keyserver/storage/with-state.ts';
 import { signatureOf } from '../../serve/stripe/objects.ts';
 import { askForKeys, bind } from '../support/device.ts';
+import { forFile } from '../support/for-file.ts';
 import { temporaryFolder, writeServerConfig } from '../support/keyserver-rig.ts';
-import { codeInMail, type MailServer, startMailServer } from '../support/mail-server.ts';
+import { codeInMail, startMailServer } from '../support/mail-server.ts';
 import { CLIENT, type OpenIdProviderRig, startOpenIdProvider } from '../support/openid-provider.ts';
-import { type Paywall, startPaywall } from '../support/paywall.ts';
+import { startPaywall } from '../support/paywall.ts';
 import type { Ended } from '../support/programs.ts';
 import { createPublisher, sealBundle, setOf } from '../support/publisher-with-sets.ts';
 import { createReader, createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
@@ -31,8 +31,8 @@ const folder = temporaryFolder();
 let server: RunningWispr<{ keyserver: string; reading: string; documents: string }>;
 const publisher = await createPublisher();
 let provider: OpenIdProviderRig;
-let paywall: Paywall;
-let smtp: MailServer;
+const paywall = forFile(() => startPaywall(PAYWALL));
+const smtp = forFile(() => startMailServer({ disabledCommands: ['STARTTLS'], authOptional: false }));
 let deviceId: string;
 
 /** Secrets that no output may have, by what they are; a secret that a command prints on purpose comes in here then. */
@@ -42,21 +42,7 @@ const said: [command: string, text: string][] = [];
 const commands = new Set<string>();
 
 beforeAll(async () => {
-  smtp = await startMailServer({ disabledCommands: ['STARTTLS'], authOptional: false });
   provider = await startOpenIdProvider(() => `${server.ready.reading}/-/openid/back`);
-  paywall = await startPaywall(PAYWALL);
-  configure();
-  server = await startWispr(['keyserver', '--dev'], { cwd: folder });
-  commands.add('keyserver');
-  for (const [name, secret] of Object.entries({ PASSWORD, MAIL_PASSWORD, STRIPE, PAYWALL, client: CLIENT.secret }))
-    secrets.set(name, secret);
-});
-afterAll(async () => {
-  await server.stop();
-  await Promise.all([provider.stop(), paywall.close(), smtp.close()]);
-});
-
-function configure(): void {
   const listen = { host: '127.0.0.1', port: 0 };
   const secretFile = (name: string, secret: string) => {
     writeFileSync(join(folder, name), `${secret}\n`, { mode: 0o600 });
@@ -66,24 +52,25 @@ function configure(): void {
     reading: { listen, documents: { listen, inBrowser: false } },
     admin: { listen },
     mail: {
-      smtp: `smtp://reader@127.0.0.1:${smtp.port}`,
-      from: 'News <news@example.org>',
+      ...{ smtp: `smtp://reader@127.0.0.1:${smtp.port}`, from: 'News <news@example.org>' },
       passwordFile: secretFile('mail.secret', MAIL_PASSWORD),
     },
     stripe: { secretFile: secretFile('stripe.secret', STRIPE), plans: { price_daily: 'daily' } },
     entitlement: { url: paywall.url, secretFile: secretFile('paywall.secret', PAYWALL) },
     openid: {
-      issuer: provider.issuer,
-      clientId: CLIENT.id,
+      ...{ issuer: provider.issuer, clientId: CLIENT.id, title: 'School', plan: 'daily' },
       clientSecretFile: secretFile('openid.secret', CLIENT.secret),
-      title: 'School',
-      plan: 'daily',
     },
   });
-}
-
-const inState = <Result>(work: (state: KeyServerState) => Promise<Result>) =>
-  withState(readConfig(join(folder, 'keyserver.json')), work);
+  server = await startWispr(['keyserver', '--dev'], { cwd: folder });
+  commands.add('keyserver');
+  for (const [name, secret] of Object.entries({ PASSWORD, MAIL_PASSWORD, STRIPE, PAYWALL, client: CLIENT.secret }))
+    secrets.set(name, secret);
+});
+afterAll(async () => {
+  await server.stop();
+  await provider.stop();
+});
 
 /** Runs a command, and notes what it said. A secret that it is for is given to `take`, and is one from then on. */
 async function run(args: string, take?: (ended: Ended) => string): Promise<Ended> {
@@ -105,10 +92,10 @@ async function run(args: string, take?: (ended: Ended) => string): Promise<Ended
 const codeIn = (text: string) => /#([\w-]+)/.exec(text)?.[1] ?? '';
 const invite = (args: string) => run(`invite ${args}`, ({ stdout }) => codeIn(stdout));
 const of = (name: string) => secrets.get(`of ${name}`) ?? '';
-const keepSealed = (when: string) =>
-  inState(async (state) => {
-    for (const [row, hex] of await openSealedRows(state)) secrets.set(`${row} ${when}`, hex);
-  });
+async function keepSealed(when: string): Promise<void> {
+  const rows = await withState(readConfig(join(folder, 'keyserver.json')), openSealedRows);
+  for (const [row, hex] of rows) secrets.set(`${row} ${when}`, hex);
+}
 const keep = (name: string, { cookies }: Visitor) => {
   for (const [cookie, value] of cookies) secrets.set(`${name} ${cookie}`, value);
 };
@@ -116,11 +103,8 @@ const keep = (name: string, { cookies }: Visitor) => {
 it('the secrets of readers, systems and operators come into use', async () => {
   const { keyserver, reading } = server.ready;
   const recipient = fromBase64url(readFileSync(join(folder, 'keyserver.pub'), 'utf8').trim()) ?? new Uint8Array();
-  const bundle = await sealBundle(publisher, recipient, {
-    keyServer: keyserver,
-    reading,
-    content: 'https://cdn.example',
-  });
+  const about = { keyServer: keyserver, reading, content: 'https://cdn.example' };
+  const bundle = await sealBundle(publisher, recipient, about);
   writeFileSync(join(folder, 'keys.bundle'), bundle);
   await run('admin import keys.bundle');
   await run('admin plan daily --sets day-*');
@@ -149,10 +133,8 @@ it('readers sign in by every way, and devices ask', async () => {
   expect((await reader.get('/-/account')).status).toBe(200);
   const refused = { name: 'ada@example.org', password: `${PASSWORD} wrong`, to: '/' };
   expect((await createVisitor(reading).post('/-/sign-in', refused)).status).toBe(403);
-  const device = await bind(
-    { keyServer: keyserver, publisher: publisher.root.id },
-    secrets.get('a mailed invitation') ?? '',
-  );
+  const issuer = { keyServer: keyserver, publisher: publisher.root.id };
+  const device = await bind(issuer, secrets.get('a mailed invitation') ?? '');
   expect((await askForKeys(device, [setOf(publisher, 'day-1').id])).keys).toHaveLength(1);
   deviceId = device.deviceKey.id;
   await expect(bind(device.provider, 'ABCD-EFGH-JKMN-PQRS')).rejects.toThrow('code-refused');

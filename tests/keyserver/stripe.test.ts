@@ -8,15 +8,12 @@ import { revokeSubscriber } from '../../keyserver/subscriptions/subscribers.ts';
 import { checkoutEvent, refundEvent, subscriptionEvent } from '../support/stripe-events.ts';
 import { DAY, PORTAL, tillForFile } from '../support/till.ts';
 
-const { accountOf, browser, choose, comeBack, idOf, names, now, pay, rig, send, smtp } = tillForFile();
+const { accountOf, browser, buy, choose, comeBack, idOf, names, now, rig, send, smtp } = tillForFile();
 
 describe('an event of Stripe', () => {
-  const rightsOf = async (name: string) =>
-    rig.server.state.database.all(
-      `SELECT plan, begins, ends FROM subscriptions JOIN subscribers ON subscribers.id = subscriber
-        WHERE name = ? ORDER BY begins, ends`,
-      name,
-    );
+  const sql = `SELECT plan, begins, ends FROM subscriptions JOIN subscribers ON subscribers.id = subscriber
+    WHERE name = ? ORDER BY begins, ends`;
+  const rightsOf = (name: string) => rig.server.state.database.all(sql, name);
 
   it('gives the same rights in any order and as often as it comes', async () => {
     const start = now() - 40 * DAY;
@@ -68,8 +65,7 @@ describe('an event of Stripe', () => {
   });
 
   it('says by a line and one mail that a payment failed, and ends nothing', async () => {
-    const [visitor, bought] = [browser(), names()];
-    await pay(await choose(visitor), bought);
+    const { visitor, bought } = await buy();
     await comeBack(visitor, bought.session);
     await smtp.take(bought.email);
     const about = { id: bought.subscription, start: now() - 60 };
@@ -79,9 +75,8 @@ describe('an event of Stripe', () => {
     expect(await smtp.take(bought.email)).toContain('update your card');
     const account = await accountOf(visitor);
     expect(account).toMatch(/class="badge ended">payment failed<.*€6 a month, payment due</);
-    expect(account).toContain(
-      `The last payment failed. <a href="${PORTAL}" rel="noreferrer">Update your card</a> to keep`,
-    );
+    const line = `The last payment failed. <a href="${PORTAL}" rel="noreferrer">Update your card</a> to keep`;
+    expect(account).toContain(line);
     expect(account).not.toMatch(/renews on|>active</);
     expect(await rig.readableBy(bought.email)).toContain('day-1');
     await send(subscriptionEvent('updated', now() + 3, about));
@@ -91,8 +86,7 @@ describe('an event of Stripe', () => {
   });
 
   it('ends a cancelled subscription with what was paid, or at once; a refund ends nothing', async () => {
-    const [visitor, bought] = [browser(), names()];
-    await pay(await choose(visitor), bought);
+    const { visitor, bought } = await buy();
     await comeBack(visitor, bought.session);
     const about = { id: bought.subscription, start: now() - 60 };
     const { elsewhere } = await revokeSubscriber(rig.server.state, bought.email, { dryRun: true });
@@ -122,8 +116,7 @@ describe('an event of Stripe', () => {
   });
 
   it('is nobody’s where the account was deleted', async () => {
-    const [visitor, bought] = [browser(), names()];
-    await pay(await choose(visitor), bought);
+    const { visitor, bought } = await buy();
     await deleteSubscriber(rig.server.state, await idOf(bought.email));
     const { database } = rig.server.state;
     const source = `stripe ${bought.subscription}`;
@@ -140,10 +133,8 @@ describe('an event of Stripe', () => {
     const stop = workEachMinute(state, log, false);
     await send(subscriptionEvent('created', now(), { id, start: now() - 60 }));
     await choose(browser());
-    const kept = () =>
-      state.database.all(
-        'SELECT source FROM unclaimed_tellings UNION ALL SELECT plan FROM checkouts WHERE buyer IS NULL',
-      );
+    const sql = 'SELECT source FROM unclaimed_tellings UNION ALL SELECT plan FROM checkouts WHERE buyer IS NULL';
+    const kept = () => state.database.all(sql);
     expect((await kept()).length).toBeGreaterThan(1);
     rig.passTime(30 * DAY + 1);
     await stop();

@@ -41,22 +41,15 @@ describe('a list of subscribers', () => {
   });
 
   it('takes names of people, groups and addresses as they are', () => {
-    const names = [
-      'Smith, John',
-      'Smith & Sons',
-      'School (north)',
-      "o'neill@example.ie",
-      '_ada@example.org',
-      'a'.repeat(254),
-    ];
+    const people = ['Smith, John', 'Smith & Sons', 'School (north)'];
+    const names = [...people, "o'neill@example.ie", '_ada@example.org', 'a'.repeat(254)];
     const list = parse(`name,plan\n${names.map((name) => `"${name}",daily\n`).join('')}`);
     expect([list.subscribers.map(({ name }) => name), list.problems]).toEqual([names, []]);
   });
 
   it('names a subscriber who stands twice with the same right, whatever the case', () => {
-    expect(parse('name,plan\nAda,daily\nada,trial\nADA,daily\n').problems).toEqual([
-      { line: 4, problem: '"ADA" has the same right in line 2' },
-    ]);
+    const problems = [{ line: 4, problem: '"ADA" has the same right in line 2' }];
+    expect(parse('name,plan\nAda,daily\nada,trial\nADA,daily\n').problems).toEqual(problems);
     const spans =
       'name,plan,from,until\nada,daily,,2027-01-31\nada,daily,2027-06-01,\nada,daily,2027-01-31,2027-02-01\n';
     expect(parse(spans).problems).toEqual([{ line: 4, problem: '"ada" has the same right in line 2' }]);
@@ -79,24 +72,12 @@ describe('a list of subscribers', () => {
     const text =
       'id,email,name,note,subscribed_to_emails,complimentary_plan,created_at,deleted_at,labels,tiers\n' +
       '1,ada@example.org,Ada Lovelace,,true,,2026-11-01T09:30:00.000Z,,,"daily, trial"\n2,eve@example.org,Eve,,true,,,,,\n';
-    const { subscribers, problems, ignored } = parse(text, {
-      map: { name: 'email', plan: 'Tiers', from: 'created_at' },
-    });
+    const map = { name: 'email', plan: 'Tiers', from: 'created_at' };
+    const { subscribers, problems, ignored } = parse(text, { map });
     const ada = { line: 2, name: 'ada@example.org', sets: [], from: '2026-11-01', until: undefined, seats: undefined };
-    expect(subscribers).toEqual([
-      { ...ada, plan: 'daily' },
-      { ...ada, plan: 'trial' },
-    ]);
+    expect(subscribers).toEqual(['daily', 'trial'].map((plan) => ({ ...ada, plan })));
     expect(problems).toEqual([{ line: 3, problem: 'it names neither a plan nor sets' }]);
-    expect(ignored).toEqual([
-      'id',
-      'name',
-      'note',
-      'subscribed_to_emails',
-      'complimentary_plan',
-      'deleted_at',
-      'labels',
-    ]);
+    expect(ignored.join()).toBe('id,name,note,subscribed_to_emails,complimentary_plan,deleted_at,labels');
     expect(parse(text, { map: { name: 'email' }, plan: 'trial' }).subscribers).toHaveLength(2);
   });
 

@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { definePlan } from '../../keyserver/subscriptions/plans.ts';
 import { rigForFile, rigForTest } from '../support/keyserver-rig.ts';
+import { mailSettings } from '../support/mail-server.ts';
 import { createPublisher, fileOf, publish, type TestDocument } from '../support/publisher-with-sets.ts';
 import { createReader, createVisitor, type Page, type Reader, type Visitor } from '../support/reading-site-visitor.ts';
 import { TEST_SETTINGS } from '../support/test-publication.ts';
@@ -69,25 +70,20 @@ describe('a stranger', () => {
     ['a window of an old browser', OLD_WINDOW],
     ['a messenger', MESSENGER],
   ])('gets the teaser at the address of a page, asked for by %s', async (_who, headers) => {
-    for (const [path, to] of [
-      ['/tide.html', '/tide.html'],
-      ['/tide.html?q=1', '/tide.html%3Fq%3D1'],
-    ] as const) {
-      const text = expectTeaser(await account.get(path, headers), 'not-signed-in');
+    for (const query of ['', '?q=1']) {
+      const text = expectTeaser(await account.get(`/tide.html${query}`, headers), 'not-signed-in');
       expect(text).toContain(`<link rel="canonical" href="${rig.host.origin}/tide.html">`);
       expect(text).toContain(`<meta property="og:image" content="${rig.host.origin}/tide.png">`);
       expect(text).toContain('<meta name="robots" content="max-snippet:50">');
       expect(text).toContain('"isAccessibleForFree":false');
-      expect(text).toContain(`href="${rig.server.readingUrl}/-/subscribe?to=${to}"`);
+      expect(text).toContain(`href="${rig.server.readingUrl}/-/subscribe?to=/tide.html${encodeURIComponent(query)}"`);
     }
   });
 
   it('is led from the documents to the teaser by a window, whose address stays that of the page', async () => {
     const begun = await documents.get('/tide.html?q=1', WINDOW);
-    expect([begun.status, begun.headers.location]).toEqual([
-      303,
-      `${rig.server.readingUrl}/-/enter?to=${encodeURIComponent('/tide.html?q=1')}`,
-    ]);
+    const entrance = `${rig.server.readingUrl}/-/enter?to=${encodeURIComponent('/tide.html?q=1')}`;
+    expect([begun.status, begun.headers.location]).toEqual([303, entrance]);
     expectTeaser(await account.get('/-/enter?to=/tide.html', WINDOW), 'not-signed-in');
     expect((await account.get('/-/sign-in?to=/tide.html')).text).toContain('<strong>The great tide comes in</strong>');
     const elsewhere = await account.get('/-/enter?to=/nothing.html', WINDOW);
@@ -104,12 +100,9 @@ describe('a stranger', () => {
   });
 
   it('gets no byte beyond the excerpt, whatever the request', async () => {
-    const [, tag = ''] = [
-      await rig.join('owner'),
-      (await (await rig.join('owner two')).get('/tide.html')).headers.etag,
-    ];
+    const { etag } = (await (await rig.join('owner')).get('/tide.html')).headers;
     for (const visitor of [account, documents])
-      for (const more of [{}, { range: 'bytes=0-900' }, { 'if-none-match': String(tag) }, { 'if-match': '"x"' }])
+      for (const more of [{}, { range: 'bytes=0-900' }, { 'if-none-match': String(etag) }, { 'if-match': '"x"' }])
         for (const headers of [MESSENGER, { ...MESSENGER, 'accept-encoding': 'gzip, br' }, WINDOW]) {
           const { status, text } = await visitor.get('/tide.html', { ...headers, ...more });
           expect(status).toBeOneOf([200, 303]);
@@ -127,20 +120,10 @@ describe('a stranger', () => {
 
   it('gets the bar alone of what is no page, in a window, and a refusal elsewhere', async () => {
     const { status, text } = await account.get(FILM.path, WINDOW);
-    expect([status, /<h1>(.*)<\/h1>/.exec(text)?.[1], text.includes('bucket')]).toEqual([
-      200,
-      'For subscribers',
-      false,
-    ]);
+    const [, headline] = /<h1>(.*)<\/h1>/.exec(text) ?? [];
+    expect([status, headline, text.includes('bucket')]).toEqual([200, 'For subscribers', false]);
     expect((await documents.get(FILM.path, MESSENGER)).status).toBe(401);
     expect((await account.get(FILM.path, MESSENGER)).headers.location).toBe(rig.server.documentsUrl + FILM.path);
-  });
-
-  it('is led on to whatever needs no key, and to what does not exist', async () => {
-    for (const path of [PICTURE.path, '/', '/nothing.html', '/a//b', '//evil.example/x']) {
-      const { status, headers } = await account.get(path, WINDOW);
-      expect([status, headers.location]).toEqual([303, rig.server.documentsUrl + path]);
-    }
   });
 
   it('sees the bar alone where the key server has no key for the page', async () => {
@@ -164,20 +147,17 @@ describe('a teaser', () => {
   });
 
   it('attack 151: is not shown of an object that was changed, and of none that did not come', async () => {
-    for (const [path, code, change] of [
-      ['/head.html', 'head-unexpected', (bytes: Uint8Array) => bytes.map((byte, at) => (at === 30 ? byte ^ 1 : byte))],
-      [
-        '/block.html',
-        'block-digest',
-        (bytes: Uint8Array) => bytes.map((byte, at) => (at === bytes.length - 3 ? byte ^ 1 : byte)),
-      ],
-      ['/gone.html', 'object-missing', () => undefined],
+    for (const [path, code, offset] of [
+      ['/head.html', 'head-unexpected', 30],
+      ['/block.html', 'block-digest', -3],
+      ['/gone.html', 'object-missing', undefined],
     ] as const) {
       await publish(rig.publisher, rig.host, { ...ARTICLE, path });
       const file = fileOf(rig.publisher, path);
-      const changed = change(rig.host.files.get(file) ?? new Uint8Array());
-      if (changed) rig.host.files.set(file, changed);
-      else rig.host.files.delete(file);
+      const bytes = rig.host.files.get(file) ?? new Uint8Array();
+      const at = offset && (offset + bytes.length) % bytes.length;
+      if (at === undefined) rig.host.files.delete(file);
+      else rig.host.files.set(file, bytes.with(at, (bytes[at] ?? 0) ^ 1));
       for (const [visitor, headers] of [
         [account, WINDOW],
         [documents, MESSENGER],
@@ -202,9 +182,7 @@ describe('a teaser', () => {
   });
 
   it('attack 152: has its one field at the account’s origin alone, where nothing runs', async () => {
-    const { publisher, host, server } = await rigForTest({
-      config: { mail: { smtp: 'smtp://127.0.0.1:9', from: 'news@news.example', connections: 1, queue: 1 } },
-    });
+    const { publisher, host, server } = await rigForTest({ config: { mail: mailSettings('smtp://127.0.0.1:9') } });
     publisher.publication.setSettings({ ...SETTINGS, plans: [{ name: 'weekdays', title: 'Weekdays', trial: 14 }] });
     await definePlan(server.state, { name: 'weekdays', sets: ['day-*'] });
     await publish(publisher, host, ARTICLE);
@@ -313,9 +291,8 @@ describe('pictures of a teaser', () => {
     const headers = { ...asPicture(), referer: `${limited.server.readingUrl}/` };
     const ask = async (referer: string) => (await visitor.get(PICTURE.path, { ...headers, referer })).status;
     for (let times = 0; times < 5; times++) expect(await ask('https://evil.example/')).toBe(403);
-    expect([await ask(headers.referer), await ask(headers.referer), await ask(headers.referer)]).toEqual([
-      200, 200, 429,
-    ]);
+    const own = () => ask(headers.referer);
+    expect([await own(), await own(), await own()]).toEqual([200, 200, 429]);
   });
 });
 

@@ -47,9 +47,7 @@ async function atBoth<Result>(work: (state: KeyServerState, index: number) => Pr
 }
 
 /** A fresh code, as it is used. */
-async function newCode(name: string): Promise<string> {
-  return normaliseCode(await the.rig.codeFor(name)) ?? '';
-}
+const newCode = async (name: string) => normaliseCode(await the.rig.codeFor(name)) ?? '';
 
 it('use a code up for each other: for an account, for a device, for the documents', async () => {
   const { provider } = the.rig;
@@ -67,12 +65,8 @@ it('use a code up for each other: for an account, for a device, for the document
       const [device] = devices.slice(index);
       if (!device) throw new Error('no device');
       const request = encodeBindingRequest(device, provider.publisher, deviceCode, the.now());
-      const issuer = {
-        provider: new ProviderReader(state.database),
-        origin: provider.keyServer,
-        limits: { devices: 20 },
-      };
-      return bindDevice({ state, ...issuer }, request);
+      const as = { provider: new ProviderReader(state.database), origin: provider.keyServer, limits: { devices: 20 } };
+      return bindDevice({ state, ...as }, request);
     });
     expect(bound).toHaveLength(1);
   }

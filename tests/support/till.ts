@@ -68,11 +68,17 @@ export function tillForFile() {
     expect(await send(checkoutEvent(now(), { session, subscription, reference, email }))).toBe('204');
   }
 
+  /** Chooses and pays, and has not come back yet. */
+  async function buy(visitor = browser(), bought = names()) {
+    await pay(await choose(visitor), bought);
+    return { visitor, bought };
+  }
+
   async function comeBack(visitor: Visitor, session: string) {
     const back = await visitor.get(`/-/bought?session_id=${session}`);
     return back.status === 303 ? visitor.get(String(back.headers.location)) : back;
   }
   const accountOf = async (visitor: Visitor) => (await visitor.get('/-/account')).text.replace(/\s+/g, ' ');
   const idOf = async (name: string) => (await findSubscriber(rig.server.state.database, name)) as Named;
-  return { accountOf, browser, choose, comeBack, idOf, names, now, pay, rig, send, smtp };
+  return { accountOf, browser, buy, choose, comeBack, idOf, names, now, pay, rig, send, smtp };
 }
