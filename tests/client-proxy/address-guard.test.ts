@@ -18,7 +18,7 @@ import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { forFile } from '../support/for-file.ts';
 import { refusalCode, send, sendRaw } from '../support/http-client.ts';
 import { startRawHost } from '../support/raw-http.ts';
-import { startHostileReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { startHostileReaderRig } from '../support/reader-rig.ts';
 
 /** A service of the reader's own, which no page has any business with. */
 let service: Server;
@@ -94,15 +94,8 @@ describe('attack 63: addresses that', () => {
 
   it('are of the Internet are not among them, also by way of NAT64 and 6to4', () => {
     for (const address of [
-      '8.8.8.8',
-      '1.1.1.1',
-      '172.15.255.255',
-      '172.32.0.1',
-      '100.63.255.255',
-      '2606:4700::1111',
-      '::ffff:8.8.8.8',
-      '64:ff9b::8.8.8.8',
-      '2002:808:808::1',
+      ...['8.8.8.8', '1.1.1.1', '172.15.255.255', '172.32.0.1', '100.63.255.255', '2606:4700::1111', '::ffff:8.8.8.8'],
+      ...['64:ff9b::8.8.8.8', '2002:808:808::1'],
     ])
       expect([address, isLocalAddress(address)]).toEqual([address, false]);
   });
@@ -125,21 +118,8 @@ describe('attack 63: addresses that', () => {
 
 describe('attack 63: a page that points at the reader’s own services', () => {
   const spellings = [
-    '127.0.0.1',
-    '127.1',
-    '2130706433',
-    '0x7f000001',
-    '0177.0.0.1',
-    '127.0.0.1.',
-    'localhost',
-    'LOCALHOST.',
-    'x.localhost',
-    '[::1]',
-    '[::ffff:127.0.0.1]',
-    '[::ffff:7f00:1]',
-    '0.0.0.0',
-    '[::]',
-    '[64:ff9b::7f00:1]',
+    ...['127.0.0.1', '127.1', '2130706433', '0x7f000001', '0177.0.0.1', '127.0.0.1.', 'localhost', 'LOCALHOST.'],
+    ...['x.localhost', '[::1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '0.0.0.0', '[::]', '[64:ff9b::7f00:1]'],
   ];
 
   it.each(spellings)('as %s is refused, by request, tunnel and upgrade', async (host) => {
@@ -220,7 +200,7 @@ describe('attack 63: a page that points at the reader’s own services', () => {
 });
 
 it('attack 63: what a connected publisher names is held to the same: content hosts and key servers on this computer are not asked', async () => {
-  const site = await startReaderRig({
+  const site = await startHostileReaderRig(undefined, {
     sites: ({ origin }) => [{ site: 'news.example', content: [origin], reading: 'https://read.news.example' }],
   });
   onTestFinished(() => site.close());
@@ -285,13 +265,8 @@ describe('attack 60: a tunnel', () => {
   });
 
   it('to a connected site passes, but for its port 80, and is counted', async () => {
-    await rig.restart({
-      allowLocal: rig.storage.allowLocal,
-      connectTo: [
-        parseConnectTo(`news.example:443:127.0.0.1:${port}`),
-        parseConnectTo(`:80:127.0.0.1:${rig.host.port}`),
-      ],
-    });
+    const connectTo = [`news.example:443:127.0.0.1:${port}`, `:80:127.0.0.1:${rig.host.port}`].map(parseConnectTo);
+    await rig.restart({ allowLocal: rig.storage.allowLocal, connectTo });
     const got = await sendRaw(
       rig.proxy.port,
       'CONNECT news.example:443 HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
@@ -299,10 +274,8 @@ describe('attack 60: a tunnel', () => {
     expect(got).toMatch(
       /^HTTP\/1.1 200 Connection established\r\nVia: 1.1 wispr\r\n\r\nHTTP\/1.1 200 OK[\s\S]*private$/,
     );
-    expect([rig.proxy.tunnels.of('news.example')?.count, rig.proxy.tunnels.of('elsewhere.example')]).toEqual([
-      1,
-      undefined,
-    ]);
+    const counted = ['news.example', 'elsewhere.example'].map((host) => rig.proxy.tunnels.of(host)?.count);
+    expect(counted).toEqual([1, undefined]);
     const past = await sendRaw(rig.proxy.port, 'CONNECT news.example:80 HTTP/1.1\r\nHost: x\r\n\r\n');
     expect(past).toMatch(/^wispr-refusal: port-refused\r$/m);
     await rig.restart({ allowLocal: [] });
@@ -330,20 +303,8 @@ describe('--allow-local', () => {
   });
 
   it.each([
-    '',
-    'http://x',
-    'x:0',
-    'x:99999',
-    'x:y',
-    '127.1',
-    '127.0.0.1/33',
-    '127.0.0.1/',
-    '::1',
-    '[printer.lan]',
-    'a b',
-    '*',
-    'x/8',
-    '[::1]/8',
+    ...['', 'http://x', 'x:0', 'x:99999', 'x:y', '127.1', '127.0.0.1/33', '127.0.0.1/', '::1', '[printer.lan]', 'a b'],
+    ...['*', 'x/8', '[::1]/8'],
   ])('%j is refused', (rule) => {
     expect(() => parseAllowLocal(rule)).toThrow(expect.objectContaining({ code: 'argument-invalid' }));
   });

@@ -23,23 +23,14 @@ async function post(path: string, fields: Record<string, string>) {
   return send(rig.proxy.port, path, { method: 'POST', headers, body: `${new URLSearchParams({ token, ...fields })}` });
 }
 
-const setPassphrase = () =>
-  protectIdentity(rig.storage, { kind: 'passphrase', choose: async () => 'the one of before' });
 const keysNow = async () => (await rig.proxy.status()).keysIn;
 const wispr = (...args: string[]) => {
   const { dataDirectory, keyFile } = rig.storage;
   return runWispr([...args, '--data', dataDirectory, '--key-file', keyFile]);
 };
 
-it('a Reader from which everything was forgotten has nothing to unlock, before its page is opened and after', async () => {
-  await forgetEverything(rig.storage);
-  expect(await status()).toEqual({ locked: false, sites: 0 });
-  expect(await show('/')).toContain('No site is connected yet');
-  expect(await status()).toEqual({ locked: false, sites: 0 });
-});
-
 it('a database that a passphrase protected is not made anew without one: the page asks for it', async () => {
-  await setPassphrase();
+  await protectIdentity(rig.storage, { kind: 'passphrase', choose: async () => 'the one of before' });
   await forgetEverything(rig.storage);
   const page = await show('/');
   expect(page).toContain('No site is connected yet');
@@ -48,16 +39,11 @@ it('a database that a passphrase protected is not made anew without one: the pag
   const unlocking = unlockReader(rig.storage, async () => expect.unreachable());
   await expect(unlocking).rejects.toMatchObject({ code: 'passphrase-needed' });
   const short = await post('/unlock', { passphrase: 'short' });
-  expect([short.status, short.text, await keysNow()]).toEqual([
-    422,
-    expect.stringContaining('fewer than 8'),
-    undefined,
-  ]);
+  expect([short.status, short.text]).toEqual([422, expect.stringContaining('fewer than 8')]);
+  expect(await keysNow()).toBeUndefined();
   expect((await post('/unlock', { passphrase: 'the one from now on' })).status).toBe(303);
-  expect([await show('/'), await keysNow()]).toEqual([
-    expect.stringContaining('Link or code of your invitation'),
-    'passphrase',
-  ]);
+  expect(await show('/')).toContain('Link or code of your invitation');
+  expect(await keysNow()).toBe('passphrase');
 });
 
 it('wispr bind is carried out by the Reader that runs, and says with what keys are sealed when the first publisher comes', async () => {
@@ -70,10 +56,8 @@ it('wispr bind is carried out by the Reader that runs, and says with what keys a
   await forgetEverything(rig.storage);
   expect((await bind(`${keyServer.origin}#ABCD-EFGH-JKMN-PQRS`)).code).toBe(1);
   const first = await bind();
-  expect([first.code, first.stderr]).toEqual([
-    0,
-    expect.stringContaining('your keys are sealed, with a key in a file'),
-  ]);
+  expect(first.stderr).toContain('your keys are sealed, with a key in a file');
+  expect(first.code).toBe(0);
   expect(await status()).toEqual({ locked: false, sites: 1 });
   await lockReader(rig.storage);
   const locked = await bind();

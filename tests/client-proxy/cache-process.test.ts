@@ -1,13 +1,13 @@
 /** The folder of what was read, beside programs that are killed, and disks that are full. */
 import { randomBytes } from 'node:crypto';
-import { readdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { send } from '../support/http-client.ts';
-import { keptObjects } from '../support/kept-objects.ts';
+import { filesBelow, keptObjects } from '../support/kept-objects.ts';
 import { ROOT, startCommand } from '../support/programs.ts';
 import { CleanUp, proxyCommand, type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 
@@ -19,11 +19,7 @@ beforeEach(async () => {
 afterEach(() => cleanUp.run());
 
 const folder = () => join(rig.storage.dataDirectory, 'cache');
-
-async function files(below: string): Promise<string[]> {
-  const entries = await readdir(join(folder(), below), { withFileTypes: true, recursive: true });
-  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
-}
+const files = (below: string) => filesBelow(join(folder(), below));
 
 /** `wispr proxy` as a process of its own, in place of the rig's. @param limit - a command of the shell before it */
 async function startProcess(limit = 'true') {
@@ -49,13 +45,13 @@ describe('the cache', () => {
     );
     outgoing.on('error', () => undefined).end();
     const written = async () => {
-      const [file] = await files('partial');
+      const [file] = files('partial');
       return file === undefined ? 0 : (await stat(file)).size;
     };
     await expect.poll(written).toBeGreaterThan(1_000_000);
     await process.stop('SIGKILL');
     outgoing.destroy();
-    expect([(await files('objects')).length, (await files('partial')).length]).toEqual([0, 1]);
+    expect([files('objects').length, files('partial').length]).toEqual([0, 1]);
     rig.host.handlers.clear();
     await rig.restart({ cacheBytes: LIMITS.cacheBytes });
     await expect.poll(() => files('partial')).toEqual([]);
@@ -71,7 +67,7 @@ describe('the cache', () => {
       const answer = await send(process.port, rig.url('/film.mp4'));
       expect([answer.complete, answer.body.equals(content)]).toEqual([true, true]);
     }
-    await expect.poll(async () => [keptObjects(folder()), await files('partial')]).toEqual([[], []]);
+    await expect.poll(() => [keptObjects(folder()), files('partial')]).toEqual([[], []]);
     expect((await send(process.port, rig.url('/small.bin'))).status).toBe(200);
   });
 

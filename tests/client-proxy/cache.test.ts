@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -15,8 +15,7 @@ import { LIMITS } from '../../client-proxy/limits.ts';
 import { afterwards } from '../support/afterwards.ts';
 import { forEachTest } from '../support/for-file.ts';
 import { refusalCode, send } from '../support/http-client.ts';
-import { changeSmall, keptObjects } from '../support/kept-objects.ts';
-import { startRawHost } from '../support/raw-http.ts';
+import { changeSmall, filesBelow, keptObjects } from '../support/kept-objects.ts';
 import { startHostileReaderRig } from '../support/reader-rig.ts';
 
 const MiB = 1024 * 1024;
@@ -33,11 +32,7 @@ const get = (path: string, headers: Record<string, string> = {}, method = 'GET')
 
 const kept = () => keptObjects(folder());
 
-/** Lists all files below the folder, by name. */
-async function files(below = 'objects'): Promise<string[]> {
-  const entries = await readdir(join(folder(), below), { withFileTypes: true, recursive: true });
-  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
-}
+const files = (below = 'objects') => filesBelow(join(folder(), below));
 
 /** Reads a document, and waits until it is kept. */
 async function readAndKeep(path: string, headers: Record<string, string> = {}): Promise<Buffer> {
@@ -98,9 +93,7 @@ describe('a document that was read once', () => {
   it('is there after a new start, without any network, until the grace period ends', async () => {
     await rig.publisher.publish(rig.host.files, '/a.html', { content: 'for the train' });
     await readAndKeep('/a.html');
-    const closed = await startRawHost((_head, socket) => socket.destroy());
-    await closed.close();
-    await rig.restart({ connectTo: [parseConnectTo(`::127.0.0.1:${closed.port}`)] }); // host is gone
+    await rig.restart({ connectTo: [parseConnectTo('::127.0.0.1:9')] }); // host is gone
     const offline = await get('/a.html');
     expect([offline.status, offline.text]).toEqual([200, 'for the train']);
     rig.passTime(5 * DAY); // freshness is over, the grace period is not
@@ -137,7 +130,7 @@ describe('a document that was read once', () => {
     const object = await rig.publisher.object('/carried.html', { content });
     await rig.publisher.publishCarrier(rig.host.files, '/carried.html', object);
     await readAndKeep('/carried.html');
-    const [file = ''] = await files();
+    const [file = ''] = files();
     expect((await readFile(file)).equals(object)).toBe(true);
     loseObjects();
     expect((await get('/carried.html')).body.equals(content)).toBe(true);
@@ -162,7 +155,7 @@ describe('the folder', () => {
     await readAndKeep('/secret-film.mp4');
     expect(kept()).toHaveLength(2);
     expect(kept().join()).not.toMatch(/secret|news/);
-    const [file = ''] = await files();
+    const [file = ''] = files();
     for (const one of [file, ...SMALL_FILES.map((name) => join(folder(), name))])
       expect((await stat(one)).mode & 0o777).toBe(0o600);
     for (let path = file; path !== rig.storage.dataDirectory; path = join(path, '..')) {
@@ -175,7 +168,7 @@ describe('the folder', () => {
     const content = randomBytes(300_000);
     await rig.publisher.publish(rig.host.files, '/a.bin', { content });
     await readAndKeep('/a.bin');
-    const [file = ''] = await files();
+    const [file = ''] = files();
     const good = await readFile(file);
     const damaged: [what: string, bytes: Buffer][] = [
       ['a flipped bit in the head', flipped(good, 40)],
@@ -201,14 +194,14 @@ describe('the folder', () => {
     const content = randomBytes(300_000);
     await rig.publisher.publish(rig.host.files, '/a.bin', { content });
     await readAndKeep('/a.bin');
-    const [file = ''] = await files();
+    const [file = ''] = files();
     const good = await readFile(file);
     loseObjects();
     await writeFile(file, flipped(good, 250_000));
     const late = await get('/a.bin');
     expect([late.complete, content.subarray(0, late.body.length).equals(late.body)]).toEqual([false, true]);
     await writeFile(file, flipped(good, 3000));
-    expect([(await get('/a.bin')).status, await files()]).toEqual([502, []]);
+    expect([(await get('/a.bin')).status, files()]).toEqual([502, []]);
   });
 
   it('never holds more than it may: what was not used for long goes first', async () => {
@@ -257,7 +250,7 @@ describe('the folder', () => {
   it('is not left by way of a link in an object’s place', async () => {
     await rig.publisher.publish(rig.host.files, '/a.html', { content: randomBytes(200_000) });
     await readAndKeep('/a.html');
-    const [file = ''] = await files();
+    const [file = ''] = files();
     const found = CachedObject.find(file);
     expect(found?.length).toBe((await stat(file)).size);
     found?.close();
@@ -270,7 +263,7 @@ describe('the folder', () => {
   it('counts no half object of a process that died, and drops what it left', async () => {
     await rig.publisher.publish(rig.host.files, '/a.bin', { content: randomBytes(300_000) });
     await readAndKeep('/a.bin');
-    const [file = ''] = await files();
+    const [file = ''] = files();
     const left = join(folder(), 'partial', `${2 ** 22 + 1}.abandoned`); // a number that no process has
     await writeFile(left, 'half of something');
     await truncate(file, 100_000);
@@ -286,7 +279,7 @@ describe('the folder', () => {
     expect((await get('/a.bin')).complete).toBe(false);
     await get('/a.bin', { range: 'bytes=10-20' });
     await rig.restart();
-    expect([kept(), await files('partial')]).toEqual([[], []]);
+    expect([kept(), files('partial')]).toEqual([[], []]);
   });
 
   it('is made anew while the Reader runs where it is removed, or its database is damaged or of another version', async () => {
@@ -330,7 +323,7 @@ describe('the folder', () => {
   it('passes over a pipe that lies where an object was, without waiting for who writes into it', async () => {
     await rig.publisher.publish(rig.host.files, '/a.bin', { content: 'x'.repeat(200_000) });
     await readAndKeep('/a.bin');
-    const [file = ''] = await files();
+    const [file = ''] = files();
     rmSync(file);
     execFileSync('mkfifo', [file]);
     expect((await get('/a.bin')).text).toBe('x'.repeat(200_000));

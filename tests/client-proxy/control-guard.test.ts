@@ -7,9 +7,9 @@ import { Guard } from '../../client-proxy/pages/guard.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { forFile } from '../support/for-file.ts';
 import { type Received, refusalCode, type Sent, send, sendRaw } from '../support/http-client.ts';
-import { startReaderRig } from '../support/reader-rig.ts';
+import { startHostileReaderRig } from '../support/reader-rig.ts';
 
-const rig = forFile(startReaderRig);
+const rig = forFile(startHostileReaderRig);
 let token: string;
 beforeAll(async () => {
   token = await readToken('/settings');
@@ -57,6 +57,7 @@ async function expectUnchanged(): Promise<void> {
 }
 
 const outcome = (answer: Received) => [answer.status, refusalCode(answer)];
+const MALFORMED = [400, 'form-malformed'];
 
 describe('a form of the Reader itself', () => {
   it('is obeyed: by both names, and in absolute form', async () => {
@@ -113,11 +114,8 @@ describe('attack 61: DNS rebinding', () => {
   it.each(['/', '/connect', '/settings', '/publishers/1/disconnect', '/instance'])(
     'a foreign name in Host is refused at %s, whatever the origin says',
     async (path) => {
-      for (const host of [
-        `evil.example:${rig.proxy.port}`,
-        'evil.example',
-        `localhost.evil.example:${rig.proxy.port}`,
-      ]) {
+      const port = `:${rig.proxy.port}`;
+      for (const host of [`evil.example${port}`, 'evil.example', `localhost.evil.example${port}`]) {
         expect(outcome(await get(path, { host }))).toEqual([403, 'host-unknown']);
         const answer = await post(path, 'notices=off', { host, origin: `http://${host}` });
         expect(outcome(answer)).toEqual([403, 'host-unknown']);
@@ -167,11 +165,11 @@ describe('attack 62: a web page posts to the control pages', () => {
   it('is refused without the token of this run, also of the run before', async () => {
     for (const [path, fields] of await forms())
       for (const wrong of ['', `token=`, `token=${token}x`, `token=${'A'.repeat(token.length)}`])
-        expect(outcome(await post(path, fields, {}, { body: `${wrong}&${fields}` }))).toEqual([400, 'form-malformed']);
-    expect(outcome(await post('/settings', `notices=off&token=${token}`))).toEqual([400, 'form-malformed']);
+        expect(outcome(await post(path, fields, {}, { body: `${wrong}&${fields}` }))).toEqual(MALFORMED);
+    expect(outcome(await post('/settings', `notices=off&token=${token}`))).toEqual(MALFORMED);
     await expectUnchanged();
     await rig.restart();
-    expect(outcome(await post('/settings', 'notices=off'))).toEqual([400, 'form-malformed']);
+    expect(outcome(await post('/settings', 'notices=off'))).toEqual(MALFORMED);
     await expectUnchanged();
     token = await readToken('/settings');
   });
@@ -179,10 +177,7 @@ describe('attack 62: a web page posts to the control pages', () => {
   it('is refused in any form that needs no question to be asked first, and in any that is not one', async () => {
     const json = `{"token":"${token}","notices":"off"}`;
     for (const type of [undefined, 'text/plain', 'application/json', 'multipart/form-data; boundary=x'])
-      expect(outcome(await post('/settings', '', { 'content-type': type }, { body: json }))).toEqual([
-        400,
-        'form-malformed',
-      ]);
+      expect(outcome(await post('/settings', '', { 'content-type': type }, { body: json }))).toEqual(MALFORMED);
     for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS'])
       expect(outcome(await post('/settings', '', {}, { method, body: '' }))).toEqual([405, 'method-refused']);
     expect((await get(`/settings?token=${token}&notices=off`)).status).toBe(200);
@@ -193,12 +188,9 @@ describe('attack 62: a web page posts to the control pages', () => {
 
   it('is bounded, with its length said beforehand or not, and in its fields', async () => {
     const long = 'a'.repeat(LIMITS.formLength);
-    expect(outcome(await post('/settings', long))).toEqual([400, 'form-malformed']);
-    expect(outcome(await post('/settings', 'a=1&'.repeat(LIMITS.formFields)))).toEqual([400, 'form-malformed']);
-    expect(outcome(await post('/settings', '', {}, { body: Buffer.from([0xff, 0xfe]) }))).toEqual([
-      400,
-      'form-malformed',
-    ]);
+    expect(outcome(await post('/settings', long))).toEqual(MALFORMED);
+    expect(outcome(await post('/settings', 'a=1&'.repeat(LIMITS.formFields)))).toEqual(MALFORMED);
+    expect(outcome(await post('/settings', '', {}, { body: Buffer.from([0xff, 0xfe]) }))).toEqual(MALFORMED);
     const head = `POST /settings HTTP/1.1\r\nHost: ${own()}\r\nOrigin: http://${own()}\r\nContent-Type: application/x-www-form-urlencoded\r\n`;
     const chunked = (body: string) => `${body.length.toString(16)}\r\n${body}\r\n`;
     // A form that is whole, with its token, and only too long.

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { pageTitleOf } from '../../client-proxy/pages/page-title.ts';
 import { forFile } from '../support/for-file.ts';
 import { send } from '../support/http-client.ts';
 import { startHostileReaderRig } from '../support/reader-rig.ts';
@@ -75,16 +76,22 @@ describe('a document through the proxy', () => {
 describe('a page that was read', () => {
   const titled = (title: string) => `<title>${title}</title>`;
   const long = gzipSync(`${titled('Start of much')}${Array.from({ length: 5000 }, (_, n) => `<p>${n}`).join('')}`);
-  it.each<[content: string | Buffer, shown: string | undefined]>([
-    [titled('Fog &amp; tide'), 'Fog &amp; tide'],
+  it.each<[content: string, title: string | undefined]>([
+    [titled('Fog &amp; tide'), 'Fog & tide'],
     ['<TITLE lang="fr">\n Le   brouillard\n</TITLE>', 'Le brouillard'],
     [titled('a\u202eb\u0000c'), 'a b c'],
     [titled('x'.repeat(200)), `${'x'.repeat(119)}…`],
     [titled(' '), undefined],
-    ['<h1>Fog</h1>', undefined],
     ['<!-- <title>no</title> --><svg><title>no</title></svg><title>yes</title>', 'yes'],
-    ['<script>"<title>no</title>"</script><title>a<b</title>', 'a&lt;b'],
+    ['<script>"<title>no</title>"</script><title>a<b</title>', 'a<b'],
     ['<title>Fog', undefined],
+  ])('has the title that it gives itself: %j', (content, title) => {
+    expect(pageTitleOf(Buffer.from(content), undefined)).toBe(title);
+  });
+
+  it.each<[content: string | Buffer, shown: string | undefined]>([
+    ['<script>"<title>no</title>"</script><title>a<b &amp; c</title>', 'a&lt;b &amp; c'],
+    ['<h1>Fog</h1>', undefined],
     [long, 'Start of much'],
     [gzipSync(`${titled('Bomb')}${' '.repeat(2_000_000)}`), undefined],
     [Buffer.from('no gzip'), undefined],
@@ -102,11 +109,8 @@ describe('content codings', () => {
   const content = Buffer.from('<p>compressed</p>'.repeat(20_000));
 
   it('ends visibly incomplete where the content breaks off', async () => {
-    const coded = gzipSync(content).subarray(0, 500);
-    await rig.publisher.publish(rig.host.files, '/broken.html', {
-      content: coded,
-      metadata: { contentCoding: 'gzip' },
-    });
+    const broken = { content: gzipSync(content).subarray(0, 500), metadata: { contentCoding: 'gzip' } } as const;
+    await rig.publisher.publish(rig.host.files, '/broken.html', broken);
     expect((await get('/broken.html')).complete).toBe(false);
   });
 });
@@ -115,10 +119,8 @@ describe('ranges', () => {
   const content = randomBytes(3_000_000);
 
   beforeAll(async () => {
-    await rig.publisher.publish(rig.host.files, '/film.mp4', {
-      content,
-      metadata: { mediaType: 'video/mp4', lastModified: 1_700_000_000 },
-    });
+    const metadata = { mediaType: 'video/mp4', lastModified: 1_700_000_000 };
+    await rig.publisher.publish(rig.host.files, '/film.mp4', { content, metadata });
   });
 
   it('fetch the blocks that they need, and no more', async () => {

@@ -1,30 +1,33 @@
-/** Row 78 of the attack list in a real browser whose proxy is the Reader: browsers tell plain-http origins nothing of who asks. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+/**
+ * Pages that pass through, in a real browser whose proxy is the Reader: what they can do, and row 78 of the attack list: browsers tell plain-http
+ * origins nothing of who asks.
+ */
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { WebSocketServer } from 'ws';
 import { launchChromium } from '../support/chromium.ts';
 import { forFile } from '../support/for-file.ts';
 import { refusalCode, send } from '../support/http-client.ts';
-import { startReaderRig } from '../support/reader-rig.ts';
+import { startHostileReaderRig } from '../support/reader-rig.ts';
 
 const PAPER = 'http://news.example';
-const IMAGE = '<svg xmlns="http://www.w3.org/2000/svg" width="37" height="11"/>';
 const EMBEDDED = `<script src="${PAPER}/data.js"></script><img src="${PAPER}/p.svg"><iframe src="${PAPER}/page.html"></iframe>`;
 
-const rig = forFile(startReaderRig);
-let browser: Browser;
+const rig = forFile(startHostileReaderRig);
+const browser = forFile(() => launchChromium(`--proxy-server=${rig.proxy.url}`, '--proxy-bypass-list=<-loopback>'));
 beforeAll(async () => {
   const publish = (path: string, content: string, mediaType = 'text/html; charset=utf-8') =>
     rig.publisher.publish(rig.host.files, path, { content, metadata: { mediaType } });
   await publish('/data.js', 'window.taken = "for subscribers only";', 'text/javascript; charset=utf-8');
-  await publish('/p.svg', IMAGE, 'image/svg+xml');
+  await publish('/p.svg', '<svg xmlns="http://www.w3.org/2000/svg" width="37" height="11"/>', 'image/svg+xml');
   await publish('/page.html', '<h1>for subscribers only</h1>');
   await publish('/own.html', EMBEDDED);
   rig.host.handlers.set('/foreign.html', (_, response) =>
     response.writeHead(200, { 'content-type': 'text/html' }).end(`${EMBEDDED}<a href="${PAPER}/page.html">read</a>`),
   );
-  browser = await launchChromium(`--proxy-server=${rig.proxy.url}`);
 });
-afterAll(() => browser.close());
 
 /** Returns what a page got hold of. */
 async function taken(page: Page) {
@@ -76,4 +79,37 @@ describe('attack 78: a page of another site', () => {
         (await send(rig.proxy.port, rig.url('/page.html'), { headers: headers as Record<string, string> })).status,
       ).toBe(200);
   });
+});
+
+it('in Chromium a page that passes through opens a WebSocket, and uploads and streams as without the proxy', async () => {
+  const echo = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+  onTestFinished(() => void echo.close());
+  echo.on('connection', (socket) => socket.on('message', (data) => socket.send(String(data))));
+  await once(echo, 'listening');
+  rig.host.handlers.set('/count', (request, response) => {
+    let length = 0;
+    request.on('data', (part: Buffer) => {
+      length += part.length;
+    });
+    request.on('end', () => response.end(String(length)));
+  });
+  const page = await browser.newPage();
+  await page.goto('http://elsewhere.example/foreign.html');
+  const got = await page.evaluate(
+    (url) =>
+      new Promise<string>((resolve) => {
+        const socket = new WebSocket(url);
+        socket.onmessage = ({ data }) => resolve(String(data));
+        socket.onerror = () => resolve('failed');
+        socket.onopen = () => socket.send('from the browser');
+      }),
+    `ws://127.0.0.1:${(echo.address() as AddressInfo).port}/`,
+  );
+  expect(got).toBe('from the browser');
+  const length = await page.evaluate(async () => {
+    const response = await fetch('/count', { method: 'POST', body: new Blob([new Uint8Array(5_000_000)]) });
+    return response.text();
+  });
+  expect(length).toBe('5000000');
+  await page.close();
 });

@@ -1,16 +1,14 @@
 /** Everything that is not a connected site passes through untouched: the forward proxy, its tunnels, and a parent proxy. */
 import { createServer } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { inspect } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startSquid } from '../../cache-config/servers.ts';
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { redirect } from '../../client-proxy/network/connect-to.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { refusalCode, send, sendRaw } from '../support/http-client.ts';
 import { ELSEWHERE, lines, passingRig } from '../support/passing-rig.ts';
 import { rawClient, standsStill } from '../support/raw-http.ts';
-import { startReaderRig } from '../support/reader-rig.ts';
 
 const passing = passingRig();
 
@@ -90,10 +88,9 @@ const connectTo = (port: number, authority: string) =>
   sendRaw(port, lines(`CONNECT ${authority} HTTP/1.1`, `Host: ${authority}`));
 
 /** The port of a server until the test is over. */
-async function listening(server: Server): Promise<number> {
+function listening(server: Server): Promise<number> {
   onTestFinished(() => void server.close());
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port;
+  return listenOnLoopback(server);
 }
 
 describe('tunnels', () => {
@@ -156,26 +153,6 @@ describe('a parent proxy', () => {
     expect(seen.some((line) => line.startsWith('CONNECT'))).toBe(false);
   });
 
-  it('that is a real Squid carries documents, and keeps them: the content host is asked once', async () => {
-    const squid = await startSquid({ connectLoopback: true });
-    onTestFinished(() => squid.stop());
-    const carried = await startReaderRig({
-      sites: ({ origin }) => [{ site: 'news.example', content: [origin], reading: 'https://read.news.example' }],
-    });
-    onTestFinished(() => carried.close());
-    const content = Buffer.alloc(500_000, 'kept by a cache that cannot read it ');
-    const object = await carried.publisher.publish(carried.host.files, '/a.bin', { content });
-    const file = carried.publisher.fileOf('/a.bin');
-    const fields = { 'cache-control': 'public, max-age=600, no-transform', 'content-length': object.length };
-    carried.host.handlers.set(file, (_, response) => response.writeHead(200, fields).end(object));
-    const { port } = await carried.another({ parentProxy: squid.url });
-    for (let reading = 0; reading < 3; reading++)
-      expect((await send(port, carried.url('/a.bin'))).body.equals(content)).toBe(true);
-    const part = await send(port, carried.url('/a.bin'), { headers: { range: 'bytes=400000-400009' } });
-    expect([part.status, part.body.equals(content.subarray(400_000, 400_010))]).toEqual([206, true]);
-    expect(carried.host.requests.filter(({ url }) => url === file)).toHaveLength(1);
-  });
-
   it('that is this very proxy is not asked: nothing goes round in a circle', async () => {
     const { rig } = passing;
     const { port, ...looping } = await rig.another();
@@ -191,14 +168,8 @@ describe('a parent proxy', () => {
   });
 
   it.each([
-    'nonsense',
-    'https://127.0.0.1:3128',
-    'socks5://127.0.0.1',
-    'https://me:topsecret@h/',
-    'http://me:topsecret@h/path',
-    'http://me:top/topsecret@h/',
-    'http://me:topsecret',
-    'http://me%zz:topsecret@h',
+    ...['nonsense', 'https://127.0.0.1:3128', 'socks5://127.0.0.1', 'https://me:topsecret@h/'],
+    ...['http://me:topsecret@h/path', 'http://me:top/topsecret@h/', 'http://me:topsecret', 'http://me%zz:topsecret@h'],
   ])('that is not an HTTP proxy is refused at the start, without its password: %s', async (parentProxy) => {
     const error: unknown = await passing.rig.another({ parentProxy }).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'argument-invalid' });

@@ -1,12 +1,12 @@
 /** attack 67: a Reader whose database cannot be written. What cannot be kept does not count as verified, and nothing is lost. With the system's own answers: full-file-system.test.ts. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { forEachTest } from '../support/for-file.ts';
 import { type FullDisk, fillDisk } from '../support/full-disk.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
 import { startHostileReaderRig } from '../support/reader-rig.ts';
 
-const DAY = 86_400;
 const rig = forEachTest(startHostileReaderRig);
 let disk: FullDisk | undefined;
 beforeEach(async () => {
@@ -28,7 +28,7 @@ async function withdraw(): Promise<Map<string, Uint8Array>> {
   const before = new Map(rig.host.files);
   const { publication } = rig.publisher;
   const version = publication.timestampVersion + 1;
-  await publication.close(version, { expires: Math.floor(Date.now() / 1000) + DAY, version });
+  await publication.close(version, { expires: nowInSeconds() + 86_400, version });
   for (const [path, bytes] of publication.files) rig.host.files.set(path, bytes);
   await look();
   return before;

@@ -33,12 +33,8 @@ beforeAll(async () => {
   for (let index = 0; index < AT_ONCE; index++)
     objects.push(await rig.publisher.publish(rig.host.files, `/${index}.bin`, { content: CONTENT }));
   const host = cleanUp.use(await startRawHost(answer));
-  proxy = await startWispr([
-    ...proxyCommand({ storage: await rig.anotherStorage() }, host.port),
-    '--quiet',
-    '--cache-size',
-    '0',
-  ]);
+  const command = proxyCommand({ storage: await rig.anotherStorage() }, host.port);
+  proxy = await startWispr([...command, '--quiet', '--cache-size', '0']);
   cleanUp.add(() => proxy.stop('SIGKILL'));
   void proxy.ended.then(({ stderr }) => {
     died = stderr;
@@ -92,13 +88,10 @@ function expectClean({ status, body, headers, complete }: Received, { method, ra
   expect(status).toBeOneOf([200, 206]);
   if (method === 'HEAD') return void expect(headers['content-length']).toBe(String(CONTENT.length));
   const [, start = '0'] = /^bytes (\d+)-/.exec(headers['content-range'] ?? '') ?? [];
-  const expected = status === 206 ? rangeOf(range, Number(start)) : CONTENT;
+  const end = range === 'bytes=70000-70009' ? Number(start) + 10 : undefined;
+  const expected = status === 206 ? CONTENT.subarray(Number(start), end) : CONTENT;
   expect(expected.subarray(0, body.length).equals(body)).toBe(true);
   if (complete) expect(body.length).toBe(expected.length);
-}
-
-function rangeOf(range: string | undefined, start: number): Buffer {
-  return range === 'bytes=70000-70009' ? CONTENT.subarray(start, start + 10) : CONTENT.subarray(start);
 }
 
 /** Generates one answer for each document, made of its own object. */

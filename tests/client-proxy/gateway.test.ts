@@ -4,13 +4,13 @@ import { bindSite, parseConnectTo } from '../../client-proxy/index.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { startContentHost } from '../support/content-host.ts';
 import { forFile } from '../support/for-file.ts';
+import { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { ISOLATED, isolationOf } from '../support/isolated.ts';
-import { startKeyServerOf } from '../support/key-server.ts';
-import { startReaderRig } from '../support/reader-rig.ts';
+import { startHostileReaderRig } from '../support/reader-rig.ts';
 import { TestPublisher } from '../support/test-publisher.ts';
 
-const rig = forFile(startReaderRig);
+const rig = forFile(startHostileReaderRig);
 let host: string;
 beforeAll(async () => {
   host = new URL((await rig.proxy.gatewayUrl('news.example')) ?? '').host;
@@ -123,7 +123,9 @@ describe('the gateway', () => {
 describe("the reader's own page", () => {
   it('lists the connected sites, and a site connected while it runs', async () => {
     const publisher = await TestPublisher.create('<b>.example'.replace(/[<>]/g, 'x'));
-    const keyServer = await startKeyServerOf(publisher, { name: '<script>alert(1)</script>' });
+    const keyServer = await HostileKeyServer.start(publisher);
+    keyServer.descriptor = publisher.descriptor(keyServer.origin, { name: '<script>alert(1)</script>' });
+    publisher.setDescriptor(keyServer.descriptor);
     for (const own of [`localhost:${rig.proxy.port}`, `127.0.0.1:${rig.proxy.port}`]) {
       const answer = await get('/', { host: own });
       expect(answer.text).toContain(`href="http://${host}/"`);

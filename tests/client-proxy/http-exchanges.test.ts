@@ -1,9 +1,10 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { createServer as createTcpServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { DROPPED_OF_REQUEST } from '../../node-support/client-connections.ts';
+import { flood } from '../support/content-host.ts';
 import { refusalCode } from '../support/http-client.ts';
 import { ELSEWHERE, lines, passingRig, toRaw } from '../support/passing-rig.ts';
 import { standsStill } from '../support/raw-http.ts';
@@ -11,20 +12,7 @@ import { standsStill } from '../support/raw-http.ts';
 const passing = passingRig();
 
 describe('methods', () => {
-  it.each([
-    'GET',
-    'HEAD',
-    'POST',
-    'PUT',
-    'PATCH',
-    'DELETE',
-    'OPTIONS',
-    'TRACE',
-    'PROPFIND',
-    'QUERY',
-    'PURGE',
-    'M-SEARCH',
-  ])('%s passes', async (method) => {
+  it.each(['GET', 'HEAD', 'OPTIONS', 'PROPFIND', 'QUERY', 'PURGE', 'M-SEARCH'])('%s passes', async (method) => {
     passing.on('/method', (request, response) =>
       response.writeHead(200, { 'x-method': request.method, 'content-length': 3 }).end('yes'),
     );
@@ -155,12 +143,7 @@ describe('answers', () => {
     passing.ends('HTTP/1.1 413 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
     const one = await passing.begin(toRaw('POST', `Content-Length: ${10 * DROPPED_OF_REQUEST}`));
     await one.until('413 No');
-    const piece = Buffer.alloc(65_536);
-    const more = () => {
-      while (!one.socket.destroyed && one.socket.write(piece));
-    };
-    one.socket.on('drain', more);
-    more();
+    flood(one.socket, Buffer.alloc(65_536));
     await one.ended();
   });
 });
@@ -208,27 +191,6 @@ it('an upload goes no faster than the host takes it, and arrives whole', async (
 });
 
 describe('connections', () => {
-  it('are kept on both sides, and each request finds its answer', async () => {
-    let sockets = 0;
-    const host = createTcpServer((socket) => {
-      sockets++;
-      socket.on('error', () => undefined);
-      socket.on('data', (part) => {
-        for (const [, path] of part.toString().matchAll(/^GET (\S+)/gm))
-          socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${path?.length}\r\n\r\n${path}`);
-      });
-    });
-    await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
-    const { port } = host.address() as { port: number };
-    const one = await passing.begin();
-    for (const path of ['/1', '/2', '/3']) {
-      one.send(lines(`GET http://127.0.0.1:${port}${path} HTTP/1.1`, 'Host: x'));
-      await one.until(new RegExp(`\r\n\r\n${path}$`));
-    }
-    expect(sockets).toBe(1);
-    host.close();
-  });
-
   it('carry requests that came at once one after another, in order; further ones wait in the socket', async () => {
     const order: string[] = [];
     let release: () => void = () => undefined;

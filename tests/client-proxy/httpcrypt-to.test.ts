@@ -1,8 +1,8 @@
-/** Hosts that a Reader reaches over HTTPCrypt alone, through real name servers, Squid and nginx: sites that pass through, a reading site, and a site that is connected. */
+/** Hosts that a Reader reaches over HTTPCrypt alone, through real name servers, Squid and nginx: sites that pass through, and a site that is connected. */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, request as httpRequest, type Server } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { createServer, request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -11,61 +11,45 @@ import { startNginx } from '../../cache-config/servers.ts';
 import { labelOf } from '../../client-proxy/gateway/label.ts';
 import type { ProxyOptions, RunningProxy } from '../../client-proxy/index.ts';
 import { formatEndpoint } from '../../core/httpcrypt/endpoint.ts';
+import { closeServer, listenOnLoopback } from '../support/content-host.ts';
+import { forFile } from '../support/for-file.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { startEndpoint, type TestEndpoint } from '../support/httpcrypt-endpoint.ts';
 import { startNameServer, startParentProxy } from '../support/httpcrypt-path.ts';
-import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
-import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { temporaryFolder } from '../support/keyserver-rig.ts';
+import { startHostileReaderRig } from '../support/reader-rig.ts';
 import { runWispr } from '../support/wispr.ts';
 
 const PLAIN = 'plain.example';
-const READING = 'read.news.example';
+const ECHO = 'echo.example';
 const LARGE = randomBytes(3_000_000);
 const SECRET = 'for subscribers only';
 const BROWSER = { 'user-agent': 'Mozilla/5.0 (a browser)', accept: 'text/html,*/*;q=0.8' };
 const zone = join(temporaryFolder(), 'plain.zone');
 const cleanUp: (() => Promise<unknown>)[] = [];
-let rig: ReaderRig;
-let readingRig: Rig;
-let behind: Server;
+const rig = forFile(startHostileReaderRig);
 let nginx: Awaited<ReturnType<typeof startNginx>>;
 let plain: TestEndpoint;
 let site: TestEndpoint;
-let reading: TestEndpoint;
 let squid: Awaited<ReturnType<typeof startParentProxy>>;
 let names: Awaited<ReturnType<typeof startNameServer>>;
 let reader: RunningProxy;
 
 beforeAll(async () => {
-  rig = await startReaderRig();
-  cleanUp.push(() => rig.close());
   await rig.publisher.publish(rig.host.files, '/a.html', { content: SECRET });
-  const listen = { host: '127.0.0.1', port: 0 };
-  const documents = { listen, inBrowser: false };
-  const ofReading = { listen, documents, origin: `https://${READING}` };
-  readingRig = await startRig({ config: { reading: ofReading, trustedProxies: ['127.0.0.1'] } });
-  cleanUp.push(() => readingRig.close());
-  behind = await startBehind();
   const root = temporaryFolder();
   writeFileSync(join(root, 'large.bin'), LARGE);
   mkdirSync(join(root, 'sub'));
   writeFileSync(join(root, 'sub', 'index.html'), '<h1>Plain</h1>');
-  nginx = await startNginx({ root, readingOrigin: `https://${READING}` });
+  nginx = await startNginx({ root, readingOrigin: 'https://read.news.example' });
   cleanUp.push(() => nginx.stop());
   plain = await startEndpoint(PLAIN, nginx.port, zone);
   site = await startEndpoint(rig.publisher.site, rig.host.port);
-  reading = await startEndpoint(READING, readingRig.server.ports.reading ?? 0);
-  const echo = await startEndpoint('echo.example', (behind.address() as AddressInfo).port);
-  endpoints.push(plain, site, reading, echo);
+  const echo = await startEndpoint(ECHO, await startBehind());
+  endpoints.push(plain, site, echo);
   cleanUp.push(...endpoints.map(({ close }) => close));
   const at = (host: string, { port }: TestEndpoint) => ({ site: host, port });
-  squid = await startParentProxy(
-    PLAIN,
-    plain.port,
-    at(rig.publisher.site, site),
-    at(READING, reading),
-    at('echo.example', echo),
-  );
+  squid = await startParentProxy(PLAIN, plain.port, at(rig.publisher.site, site), at(ECHO, echo));
   names = await startNameServer(PLAIN, zone);
   cleanUp.push(() => squid.stop(), names.stop);
   reader = await start();
@@ -75,16 +59,13 @@ afterAll(async () => {
 });
 
 const endpoints: TestEndpoint[] = [];
-const throughSquid = (): Partial<ProxyOptions> => ({
-  parentProxy: squid.url,
-  cacheBytes: 0,
-  httpcryptTo: endpoints.map(({ endpoint }) => endpoint),
-  dnsServers: [names.address],
-});
-const start = (changes: Partial<ProxyOptions> = {}) => rig.another({ ...throughSquid(), ...changes });
+function start(changes: Partial<ProxyOptions> = {}): Promise<RunningProxy> {
+  const httpcryptTo = endpoints.map(({ endpoint }) => endpoint);
+  return rig.another({ parentProxy: squid.url, cacheBytes: 0, httpcryptTo, dnsServers: [names.address], ...changes });
+}
 
-/** Does what nginx cannot do: says what came, takes a body and gives one, and breaks off. */
-async function startBehind(): Promise<Server> {
+/** Does what nginx cannot do: says what came, takes a body and gives one, and breaks off. @returns its port */
+function startBehind(): Promise<number> {
   const server = createServer(async (request, response) => {
     if (request.url === '/cut') {
       response.writeHead(200).write(LARGE.subarray(0, 200_000));
@@ -92,19 +73,14 @@ async function startBehind(): Promise<Server> {
       return;
     }
     if (request.url === '/back') return void request.pipe(response);
-    if (request.url === '/first') {
-      response.writeHead(200).write('now');
-      return void request.once('end', () => response.end('then')).resume();
-    }
     const hash = createHash('sha256');
     for await (const piece of request) hash.update(piece);
     const { method, url, headers } = request;
     response.writeHead(418, { 'X-A': ['1', '2'], 'Set-Cookie': 'a=b' });
     response.end(JSON.stringify({ method, url, headers, hash: hash.digest('hex') }));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  cleanUp.push(() => new Promise((resolve) => server.close(resolve)));
-  return server;
+  cleanUp.push(() => closeServer(server));
+  return listenOnLoopback(server);
 }
 
 /** Sends a stream in chunks, and reads what comes back. */
@@ -139,27 +115,18 @@ describe('a site that passes through', () => {
   });
 
   it('passes any method, with its fields and its body, and the answer with its own', async () => {
-    const sent = {
-      method: 'PATCH',
-      headers: { ...BROWSER, cookie: 'c=d', 'x-b': '3' },
-      body: LARGE.subarray(0, 50_000),
-    };
-    const answer = await send(reader.port, 'http://echo.example/some/path?query', sent);
+    const headers = { ...BROWSER, cookie: 'c=d', 'x-b': '3' };
+    const sent = { method: 'PATCH', headers, body: LARGE.subarray(0, 50_000) };
+    const answer = await send(reader.port, `http://${ECHO}/some/path?query`, sent);
     expect([answer.status, answer.headers['x-a'], answer.headers['set-cookie']]).toEqual([418, '1, 2', ['a=b']]);
     const came = JSON.parse(answer.text);
     expect(came).toMatchObject({ method: 'PATCH', url: '/some/path?query', hash: sha256(sent.body) });
-    expect(came.headers).toMatchObject({
-      host: 'echo.example',
-      cookie: 'c=d',
-      'x-b': '3',
-      via: '1.1 wispr',
-      ...BROWSER,
-    });
+    expect(came.headers).toMatchObject({ host: ECHO, cookie: 'c=d', 'x-b': '3', via: '1.1 wispr', ...BROWSER });
   });
 
   it('streams both ways', async () => {
     const pieces = Array.from({ length: 30 }, (_, index) => LARGE.subarray(index * 100_000, (index + 1) * 100_000));
-    expect(sha256(await stream('http://echo.example/back', pieces))).toBe(sha256(LARGE));
+    expect(sha256(await stream(`http://${ECHO}/back`, pieces))).toBe(sha256(LARGE));
   });
 
   it('shows nothing of it on the way but POST, with the User-Agent and Accept of the browser', async () => {
@@ -175,7 +142,7 @@ describe('a site that passes through', () => {
   });
 
   it('cuts an answer that is cut behind', async () => {
-    const answer = await send(reader.port, 'http://echo.example/cut');
+    const answer = await send(reader.port, `http://${ECHO}/cut`);
     expect([answer.status, answer.complete]).toEqual([200, false]);
   });
 
@@ -211,7 +178,7 @@ describe('a site that passes through', () => {
     socket.destroy();
     expect(head).toMatch(/^HTTP\/1\.1 4\d\d [\s\S]*wispr-refusal: port-refused/i);
     const headers = { connection: 'upgrade', upgrade: 'websocket' };
-    const answer = await send(reader.port, 'http://echo.example/x', { headers });
+    const answer = await send(reader.port, `http://${ECHO}/x`, { headers });
     expect(JSON.parse(answer.text).headers.upgrade).toBeUndefined();
   });
 
@@ -229,20 +196,6 @@ describe('a site that passes through', () => {
     const before = plain.requests().length;
     expect((await send(port, `http://${PLAIN}/sub/index.html`)).text).toBe('<h1>Plain</h1>');
     expect(plain.requests().slice(before).includes('OPTIONS /a/ ')).toBe(by === 'OPTIONS');
-  });
-});
-
-describe('a reading site', () => {
-  it('is read, and takes forms', async () => {
-    const page = await send(reader.port, `http://${READING}/-/sign-in`, { headers: BROWSER });
-    expect(page.status).toBe(200);
-    expect(page.text).toContain('<form');
-    const body = 'code=nonsense';
-    const headers = { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' };
-    const near = { method: 'POST', headers: { ...headers, host: READING, 'x-forwarded-for': '127.0.0.1' }, body };
-    const direct = await send(readingRig.server.ports.reading ?? 0, '/-/sign-in', near);
-    const answer = await send(reader.port, `http://${READING}/-/sign-in`, { method: 'POST', headers, body });
-    expect(answer.status).toBe(direct.status);
   });
 });
 
@@ -280,10 +233,8 @@ describe('an endpoint that is blocked', () => {
       seen.push(`${request.method} ${request.url}`);
       response.writeHead(status, { location: 'http://elsewhere.example/' }).end('no');
     });
-    await new Promise<void>((resolve) => hop.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void hop.close());
-    const parentProxy = `http://127.0.0.1:${(hop.address() as AddressInfo).port}`;
-    return { seen, parentProxy };
+    return { seen, parentProxy: `http://127.0.0.1:${await listenOnLoopback(hop)}` };
   }
 
   it.each([200, 302, 403])('attack 115: with %s for everything, nothing goes another way', async (status) => {
@@ -291,8 +242,8 @@ describe('an endpoint that is blocked', () => {
     const { port, close } = await start({ parentProxy });
     onTestFinished(close);
     const requests: [string, Parameters<typeof send>[2]][] = [
-      [`http://${READING}/page`, { headers: BROWSER }],
-      [`http://${READING}/form`, { method: 'POST', body: SECRET }],
+      [`http://${ECHO}/page`, { headers: BROWSER }],
+      [`http://${ECHO}/form`, { method: 'POST', body: SECRET }],
       [rig.url('/a.html'), { headers: BROWSER }],
     ];
     for (const [target, sent] of requests) {

@@ -1,6 +1,6 @@
 /** Connections to key servers: TLS sessions that are resumed, and how long a Reader waits on a narrow link. */
 import { createServer as createHttps } from 'node:https';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { PassThrough, type Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
@@ -13,11 +13,10 @@ import { fetchBody } from '../../client-proxy/site/fetch-body.ts';
 import { readClientHello } from '../../link/tls/client-hello.ts';
 import { RecordReader } from '../../link/tls/records.ts';
 import { makeCertificate, type TestCertificate } from '../support/certificates.ts';
+import { listenOnLoopback } from '../support/content-host.ts';
 import { CleanUp, temporaryFolder } from '../support/reader-rig.ts';
 
 const KEYS = 'https://keys.example';
-const OTHER = 'https://other.example';
-const STRANGE = 'https://strange.example';
 const PRE_SHARED_KEY = 41;
 /** A key request for one key, and its answer, are so long. */
 const [REQUEST, ANSWER] = [250, 400];
@@ -30,11 +29,6 @@ let resumed: boolean[] = [];
 let shown: (string | undefined)[] = [];
 let road: (from: Readable, to: Socket) => unknown = (from, to) => from.pipe(to);
 let port: number;
-
-const listen = async (server: Server) => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port;
-};
 
 beforeAll(async () => {
   certificate = await makeCertificate(await temporaryFolder(end), ['DNS:keys.example', 'DNS:other.example']);
@@ -49,7 +43,7 @@ beforeAll(async () => {
       response.on('close', () => clearInterval(drip));
     });
   });
-  const target = await listen(server);
+  const target = await listenOnLoopback(server);
   const front = createServer((client) => {
     const upstream = connect(target, '127.0.0.1');
     client.on('error', () => undefined).on('close', () => upstream.destroy());
@@ -60,7 +54,7 @@ beforeAll(async () => {
     void road(fromClient, upstream);
     void road(upstream, client);
   });
-  port = await listen(front);
+  port = await listenOnLoopback(front);
   end.add(async () => [server, front].map((each) => each.close()));
 });
 afterAll(() => end.run());
@@ -114,7 +108,7 @@ describe('TLS sessions', () => {
 
   it('of one key server are not shown to another, though it is the same machine with the same certificate', async () => {
     const one = reader();
-    for (const origin of [KEYS, OTHER, KEYS]) expect(await ask(one, origin)).toBe(200);
+    for (const origin of [KEYS, 'https://other.example', KEYS]) expect(await ask(one, origin)).toBe(200);
     expect(resumed).toEqual([false, false, true]);
     expect(shown[1]).toBeUndefined();
   });
@@ -127,7 +121,7 @@ describe('TLS sessions', () => {
   it('are not kept of who has shown no good certificate', async () => {
     const one = reader();
     for (let round = 0; round < 2; round++)
-      await expect(ask(one, STRANGE)).rejects.toMatchObject({ code: 'key-server-certificate' });
+      await expect(ask(one, 'https://strange.example')).rejects.toMatchObject({ code: 'key-server-certificate' });
     expect(shown).toEqual([undefined, undefined]);
   });
 

@@ -5,6 +5,7 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { RENEWAL_PATH } from '../../core/keys/binding.ts';
 import type { KeyAnswer } from '../../core/keys/key-request.ts';
 import { type NamedKey, type WrappedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
+import { flood } from '../support/content-host.ts';
 import { forFile } from '../support/for-file.ts';
 import { type Received, refusalCode, send } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
@@ -134,13 +135,8 @@ describe('set keys', () => {
       else if (what === 'an error') response.writeHead(500).end();
       else if (what === 'a redirect') response.writeHead(307, { location: '/elsewhere' }).end();
       else if (what === 'nonsense') response.end('nonsense');
-      else if (what === 'an endless answer') {
-        const more = () => {
-          while (!response.destroyed && response.write(Buffer.alloc(65_536)));
-        };
-        response.on('drain', more);
-        more();
-      } else response.end(earlier);
+      else if (what === 'an endless answer') flood(response, Buffer.alloc(65_536));
+      else response.end(earlier);
       return true;
     };
     expectRefused(await read(), code, 502);
@@ -153,55 +149,33 @@ describe('a wrapped key', () => {
   const validity = { notBefore: 0, notAfter: 2 ** 40 };
   const wrapped = (device: NamedKey, key: NamedKey, kind: 'set' | 'period' = 'set') =>
     wrapKey(device, { ...key, kind }, validity);
-  const changed = (answer: KeyAnswer, change: (key: WrappedKey) => Partial<WrappedKey>) => ({
-    ...answer,
-    keys: answer.keys.map((key) => ({ ...key, ...change(key) })),
-  });
   type Tamper = (answer: KeyAnswer, device: NamedKey) => KeyAnswer | Promise<KeyAnswer>;
   const instead =
     (...keys: ((device: NamedKey) => Promise<WrappedKey>)[]): Tamper =>
     async (answer, device) => ({ ...answer, keys: await Promise.all(keys.map((key) => key(device))) });
-  const stranger = { id: toBase64url(randomBytes(32)), key: randomBytes(32) };
   const other = { id: toBase64url(randomBytes(32)), key: randomBytes(32) };
 
-  it.each<[what: string, tamper: Tamper, code: string, status: number]>([
-    ['attack 42: of another subscriber', instead(() => wrapped(stranger, set)), 'wrapped-key-invalid', 502],
-    [
-      'attack 42: under another issuer',
-      instead(({ id }) => wrapped({ id, key: randomBytes(32) }, set)),
-      'wrapped-key-invalid',
-      502,
-    ],
-    [
-      'attack 42: of the wrong length',
-      (answer) => changed(answer, (key) => ({ wrapped: key.wrapped.slice(4) })),
-      'answer-unreadable',
-      502,
-    ],
-    [
-      'attack 42: with an altered validity',
-      (answer) => changed(answer, (key) => ({ notAfter: key.notAfter + 1 })),
-      'wrapped-key-invalid',
-      502,
-    ],
+  const later: Tamper = (answer) => ({
+    ...answer,
+    keys: answer.keys.map((key) => ({ ...key, notAfter: key.notAfter + 1 })),
+  });
+  const notAskedFor = instead(
+    (device) => wrapped(device, other),
+    (device) => wrapped(device, set, 'period'),
+  );
+
+  it.each<[what: string, tamper: Tamper]>([
+    ['attack 42: under another issuer', instead(({ id }) => wrapped({ id, key: randomBytes(32) }, set))],
+    ['attack 42: with an altered validity', later],
     [
       'attack 43: whose hash is not the key id asked for',
       instead((device) => wrapped(device, { id: set.id, key: randomBytes(32) })),
-      'wrapped-key-invalid',
-      502,
     ],
-    [
-      'attack 43: that was not asked for, or is of another kind',
-      instead(
-        (device) => wrapped(device, other),
-        (device) => wrapped(device, set, 'period'),
-      ),
-      'not-entitled',
-      403,
-    ],
-  ])('%s is refused, and no copy of it is kept', async (_, tamper, code, status) => {
+    ['attack 43: that was not asked for, or is of another kind', notAskedFor],
+  ])('%s is refused, and no copy of it is kept', async (_, tamper) => {
     rig.keyServer.tamper = tamper;
-    expectRefused(await read(), code, status);
+    if (tamper === notAskedFor) expectRefused(await read(), 'not-entitled', 403);
+    else expectRefused(await read(), 'wrapped-key-invalid', 502);
     const stored = await storedKeys();
     expect([stored.includes(set.id), stored.includes(other.id)]).toEqual([false, false]);
   });

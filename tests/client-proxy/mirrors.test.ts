@@ -6,15 +6,16 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { HostReport } from '../../client-proxy/index.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { send } from '../support/http-client.ts';
-import { CleanUp, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { CleanUp, type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 
 const cleanUp = new CleanUp();
 const told: HostReport[] = [];
 /** The publisher names the first one before the second. */
 let first: ContentHost;
 let second: ContentHost;
-let rig: ReaderRig;
+let rig: ReaderRig<HostileKeyServer>;
 
 beforeEach(async () => {
   told.length = 0;
@@ -25,12 +26,10 @@ afterEach(() => cleanUp.run());
 
 /** The rig's own host is the last one. */
 async function start(origins: readonly string[]): Promise<void> {
-  rig = await startReaderRig({
-    proxy: { onHostFault: (report) => told.push(report) },
-    sites: ({ origin }) => [
-      { site: 'news.example', content: [...origins, origin], reading: 'https://read.news.example' },
-    ],
-  });
+  const onHostFault = (report: HostReport) => told.push(report);
+  const site = { site: 'news.example', reading: 'https://read.news.example' };
+  const sites = ({ origin }: ContentHost) => [{ ...site, content: [...origins, origin] }];
+  rig = await startHostileReaderRig({ onHostFault }, { sites });
   Object.assign(rig.limits, { hedgeAfter: 60_000 }); // hosts that are not meant to be slow are not, however busy the machine is
   cleanUp.add(() => rig.close());
   second = rig.host;
@@ -53,12 +52,10 @@ const faults = () =>
     .map(({ origin, fault }) => [origin, fault])
     .sort(([, one = ''], [, other = '']) => one.localeCompare(other));
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
-
 /** Sends the beginning of the whole object, and then does something else. */
 const beginning =
-  (host: ContentHost, file: string, length: number, then: (response: ServerResponse) => void): Handler =>
-  (_, response) => {
+  (host: ContentHost, file: string, length: number, then: (response: ServerResponse) => void) =>
+  (_: IncomingMessage, response: ServerResponse) => {
     const object = host.files.get(file) as Uint8Array;
     response.writeHead(200, { 'content-length': object.length });
     response.write(object.subarray(0, length), () => then(response));

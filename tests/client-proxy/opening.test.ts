@@ -1,17 +1,19 @@
 /** Large documents, whose blocks are opened on threads: through the running proxy, damaged, cut off, left, crowded, and with a thread that ends. */
 import { randomBytes } from 'node:crypto';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { RunMemory } from '../../client-proxy/documents/opening/run-memory.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { collect } from '../../core/encoding/byte-reader.ts';
+import { forEachTest } from '../support/for-file.ts';
 import { send } from '../support/http-client.ts';
-import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { filesBelow } from '../support/kept-objects.ts';
+import { startHostileReaderRig } from '../support/reader-rig.ts';
 import type { DocumentWish } from '../support/test-publisher.ts';
 import { inRelease, runs } from '../support/tier.ts';
 
@@ -24,33 +26,27 @@ const BLOCK = 4 * 16_400;
 const threads: Worker[] = [];
 process.on('worker', (thread: Worker) => threads.push(thread));
 
-let rig: ReaderRig;
-beforeEach(async () => {
+beforeEach(() => {
   threads.length = 0;
-  rig = await startReaderRig({ proxy: { cacheBytes: 128 * MiB } });
 });
-afterEach(() => rig.close());
+const rig = forEachTest(() => startHostileReaderRig({ cacheBytes: 128 * MiB }));
 
 const get = (path: string, headers: Record<string, string> = {}) => send(rig.proxy.port, rig.url(path), { headers });
 const flipped = (bytes: Uint8Array, at: number) => bytes.with(at, (bytes[at] as number) ^ 1);
 
-async function keptFiles(): Promise<string[]> {
-  const folder = join(rig.storage.dataDirectory, 'cache', 'objects');
-  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
-  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
-}
+const keptFiles = () => filesBelow(join(rig.storage.dataDirectory, 'cache', 'objects'));
 
 /** Publishes it, and reads it until it is kept: a copy is given up where the disk is slower than the reader. */
 async function readOnce(path: string, content = CONTENT): Promise<{ file: string; object: Uint8Array }> {
   const object = await rig.publisher.publish(rig.host.files, path, { content });
   expect((await get(path)).body.equals(content)).toBe(true);
   const kept = async () => {
-    const files = await keptFiles();
+    const files = keptFiles();
     if (files.length === 0) await get(path);
     return files;
   };
   await expect.poll(kept).toHaveLength(1);
-  const [file = ''] = await keptFiles();
+  const [file = ''] = keptFiles();
   expect((await readFile(file)).equals(object)).toBe(true);
   return { file, object };
 }
@@ -116,7 +112,7 @@ describe('a large document', () => {
     await writeFile(file, flipped(object, 30 * BLOCK));
     await expectCut(Math.ceil(CONTENT.length / 65_536) - 4);
     await expectCut(Math.ceil(CONTENT.length / 65_536) - 4); // nothing of it was kept
-    expect(await keptFiles()).toEqual([]);
+    expect(keptFiles()).toEqual([]);
     rig.host.files.set(rig.publisher.fileOf('/a.bin'), Buffer.concat([object, Buffer.from('x')]));
     expect((await get('/a.bin')).complete).toBe(false);
     rig.host.files.set(rig.publisher.fileOf('/a.bin'), object.subarray(0, 31 * BLOCK));
@@ -129,7 +125,7 @@ describe('a large document', () => {
     const stopped = threads.splice(0);
     await Promise.all(stopped.map((thread) => thread.terminate()));
     await expect(rest(begun)).rejects.toMatchObject({ code: 'ECONNRESET' });
-    expect((await keptFiles()).length).toBe(1); // the entry was not at fault
+    expect(keptFiles()).toHaveLength(1); // the entry was not at fault
     expect((await get('/a.bin')).body.equals(CONTENT)).toBe(true);
     expect([stopped.length > 0, threads.length > 0]).toEqual([true, true]);
   });

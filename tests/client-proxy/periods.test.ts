@@ -105,10 +105,8 @@ describe('with the key of a period', () => {
     await rig.proxy.close();
     const { dataDirectory: directory, keyFile } = rig.storage;
     const store = await ReaderStore.open({ directory, keyFile });
-    await store.periodKeys.save(
-      1,
-      new Map([[period.id, { key: period.key, notBefore: 0, notAfter: nowInSeconds() - 1 }]]),
-    );
+    const over = { key: period.key, notBefore: 0, notAfter: nowInSeconds() - 1 };
+    await store.periodKeys.save(1, new Map([[period.id, over]]));
     store.close();
     await rig.restart();
     rig.keyServer.refusals.set(set.id, 'lapsed');
@@ -181,10 +179,7 @@ describe('attack 42: an envelope', () => {
     const document = await publish(set);
     for (const [path, bytes] of rig.host.files)
       if (path.startsWith(`/${ENVELOPE_TARGETS}`) && path.includes(period.id))
-        rig.host.files.set(
-          path,
-          Uint8Array.from(bytes, (byte, index) => (index === 99 ? byte ^ 1 : byte)),
-        );
+        rig.host.files.set(path, bytes.with(99, (bytes[99] ?? 0) ^ 1));
     expect(await read(document)).toBe('not-entitled');
   });
 

@@ -1,10 +1,10 @@
 /** Port that the Reader gets: the usual one, another that it remembers, or none, with a reason. */
-import { createServer, type Server } from 'node:net';
+import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ProxyOptions, startProxy } from '../../client-proxy/index.ts';
 import { SettingsKeeper } from '../../client-proxy/store/settings.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
-import { startContentHost } from '../support/content-host.ts';
+import { listenOnLoopback, startContentHost } from '../support/content-host.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { CleanUp, storageIn, temporaryFolder } from '../support/reader-rig.ts';
 
@@ -22,19 +22,13 @@ async function start(options: Partial<ProxyOptions> = {}) {
 
 /** Starts another program on loopback. @param answer - what it says to each client */
 async function occupy(answer?: string): Promise<number> {
-  const server: Server = createServer((socket) => {
+  const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
     if (answer === undefined) socket.destroy();
     else socket.end(answer);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   cleanUp.add(() => new Promise((resolve) => server.close(resolve)));
-  return (server.address() as { port: number }).port;
-}
-
-/** The reader's own choice of a port, as the settings page stores it. */
-async function choose(port: number): Promise<void> {
-  await withStore((store) => new SettingsKeeper(store.preferences).save(new Map([['port', String(port)]])));
+  return listenOnLoopback(server);
 }
 
 async function withStore<Result>(work: (store: ReaderStore) => Result | Promise<Result>): Promise<Result> {
@@ -53,7 +47,7 @@ describe('a port that another program has', () => {
     ['never comes to an end', `HTTP/1.1 200 OK\r\n\r\n${'x'.repeat(100_000)}`],
   ])('which %s: another is chosen once, remembered, and told', async (_, answer) => {
     const taken = await occupy(answer);
-    await choose(taken);
+    await withStore((store) => new SettingsKeeper(store.preferences).save(new Map([['port', String(taken)]])));
     const first = await start();
     expect([first.takenPort, first.port === taken]).toEqual([taken, false]);
     expect(first.page).toBe(`http://localhost:${first.port}/`);

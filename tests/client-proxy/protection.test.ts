@@ -33,17 +33,12 @@ describe('a passphrase', () => {
   it('is set, changed and taken away again, and every secret stays what it was', async () => {
     await fillStore(storage);
     const before = await secretsIn(storage);
-    expect(await setPassphrase('the first one')).toMatchObject({
-      before: 'key-file',
-      after: 'passphrase',
-      discarded: false,
-    });
+    const first = await setPassphrase('the first one');
+    expect(first).toMatchObject({ before: 'key-file', after: 'passphrase', discarded: false });
     await expect(open()).rejects.toMatchObject({ code: 'passphrase-needed' });
     expect(await secretsIn(saying('the first one'))).toEqual(before);
-    expect(await setPassphrase('the second one', saying('the first one'))).toMatchObject({
-      before: 'passphrase',
-      discarded: true,
-    });
+    const second = await setPassphrase('the second one', saying('the first one'));
+    expect(second).toMatchObject({ before: 'passphrase', discarded: true });
     await expect(open(saying('the first one'))).rejects.toMatchObject({ code: 'passphrase-wrong' });
     expect(await secretsIn(saying('the second one'))).toEqual(before);
     expect(await protectIdentity(saying('the second one'), { kind: 'key-file' })).toMatchObject({ after: 'key-file' });
@@ -96,22 +91,17 @@ describe('a new passphrase', () => {
     await expect(setPassphrase('1234567')).rejects.toMatchObject({ code: 'passphrase-too-short' });
     await expect(secretsIn(storage)).resolves.toMatchObject({ seed: toBase64url(filled.seed) });
     const fresh = storageIn(await temporaryFolder(cleanUp));
-    await expect(open({ ...fresh, passphrase: async () => 'é'.repeat(7) })).rejects.toMatchObject({
-      code: 'passphrase-too-short',
-    });
+    const short = open({ ...fresh, passphrase: async () => 'é'.repeat(7) });
+    await expect(short).rejects.toMatchObject({ code: 'passphrase-too-short' });
     (await open({ ...fresh, passphrase: async () => '12345678' })).close();
     await setPassphrase('12345678');
   });
 
   it('is set by one of several commands at one time, and opens the database', async () => {
-    const outcomes = await Promise.allSettled(
-      ['passphrase one', 'passphrase two', 'passphrase three'].map((passphrase) => setPassphrase(passphrase)),
-    );
-    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    const winner =
-      ['passphrase one', 'passphrase two', 'passphrase three'][
-        outcomes.findIndex(({ status }) => status === 'fulfilled')
-      ] ?? '';
+    const passphrases = ['passphrase one', 'passphrase two', 'passphrase three'];
+    const outcomes = await Promise.allSettled(passphrases.map((passphrase) => setPassphrase(passphrase)));
+    const [winner = '', ...others] = passphrases.filter((_, index) => outcomes[index]?.status === 'fulfilled');
+    expect(others).toEqual([]);
     expect(await secretsIn(saying(winner))).toMatchObject({ seed: toBase64url(filled.seed) });
   });
 });
@@ -148,19 +138,10 @@ it('attack 67: where nothing more can be written, a change of the protection lea
   const before = await secretsIn(storage);
   const file = join(storage.dataDirectory, '..', 'passphrase');
   writeFileSync(file, 'the first one\n', { mode: 0o600 });
-  const where = ['--data', storage.dataDirectory, '--key-file', storage.keyFile];
-  const { code, stderr } = await withoutRoom([
-    'identity',
-    'protect',
-    'passphrase',
-    '--new-passphrase-file',
-    file,
-    ...where,
-  ]);
-  expect([code, stderr]).toEqual([
-    1,
-    expect.stringMatching(/^wispr: the reader's database cannot be .*\[store-unwritable\]$/m),
-  ]);
+  const where = ['--data', storage.dataDirectory, '--key-file', storage.keyFile, '--new-passphrase-file', file];
+  const { code, stderr } = await withoutRoom(['identity', 'protect', 'passphrase', ...where]);
+  expect(stderr).toMatch(/^wispr: the reader's database cannot be .*\[store-unwritable\]$/m);
+  expect(code).toBe(1);
   expect(await secretsIn(storage)).toEqual(before);
   await setPassphrase('the first one');
   expect(await secretsIn(saying('the first one'))).toEqual(before);
@@ -194,12 +175,9 @@ function withoutRoom(args: readonly string[]): Promise<Ended> {
 
 function sealedIn(file: string): Buffer[] {
   const handle = new DatabaseSync(file);
-  const rows = [
-    'SELECT value AS v FROM secrets',
-    'SELECT device_key AS v FROM bindings',
-    'SELECT key AS v FROM set_keys',
-  ];
-  const values = rows.flatMap((query) => handle.prepare(query).all()).map(({ v }) => Buffer.from(v as Uint8Array));
+  const columns = ['value AS v FROM secrets', 'device_key AS v FROM bindings', 'key AS v FROM set_keys'];
+  const rows = columns.flatMap((column) => handle.prepare(`SELECT ${column}`).all());
+  const values = rows.map(({ v }) => Buffer.from(v as Uint8Array));
   handle.close();
   return values;
 }

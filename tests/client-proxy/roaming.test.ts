@@ -20,7 +20,7 @@ import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { ROAMING_SALT_LENGTH, readRoamingSalt } from '../../core/keys/roaming.ts';
 import { PREFIX_LENGTH, plainChunkLengths, TAG_LENGTH } from '../../core/primitives/contract.ts';
 import { makeRoamingCheap } from '../support/cheap-roaming.ts';
-import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { type ContentHost, flood, startContentHost } from '../support/content-host.ts';
 import { startDnsServer } from '../support/dns-server.ts';
 import { type Filled, type Filling, fillStore, secretsIn } from '../support/filled-store.ts';
 import { startProvablePublisher } from '../support/provable-publisher.ts';
@@ -316,13 +316,9 @@ describe('a roaming file on the web', () => {
       host.handlers.set(from, (_request, response) => response.writeHead(301, { location }).end());
     host.handlers.set('/page', (_request, response) => response.end('<html>'));
     let sent = 0;
-    host.handlers.set('/endless', (_request, response) => {
-      const more = () => {
-        while (!response.destroyed && response.write(randomBytes(65_536))) sent += 65_536;
-      };
-      response.on('drain', more);
-      more();
-    });
+    host.handlers.set('/endless', (_request, response) =>
+      flood(response, randomBytes(65_536), () => (sent += 65_536)),
+    );
     const error = await fromWeb(`${path}?token`).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code });
     expect(String(error)).not.toContain('token');

@@ -59,10 +59,8 @@ describe('while a Reader runs', () => {
   it.each(['', 'abc'])(
     'a range is refused that begins at the end of %j, whose length shows only there',
     async (text) => {
-      await rig.publisher.publish(rig.host.files, '/coded.txt', {
-        content: gzipSync(text),
-        metadata: { contentCoding: 'gzip' },
-      });
+      const metadata = { contentCoding: 'gzip' } as const;
+      await rig.publisher.publish(rig.host.files, '/coded.txt', { content: gzipSync(text), metadata });
       const options = { ...rig.storage, address: rig.url('/coded.txt'), range: { start: text.length, end: undefined } };
       await expect(fetchDocument(options, async () => 0)).rejects.toMatchObject({ code: 'condition-unmet' });
     },

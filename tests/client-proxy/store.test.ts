@@ -28,17 +28,10 @@ beforeEach(async () => {
 });
 afterEach(() => cleanUp.run());
 
+const saying = (passphrase?: string) => passphrase !== undefined && { passphrase: async () => passphrase };
 const open = async (passphrase?: string) =>
-  cleanUp.use(
-    await ReaderStore.open({
-      directory,
-      keyFile,
-      ...(passphrase !== undefined && { passphrase: async () => passphrase }),
-    }),
-  );
-
-const fill = (passphrase?: string) =>
-  fillStore({ ...storage, ...(passphrase !== undefined && { passphrase: async () => passphrase }) });
+  cleanUp.use(await ReaderStore.open({ directory, keyFile, ...saying(passphrase) }));
+const fill = (passphrase?: string) => fillStore({ ...storage, ...saying(passphrase) });
 
 /** Changes the database as another program would. */
 function alter(sql: string): void {
@@ -46,8 +39,6 @@ function alter(sql: string): void {
   database.exec(sql);
   database.close();
 }
-
-const allBytes = () => Buffer.concat(readdirSync(directory).map((name) => readFileSync(join(directory, name))));
 
 it('does not grow by what is written after room was taken for it', async () => {
   const store = await open();
@@ -69,7 +60,7 @@ it('does not grow by what is written after room was taken for it', async () => {
 describe("the reader's store", () => {
   it('writes no secret in clear, and no file that others may read', async () => {
     const { deviceKey, set, seed } = await fill();
-    const bytes = allBytes();
+    const bytes = Buffer.concat(readdirSync(directory).map((name) => readFileSync(join(directory, name))));
     for (const secret of [deviceKey.key, set.key, seed]) {
       expect(bytes.includes(Buffer.from(secret))).toBe(false);
       expect(bytes.includes(toBase64url(secret))).toBe(false);

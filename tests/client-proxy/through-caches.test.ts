@@ -1,20 +1,21 @@
 /** Requests of the reader to real caches: metadata by validators, so that they can answer 304; objects once. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type CacheServer, startSquid, startVarnish } from '../../cache-config/servers.ts';
 import { parseConnectTo } from '../../client-proxy/index.ts';
-import type { HostileKeyServer } from '../support/hostile-key-server.ts';
+import { DEFAULT_LIMITS } from '../../client-proxy/limits.ts';
+import { forFile } from '../support/for-file.ts';
 import { send } from '../support/http-client.ts';
-import { CleanUp, type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+import { startHostileReaderRig } from '../support/reader-rig.ts';
 
 const TIMESTAMP = '/.well-known/wispr/timestamp.json';
-const cleanUp = new CleanUp();
-let rig: ReaderRig<HostileKeyServer>;
+const rig = forFile(startHostileReaderRig); // a key server without timestamp
+let squid: CacheServer;
 /** Condition and status of every time that the host itself was asked for the timestamp. */
 const atHost: [condition: string | undefined, status: number][] = [];
 
-beforeEach(async () => {
-  rig = await startHostileReaderRig(); // a key server without timestamp
-  cleanUp.add(() => rig.close());
+beforeAll(async () => {
+  const sites = [{ site: 'news.example', host: '127.0.0.1', port: rig.host.port }];
+  squid = await startSquid({ connectLoopback: true, sites });
   rig.host.handlers.set(TIMESTAMP, (request, response) => {
     const file = rig.host.files.get(TIMESTAMP) as Uint8Array;
     const etag = `"${rig.publisher.publication.version}"`;
@@ -27,9 +28,11 @@ beforeEach(async () => {
   });
   await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
 });
-afterEach(() => cleanUp.run());
+afterAll(() => squid.stop());
+beforeEach(() => void Object.assign(rig.limits, DEFAULT_LIMITS));
 
-const read = (headers: Record<string, string> = {}) => send(rig.proxy.port, rig.url('/a.html'), { headers });
+const read = (headers: Record<string, string> = {}, path = '/a.html') =>
+  send(rig.proxy.port, rig.url(path), { headers });
 
 /** Status and hit of what the cache answered for the timestamp, once there are so many. */
 async function answers(cache: CacheServer, count: number): Promise<[number, boolean | undefined][]> {
@@ -40,9 +43,6 @@ async function answers(cache: CacheServer, count: number): Promise<[number, bool
 
 describe('a look for a newer publication', () => {
   it('through Squid is answered 304 by it; a reload, by the host, through it', async () => {
-    const sites = [{ site: 'news.example', host: '127.0.0.1', port: rig.host.port }];
-    const squid = await startSquid({ connectLoopback: true, sites });
-    cleanUp.add(squid.stop);
     await rig.restart({ parentProxy: squid.url, connectTo: [] });
     atHost.length = 0;
     await rig.proxy.check();
@@ -63,10 +63,23 @@ describe('a look for a newer publication', () => {
 
   it('through Varnish is answered 304 by it', async () => {
     const varnish = await startVarnish({ backend: { host: '127.0.0.1', port: rig.host.port } });
-    cleanUp.add(varnish.stop);
+    onTestFinished(() => varnish.stop());
     await rig.restart({ connectTo: [parseConnectTo(`:80:127.0.0.1:${varnish.port}`)] });
     await rig.proxy.check();
     await rig.proxy.check();
     expect((await answers(varnish, 2)).map(([status]) => status)).toEqual([200, 304]);
   });
+});
+
+it('a parent proxy that is a real Squid carries documents, and keeps them: the content host is asked once', async () => {
+  await rig.restart({ parentProxy: squid.url, connectTo: [] });
+  const content = Buffer.alloc(500_000, 'kept by a cache that cannot read it ');
+  const object = await rig.publisher.publish(rig.host.files, '/a.bin', { content });
+  const file = rig.publisher.fileOf('/a.bin');
+  const fields = { 'cache-control': 'public, max-age=600, no-transform', 'content-length': object.length };
+  rig.host.handlers.set(file, (_, response) => response.writeHead(200, fields).end(object));
+  for (let reading = 0; reading < 3; reading++) expect((await read({}, '/a.bin')).body.equals(content)).toBe(true);
+  const part = await read({ range: 'bytes=400000-400009' }, '/a.bin');
+  expect([part.status, part.body.equals(content.subarray(400_000, 400_010))]).toEqual([206, true]);
+  expect(rig.host.requests.filter(({ url }) => url === file)).toHaveLength(1);
 });

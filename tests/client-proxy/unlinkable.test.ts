@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { bindSite, type ConnectTo, parseConnectTo, startProxy } from '../../client-proxy/index.ts';
-import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { type ContentHost, listenOnLoopback, startContentHost } from '../support/content-host.ts';
 import { send } from '../support/http-client.ts';
 import { startKeyServerOf, type TestKeyServer } from '../support/key-server.ts';
 import { CleanUp, storageIn, temporaryFolder } from '../support/reader-rig.ts';
@@ -55,9 +55,8 @@ async function listenIn(port: number) {
     upstream.on('error', () => client.destroy());
     client.pipe(upstream).pipe(client);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const own = await listenOnLoopback(server);
   cleanUp.add(async () => server.close());
-  const { port: own } = server.address() as { port: number };
   return {
     port: own,
     taken: () => {
@@ -74,15 +73,8 @@ beforeEach(async () => {
 });
 afterEach(() => cleanUp.run());
 
-interface Life {
-  readonly atFirst: Buffer;
-  readonly atSecond: Buffer;
-  /** Bytes that the first publisher learns when the reader connects once more. */
-  readonly again: Buffer;
-}
-
-/** Lets a reader connect with both and read at both. */
-async function live(): Promise<Life> {
+/** Lets a reader connect with both, read at both, and connect with the first once more. @returns what they learn */
+async function live() {
   for (const house of houses) house.learned(); // forgets the rest
   const storage = storageIn(join(await temporaryFolder(cleanUp), 'home'));
   const connectTo = houses.flatMap((house) => house.connectTo);

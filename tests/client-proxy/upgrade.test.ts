@@ -1,16 +1,13 @@
-/** Protocols after HTTP on the same connection: WebSocket by upgrade and by tunnel, with a real server, client and browser. */
+/** Protocols after HTTP on the same connection: WebSocket by upgrade, with a real server and client; with a browser: foreign-page.test.ts. */
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RawData, WebSocket, WebSocketServer } from 'ws';
 import { parseConnectTo } from '../../client-proxy/index.ts';
-import { launchChromium } from '../support/chromium.ts';
-import { forFile } from '../support/for-file.ts';
 import { refusalCode } from '../support/http-client.ts';
 import { lines, passingRig, toRaw } from '../support/passing-rig.ts';
 import { rawClient } from '../support/raw-http.ts';
 
 const passing = passingRig();
-/** Echoes what it gets. */
 let echo: WebSocketServer;
 let echoPort: number;
 beforeAll(async () => {
@@ -169,43 +166,5 @@ describe('an upgrade', () => {
     await client.ended();
     const host = await remote.promise;
     await expect.poll(() => host.destroyed).toBe(true);
-  });
-});
-
-describe('in Chromium', () => {
-  const browser = forFile(() =>
-    launchChromium(`--proxy-server=http://127.0.0.1:${passing.rig.proxy.port}`, '--proxy-bypass-list=<-loopback>'),
-  );
-
-  it('a page that passes through opens a WebSocket, and uploads and streams as without the proxy', async () => {
-    passing.rig.host.handlers.set('/socket.html', (_, response) =>
-      response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>page</title>'),
-    );
-    passing.rig.host.handlers.set('/count', (request, response) => {
-      let length = 0;
-      request.on('data', (part: Buffer) => {
-        length += part.length;
-      });
-      request.on('end', () => response.end(String(length)));
-    });
-    const page = await browser.newPage();
-    await page.goto('http://elsewhere.example/socket.html');
-    const got = await page.evaluate(
-      (url) =>
-        new Promise<string>((resolve) => {
-          const socket = new globalThis.WebSocket(url); // the browser’s, not the one of the test
-          socket.onmessage = ({ data }) => resolve(String(data));
-          socket.onerror = () => resolve('failed');
-          socket.onopen = () => socket.send('from the browser');
-        }),
-      `ws://127.0.0.1:${echoPort}/`,
-    );
-    expect(got).toBe('from the browser');
-    const length = await page.evaluate(async () => {
-      const response = await fetch('/count', { method: 'POST', body: new Blob([new Uint8Array(5_000_000)]) });
-      return response.text();
-    });
-    expect(length).toBe('5000000');
-    await page.close();
   });
 });

@@ -6,7 +6,8 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server as NetServer } from 'node:net';
+import type { Writable } from 'node:stream';
 
 export interface SeenRequest {
   readonly method: string;
@@ -72,7 +73,16 @@ function serveFile(file: Uint8Array | undefined, request: IncomingMessage, respo
   response.writeHead(206, { ...headers, 'content-length': part.length, 'content-range': range }).end(part);
 }
 
-export async function listenOnLoopback(server: Server): Promise<number> {
+/** Writes a piece again and again, as fast as it is taken, until the other side closes. @param onWritten - is called for each */
+export function flood(to: Writable, piece: Uint8Array | string, onWritten: () => unknown = () => undefined): void {
+  const more = () => {
+    while (!to.destroyed && to.write(piece)) onWritten();
+  };
+  to.on('drain', more);
+  more();
+}
+
+export async function listenOnLoopback(server: NetServer): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;
 }

@@ -31,7 +31,8 @@ export function liesIn(directory: string, bytes: string | Uint8Array): boolean {
   return filesBelow(directory).some((file) => readFileSync(file).includes(bytes));
 }
 
-function filesBelow(folder: string): string[] {
+/** Lists all files below a folder, if it is there. */
+export function filesBelow(folder: string): string[] {
   if (!existsSync(folder)) return [];
   const entries = readdirSync(folder, { withFileTypes: true, recursive: true });
   return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { type ProxyOptions, parseConnectTo } from '../../client-proxy/index.ts';
+import { flood } from './content-host.ts';
 import type { HostileKeyServer } from './hostile-key-server.ts';
 import { type Received, type Sent, send, sendRaw } from './http-client.ts';
 import { type RawClient, rawClient, startRawHost } from './raw-http.ts';
@@ -72,11 +73,8 @@ export class PassingRig {
   /** Has it begin so, and go on with `piece` without end. */
   floods(beginning: string | Uint8Array, piece: string | Uint8Array): void {
     this.answer = (_head, socket) => {
-      const more = () => {
-        while (!socket.destroyed && socket.write(piece));
-      };
-      socket.on('drain', more).write(beginning);
-      more();
+      socket.write(beginning);
+      flood(socket, piece);
     };
   }
 

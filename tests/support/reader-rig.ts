@@ -123,8 +123,17 @@ export function startReaderRig({
 }
 
 /** Uses a key server that does what a test makes it do, and starts in a third of the time. */
-export function startHostileReaderRig(proxy?: Partial<ProxyOptions>): Promise<ReaderRig<HostileKeyServer>> {
-  return startRigAround((publisher) => HostileKeyServer.start(publisher), proxy);
+export function startHostileReaderRig(
+  proxy?: Partial<ProxyOptions>,
+  { sites, confirm }: Pick<RigOptions, 'sites' | 'confirm'> = {},
+): Promise<ReaderRig<HostileKeyServer>> {
+  const start = async (publisher: TestPublisher, host: ContentHost) => {
+    const keyServer = await HostileKeyServer.start(publisher);
+    if (sites) keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites: sites(host) });
+    publisher.setDescriptor(keyServer.descriptor);
+    return keyServer;
+  };
+  return startRigAround(start, proxy, confirm);
 }
 
 async function startRigAround<KeyServer extends Pick<TestKeyServer, 'invite' | 'close'>>(

@@ -1,12 +1,12 @@
 /** A reader who is connected with two sites of two publishers, each on a content host of its own. */
 import { bindSite, parseConnectTo } from '../../client-proxy/index.ts';
 import { startContentHost } from './content-host.ts';
-import { startKeyServerOf } from './key-server.ts';
-import { CleanUp, type ReaderRig, startReaderRig } from './reader-rig.ts';
+import { HostileKeyServer } from './hostile-key-server.ts';
+import { CleanUp, type ReaderRig, startHostileReaderRig } from './reader-rig.ts';
 import { TestPublisher } from './test-publisher.ts';
 
 export interface TwoSites {
-  readonly rig: ReaderRig;
+  readonly rig: ReaderRig<HostileKeyServer>;
   /** Gateway origins. */
   readonly news: string;
   readonly other: string;
@@ -17,10 +17,10 @@ export interface TwoSites {
 
 export async function startTwoSites(): Promise<TwoSites> {
   const cleanUp = new CleanUp();
-  const rig = cleanUp.use(await startReaderRig());
+  const rig = cleanUp.use(await startHostileReaderRig());
   const host = cleanUp.use(await startContentHost());
   const publisher = await TestPublisher.create('other.example');
-  const keyServer = cleanUp.use(await startKeyServerOf(publisher));
+  const keyServer = cleanUp.use(await HostileKeyServer.start(publisher));
   await publisher.sign(host.files);
   const connectTo = [`other.example:80:127.0.0.1:${host.port}`, `:80:127.0.0.1:${rig.host.port}`].map(parseConnectTo);
   await bindSite({ ...rig.storage, connectTo, link: await keyServer.invite(), trustSites: [publisher.site] });

@@ -1,37 +1,30 @@
 /** The gateway's own answers: links that stay in it, what is said of a document that was changed, redirects, and spellings of an address. */
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../../cache-config/child.ts';
 import { bindSite, parseConnectTo } from '../../../client-proxy/index.ts';
 import { startContentHost } from '../../support/content-host.ts';
+import { forFile } from '../../support/for-file.ts';
+import { HostileKeyServer } from '../../support/hostile-key-server.ts';
 import { refusalCode, send } from '../../support/http-client.ts';
-import { startKeyServerOf, type TestKeyServer } from '../../support/key-server.ts';
-import { type ReaderRig, startReaderRig } from '../../support/reader-rig.ts';
+import { startHostileReaderRig } from '../../support/reader-rig.ts';
 import { TEST_SETTINGS } from '../../support/test-publication.ts';
 import { TestPublisher } from '../../support/test-publisher.ts';
 
 const PAGE = `<p>é\r\n<a href="http://news.example/b.html">b</a> <img src="//news.example/p.png">
 <a href="https://second.example/">sister</a> <a href="http://stranger.example/">stranger</a> <link rel=canonical href="http://news.example/">`;
-const STYLE = 'a{b:url(http://news.example/p.png)}';
 
-let rig: ReaderRig;
-let strangers: TestKeyServer;
+const SITES = ['news.example', 'second.example'];
+const rig = forFile(() => {
+  const sites = () => SITES.map((site) => ({ site, content: [`http://${site}`], reading: `https://read.${site}` }));
+  return startHostileReaderRig(undefined, { sites, confirm: SITES });
+});
+const strangers = forFile(async () => HostileKeyServer.start(await TestPublisher.create('stranger.example')));
 let origin: string;
 let sister: string;
 beforeAll(async () => {
-  rig = await startReaderRig({
-    sites: () =>
-      ['news.example', 'second.example'].map((site) => ({
-        site,
-        content: [`http://${site}`],
-        reading: `https://read.${site}`,
-      })),
-    confirm: ['news.example', 'second.example'],
-  });
-  const stranger = await TestPublisher.create('stranger.example');
-  strangers = await startKeyServerOf(stranger);
   const content = await startContentHost();
-  await stranger.sign(content.files);
+  await strangers.publisher.sign(content.files);
   const connectTo = [parseConnectTo(`:80:127.0.0.1:${content.port}`)];
   await bindSite({ ...rig.storage, connectTo, link: await strangers.invite(), trustSites: ['stranger.example'] });
   await content.close();
@@ -45,7 +38,8 @@ beforeAll(async () => {
   };
   await publisher.publish(host.files, '/a.html', { content: PAGE, metadata: { headers, lastModified: 1_700_000_000 } });
   const coded = { contentCoding: 'gzip', mediaType: 'text/css; charset=utf-8' } as const;
-  await publisher.publish(host.files, '/s.css', { content: gzipSync(STYLE), metadata: coded });
+  const style = gzipSync('a{b:url(http://news.example/p.png)}');
+  await publisher.publish(host.files, '/s.css', { content: style, metadata: coded });
   await publisher.publish(host.files, '/p.png', { content: PAGE, metadata: { mediaType: 'image/png' } });
   await publisher.publish(host.files, '/latin.html', { content: PAGE, metadata: { mediaType: 'text/html' } });
   await publisher.publishSigned(host.files, '/404.html', { content: PAGE });
@@ -60,10 +54,6 @@ beforeAll(async () => {
     ],
   });
   await publisher.sign(host.files);
-});
-afterAll(async () => {
-  await strangers?.close();
-  await rig?.close();
 });
 
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
@@ -95,12 +85,7 @@ describe('a page with links to its own site', () => {
     expect(answer.status).toBe(200);
     const { headers } = answer;
     for (const absent of [
-      'content-length',
-      'content-encoding',
-      'accept-ranges',
-      'last-modified',
-      'content-range',
-      'content-md5',
+      ...['content-length', 'content-encoding', 'accept-ranges', 'last-modified', 'content-range', 'content-md5'],
       'repr-digest',
     ])
       expect([absent, headers[absent]]).toEqual([absent, undefined]);

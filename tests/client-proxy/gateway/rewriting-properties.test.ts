@@ -8,8 +8,7 @@ import { CssScanner, LONGEST_TOKEN } from '../../../client-proxy/gateway/css-sca
 import { DEEPEST_NAMESPACES, HtmlScanner, MOST_ATTRIBUTES } from '../../../client-proxy/gateway/html-scanner.ts';
 import { GatewayLinks } from '../../../client-proxy/gateway/links.ts';
 import { createRewriter } from '../../../client-proxy/gateway/rewriter.ts';
-import { rewrittenFields } from '../../../client-proxy/gateway/rewriting.ts';
-import { IS_RELEASE, runs } from '../../support/tier.ts';
+import { runs } from '../../support/tier.ts';
 
 const SITE = 'http://news.example';
 const ORIGIN = 'http://news-example-abc.localhost:8001';
@@ -21,18 +20,9 @@ const MARKUP = [
   ...['\r\n', '--', '\\ ', '\\\n', '\\a ', '&', '&amp;', '&#x2f;', '&sol', '//', 'http:', 'http://other.example'],
   ...['<a', ' href', '<a href="', '<img src=', ' srcset="', ' 2x', ' ping="', "<p style='", '</p>', '<pre>', '<table>'],
   ...['<style>', '</style>', '<script>', '</script>', '<!--', '-->', '<![CDATA[', ']]>', '<plaintext>', '<base href='],
-  ...[
-    '<svg>',
-    '</svg>',
-    '<math>',
-    '<title>',
-    '</title>',
-    '<textarea>',
-    '<foreignObject>',
-    '<link rel=stylesheet href=',
-  ],
+  ...['<svg>', '</svg>', '<math>', '<title>', '</title>', '<textarea>', '<foreignObject>'],
   ...['<meta http-equiv=refresh content="0;', 'url(', 'url("', '@import "', 'image-set(', '/*', '*/'],
-  ...[SITE, `${SITE}/a`, `${SITE}?`],
+  ...['<link rel=stylesheet href=', SITE, `${SITE}/a`, `${SITE}?`],
 ];
 /** Pieces that make a style of text, or do not, according to what they stand in. */
 const STYLES = [
@@ -131,50 +121,18 @@ describe('a document without end', () => {
 });
 
 describe('a hostile document takes a time in proportion to its length', () => {
-  /** Length for which a time in proportion to its square would be a minute. */
-  const LENGTH = IS_RELEASE ? 1_000_000 : 250_000;
+  /** Length for which a time in proportion to its square would be some seconds. All shapes, and longer: tests/release/properties. */
+  const LENGTH = 250_000;
   const times = (text: string) => text.repeat(Math.ceil(LENGTH / text.length));
-  const spaces = times(' ');
-  const CSS_SHAPES = [
-    ...[`url(${spaces}x)`, `url(x${spaces})`, `url(x${spaces}`, `url(${spaces}`, `url(x${spaces}y)`, times('url( x )')],
-    ...[times('\\'), times('\\a '), `"${times('\\\n')}"`, times('('), times('url('), times('/*'), times('@import ')],
-    ...[times('-'), times('<!-'), `url("${times('/')}")`, `url("${spaces}//x")`, times("'")],
-  ];
-  const ATTRIBUTES = [
-    ...[spaces, times(','), times(', '), times('a, '), times('('), times('&'), times('&#1'), times('&#'), times('/')],
-    ...[`0${spaces}x`, times('1.'), times(';'), times('\t/')],
-    ...[`//${times('a')}`, `//${times('a.')}`, `//x:${times('1')}`],
-    ...[`//${times('[')}`, `//${times('%41')}`, times("'sha256-"), times('a:'), `/${spaces}x`],
-  ];
-  const TAGS = ['<img srcset="', '<p style="', '<meta http-equiv=content-security-policy content="'];
-  const MORE_TAGS = ['<a href="', '<a ping="', '<meta http-equiv=refresh content="', '<link integrity="" href="'];
-  const LONE = [
-    ...[times('<svg>'), times('<math>'), times('<svg><desc>'), times('<svg><title></svg>'), times('<'), times('</')],
-    ...[times('<!--'), times('<a '), `<a ${times('x ')}`, times('<style>'), times('<![CDATA['), times('<p a=b>')],
-    ...[`<a ${Array.from({ length: LENGTH / 8 }, (_, index) => `a${index} `).join('')}>`, `<a${spaces}x`, times('&')],
-  ];
-  const markup = [
-    ...LONE,
-    ...[...TAGS, ...(IS_RELEASE ? MORE_TAGS : [])].flatMap((tag) =>
-      ATTRIBUTES.map((value) => `${tag}${value.slice(0, 400_000)}">`),
-    ),
-  ];
-  const CASES = [
-    ...CSS_SHAPES.map((text) => ['css', text] as const),
-    ...markup.map((text) => ['markup', text] as const),
-  ];
 
-  it.each(CASES.map(([kind, text]) => [kind, text.slice(0, 60).trim(), text] as const))(
-    '%s: %s',
-    async (kind, _, text) => {
-      const stream = Readable.from([Buffer.from(text)]).pipe(createRewriter({ kind, charset: 'utf-8', links: LINKS }));
-      expect((await buffer(stream)).toString() === text).toBe(true);
-    },
-  );
-
-  it('in a signed header field too', () => {
-    const shapes = [times('<'), `<a>; rel=${spaces}x`, `<a>; rel="${spaces}`, times('<a>;'), `<a>${times(';rel=')}`];
-    for (const link of shapes) expect(rewrittenFields({ link }, LINKS).link === link).toBe(true);
+  it.each([
+    ['address in CSS', 'css', `url(x${times(' ')}y)`],
+    ['list of pictures', 'markup', `<img srcset="${times(', ')}">`],
+    ['nested SVG', 'markup', times('<svg>')],
+    ['style of an element', 'markup', `<p style="${times('(')}">`],
+  ] as const)('%s', async (_, kind, text) => {
+    const stream = Readable.from([Buffer.from(text)]).pipe(createRewriter({ kind, charset: 'utf-8', links: LINKS }));
+    expect((await buffer(stream)).toString() === text).toBe(true);
   });
 });
 

@@ -11,11 +11,11 @@ import { ConnectionOwners, ownConnections } from '../../../client-proxy/server/c
 import { forFile } from '../../support/for-file.ts';
 import { refusalCode, send } from '../../support/http-client.ts';
 import { runAsOtherUser, startAsOtherUser } from '../../support/other-user.ts';
-import { startReaderRig } from '../../support/reader-rig.ts';
+import { startHostileReaderRig } from '../../support/reader-rig.ts';
 
 const SECRET = 'for one reader only';
 
-const rig = forFile(startReaderRig);
+const rig = forFile(startHostileReaderRig);
 let gateway: string;
 beforeAll(async () => {
   await rig.publisher.publish(rig.host.files, '/a.html', { content: SECRET });
