@@ -3,51 +3,23 @@ import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
 import { encodeDocumentTarget } from '../../core/publication/document-entry.ts';
-import { encodeTufKey, type RoleSigner } from '../../core/publication/keys.ts';
+import type { RoleSigner } from '../../core/publication/keys.ts';
 import { listDocuments } from '../../core/publication/listing.ts';
-import { binMetadata, documentsMetadata, signMetadata } from '../../core/publication/writer.ts';
+import { binMetadata, signMetadata } from '../../core/publication/writer.ts';
 import { readerOf } from '../support/publication-source.ts';
 import { keyRing, TestPublication } from '../support/test-publication.ts';
 import { DAY, NOW, PAGE, SET } from './reading.ts';
 
-const PATH = PAGE.slice(1);
-const FORGED = encodeDocumentTarget({
-  head: 'ee'.repeat(32),
-  headLength: 5,
-  set: SET,
-  content: undefined,
-  inPage: false,
-});
-
-const forgedList = (path: string): TufObject =>
-  binMetadata({ version: 9, expires: NOW + 100 * DAY }, [[`${path}.protected`, FORGED]]);
-
-/** Puts a forged document into every bin, signed by these keys. @param documents - the list, of this version */
-async function forgeBins(
-  publication: TestPublication,
-  documents: Uint8Array,
-  signers: readonly RoleSigner[],
-  version = 1,
-): Promise<void> {
-  publication.version++;
-  await publication.force('documents', version, documents);
-  for (let bin = 0; bin < 2 ** publication.bits; bin++)
-    await publication.force(`documents-${bin}`, 9, signMetadata(forgedList(PATH), signers));
-  await publication.publishSnapshot(NOW + 4);
-}
+const forgedList = (path: string): TufObject => {
+  const entry = { head: 'ee'.repeat(32), headLength: 5, set: SET, content: undefined, inPage: false };
+  return binMetadata({ version: 9, expires: NOW + 100 * DAY }, [[`${path}.protected`, encodeDocumentTarget(entry)]]);
+};
 
 async function publishWith(targets: Awaited<ReturnType<typeof keyRing>>): Promise<TestPublication> {
   const publication = await TestPublication.create(NOW, { targets });
   await publication.addEncrypted(PAGE, SET, utf8('front'));
   await publication.publish(NOW);
   return publication;
-}
-
-/** A new reader, who has nothing to compare with. */
-async function expectNewReaderRefuses(publication: TestPublication): Promise<void> {
-  const { site } = readerOf(publication);
-  await site.refresh(NOW + 5);
-  await expect(site.document(PAGE, NOW + 5)).rejects.toMatchObject({ code: 'metadata-malformed' });
 }
 
 describe('attack 36: a list in the place of another', () => {
@@ -79,27 +51,14 @@ describe('attack 36: a list in the place of another', () => {
     const earlier = publication.metadata('documents', 1);
     await publication.rotate('targets', NOW + 1, { signers: [own, second], threshold: 2 });
     await publication.publish(NOW + 2);
-    await forgeBins(publication, earlier, [own, third]);
-    await expectNewReaderRefuses(publication);
-  });
-
-  it('an earlier `documents` does not lower the threshold again', async () => {
-    const keys = await keyRing(2, 1);
-    const publication = await publishWith(keys);
-    const earlier = publication.metadata('documents', 1);
-    await publication.rotate('targets', NOW + 1, { signers: keys.signers, threshold: 2 });
-    await publication.publish(NOW + 2);
-    await forgeBins(publication, earlier, keys.signers.slice(0, 1));
-    await expectNewReaderRefuses(publication);
-  });
-
-  it('a bin delegates to no role', async () => {
-    const publication = await publishWith(await keyRing(2, 2));
-    const documents = publication.metadata('documents', 1);
     publication.version++;
-    for (let bin = 0; bin < 2 ** publication.bits; bin++) await publication.force(`documents-${bin}`, 1, documents);
+    await publication.force('documents', 1, earlier);
+    for (let bin = 0; bin < 2 ** publication.bits; bin++)
+      await publication.force(`documents-${bin}`, 9, signMetadata(forgedList(PAGE.slice(1)), [own, third]));
     await publication.publishSnapshot(NOW + 4);
-    await expectNewReaderRefuses(publication);
+    const { site } = readerOf(publication); // a new reader has nothing to compare with
+    await site.refresh(NOW + 5);
+    await expect(site.document(PAGE, NOW + 5)).rejects.toMatchObject({ code: 'metadata-malformed' });
   });
 
   it('an earlier `targets` as a bin restores no section', async () => {
@@ -117,31 +76,6 @@ describe('attack 36: a list in the place of another', () => {
     const { site } = readerOf(publication);
     await site.refresh(NOW + 5);
     await expect(site.document('/sports/forged.html', NOW + 5)).rejects.toMatchObject({ code: 'metadata-malformed' });
-  });
-
-  it('key ids that are several in one name no other keys', async () => {
-    const keys = await keyRing(4, 2);
-    const publication = await publishWith(keys);
-    const evil = await keyRing(2);
-    const publicKeys = keys.signers.map(({ publicKey }) => publicKey);
-    const about = { version: 2, expires: NOW + DAY };
-    const documents = await documentsMetadata(about, publication.bits, { publicKeys, threshold: 2 });
-    const [a, b, c, d] = keys.signers.map(({ keyid }) => keyid).sort();
-    const ids = [`${a},${b}`, `${c},${d}`];
-    const signers = evil.signers.map((signer, index) => ({ ...signer, keyid: ids[index] ?? '' }));
-    const { delegations } = documents as { delegations: { keys: TufObject; succinct_roles: TufObject } };
-    for (const { keyid, publicKey } of signers) delegations.keys[keyid] = encodeTufKey(publicKey);
-    delegations.succinct_roles.keyids = ids;
-    await forgeBins(publication, signMetadata(documents, keys.signers), signers, 2);
-    await expectNewReaderRefuses(publication);
-  });
-
-  it('a bin as `targets`', async () => {
-    const publication = await publishWith(await keyRing(2, 2));
-    publication.version++;
-    await publication.force('targets', 1, publication.metadata('documents-0', 1));
-    await publication.publishSnapshot(NOW + 4);
-    await expect(readerOf(publication).site.refresh(NOW + 5)).rejects.toMatchObject({ code: 'metadata-malformed' });
   });
 
   /** Two bins that hold something, each in the place of the other. */

@@ -55,8 +55,9 @@ describe('what is signed well, for something else', () => {
     const { publication } = site;
     publication.setSettings({ ...TEST_SETTINGS, grace: TEST_SETTINGS.grace + 1 });
     await publishMore(publication, LATER);
-    const { sha256 = '', length = 0 } = await targetOf(publication);
-    const path = targetUrlPath(SETTINGS_TARGET, sha256);
+    const { signed } = JSON.parse(Buffer.from(publication.metadata('targets', 2)).toString());
+    const { length, hashes } = signed.targets[SETTINGS_TARGET];
+    const path = targetUrlPath(SETTINGS_TARGET, hashes.sha256);
     const good = publication.files.get(path) ?? new Uint8Array(0);
     publication.files.set(path, utf8(Buffer.from(good).toString().replace('"no"', '"ok"')));
     expect(publication.files.get(path)).toHaveLength(length);
@@ -93,9 +94,3 @@ describe('what is signed well, for something else', () => {
     await expectRefused(other, 'metadata-mismatch', LATER + 1);
   });
 });
-
-async function targetOf(publication: TestPublication): Promise<{ sha256?: string; length?: number }> {
-  const { signed } = JSON.parse(Buffer.from(publication.metadata('targets', 2)).toString());
-  const { length, hashes } = signed.targets[SETTINGS_TARGET];
-  return { length, sha256: hashes.sha256 };
-}

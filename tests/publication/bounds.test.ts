@@ -40,8 +40,7 @@ async function delegate(
   await publication.publishSnapshot(LATER);
 }
 
-const entry = (custom: TufObject) => ({ custom, hashes: { sha256: 'ab'.repeat(32) }, length: 1 });
-const DOCUMENT = entry({ wispr: { set: SET } });
+const DOCUMENT = { custom: { wispr: { set: SET } }, hashes: { sha256: 'ab'.repeat(32) }, length: 1 };
 
 describe('what is asked for one target', () => {
   it('is at most 32 roles (5.6.7.1)', async () => {

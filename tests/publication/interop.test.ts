@@ -88,15 +88,6 @@ describe('a publication that our writer made', () => {
     expect(targets['sport/table.csv']).toEqual({ sha256: sha256('1;2') });
   });
 
-  it.each(READERS)('is refused by %s where a byte of its snapshot has changed', async (_name, read) => {
-    serve();
-    const path = `${METADATA_PATH}${publication.version}.snapshot.json`;
-    const bytes = Uint8Array.from(publication.files.get(path) ?? []);
-    bytes[bytes.length - 40] = (bytes[bytes.length - 40] ?? 0) ^ 1;
-    host.files.set(path, bytes);
-    expect((await read(request())).refresh).toEqual(expect.any(String));
-  });
-
   it.each(READERS)(
     'is read by %s after a closing publication as before: it knows nothing of those',
     async (_name, read) => {

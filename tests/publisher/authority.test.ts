@@ -56,28 +56,25 @@ describe.each(['publisher', 'key server'] as const)('the authority is the %s', (
     await the.on(handOverBundle);
   });
 
-  it('names what it has confirmed last, also to the next run', async () => {
-    await the.on(async (site) => {
+  it('names what it has confirmed last, also to the next run, and confirms the same again, never with an earlier timestamp', async () => {
+    const first = await the.on(async (site) => {
       expect(await site.authority.current()).toBeUndefined();
       const bytes = await site.authority.confirm(await snapshotOf(site, 7));
       expect(await verifiedTimestamp(bytes, site.roots)).toMatchObject({ timestamp: { snapshot: { version: 7 } } });
+      return readTimestamp(bytes).timestamp;
     });
-    await the.on(async ({ authority }) => expect(versionIn((await authority.current())?.bytes)).toBe(7));
-  });
-
-  it('confirms the same again, and never with an earlier timestamp', async () => {
     await the.on(async (site) => {
-      const snapshot = await snapshotOf(site, 7);
-      const first = readTimestamp(await site.authority.confirm(snapshot)).timestamp;
-      const again = readTimestamp(await site.authority.confirm(snapshot)).timestamp;
+      expect(versionIn((await site.authority.current())?.bytes)).toBe(7);
+      const again = readTimestamp(await site.authority.confirm(await snapshotOf(site, 7))).timestamp;
       expect(again.snapshot).toEqual(first.snapshot);
       expect(again.version).toBeGreaterThanOrEqual(first.version);
     });
   });
 
-  it('refuses what is older, and another publication of the same number', async () => {
+  it('refuses what is older, and another publication of its number; a closing one ends with a higher one alone', async () => {
     await the.on(async (site) => {
-      await site.authority.confirm(await snapshotOf(site, 7));
+      const open = await snapshotOf(site, 7);
+      await site.authority.confirm(open);
       await expect(site.authority.confirm(await snapshotOf(site, 6))).rejects.toMatchObject({
         code: 'publication-older',
       });
@@ -85,13 +82,6 @@ describe.each(['publisher', 'key server'] as const)('the authority is the %s', (
         code: 'publication-other',
       });
       expect(versionIn((await site.authority.current())?.bytes)).toBe(7);
-    });
-  });
-
-  it('takes a closing publication, and ends it with a higher one alone', async () => {
-    await the.on(async (site) => {
-      const open = await snapshotOf(site, 7);
-      await site.authority.confirm(open);
       await site.authority.confirm(await closing(site, 8, open));
       await expect(site.authority.confirm(open)).rejects.toMatchObject({ code: 'publication-older' });
       expect(versionIn(await site.authority.confirm(await snapshotOf(site, 9)))).toBe(9);
@@ -99,58 +89,34 @@ describe.each(['publisher', 'key server'] as const)('the authority is the %s', (
   });
 });
 
-describe('R5: where the key server does not answer', () => {
-  beforeEach(async () => {
-    made = await createWorkspace({ 'a.html': '<p>1' }, { publish: 'web', ...keyServer.settings });
-    await keyServer.giveKeyTo(made);
-    the = new Publishing(made);
-    the.changes = { token: keyServer.token };
-    await made.protect();
-    await the.on(handOverBundle);
-    await the.on(async (site) => site.authority.confirm(await snapshotOf(site, 7)));
+it('R5: where the key server does not answer, the publisher signs for a higher publication alone, which the key server takes when it is back', async () => {
+  made = await createWorkspace({ 'a.html': '<p>1' }, { publish: 'web', ...keyServer.settings });
+  await keyServer.giveKeyTo(made);
+  the = new Publishing(made);
+  the.changes = { token: keyServer.token };
+  await made.protect();
+  await the.on(handOverBundle);
+  await the.on(async (site) => site.authority.confirm(await snapshotOf(site, 7)));
+  const before = await the.on(({ authority }) => authority.current());
+  the.changes = { token: keyServer.token, keyServer: 'http://127.0.0.1:9' };
+  await the.on(async (site) => {
+    await expect(site.authority.confirm(await snapshotOf(site, 6))).rejects.toMatchObject({ code: 'publication-older' });
+    const other = site.authority.confirm(await snapshotOf(site, 7, 'other'));
+    await expect(other).rejects.toMatchObject({ code: 'publication-other' });
+    expect(await site.authority.confirm(await snapshotOf(site, 7))).toEqual(before?.bytes); // its timestamp is good
   });
-  const away = () => {
-    the.changes = { token: keyServer.token, keyServer: 'http://127.0.0.1:9' };
-  };
-  const back = () => {
-    the.changes = { token: keyServer.token };
-  };
-
-  it('the publisher signs for a higher publication, which the key server takes when it is back', async () => {
-    away();
-    const alone = await the.on(async (site) => {
-      const bytes = await site.authority.confirm(await snapshotOf(site, 8));
-      expect(site.keyServerFailure()).toMatchObject({ code: 'key-server-unreachable' });
-      return bytes;
-    });
-    back();
-    await the.on(async (site) => {
-      expect(versionIn((await site.authority.current())?.bytes)).toBe(8);
-      const again = readTimestamp(await site.authority.confirm(await snapshotOf(site, 9))).timestamp;
-      expect(again.version).toBeGreaterThanOrEqual(readTimestamp(alone).timestamp.version);
-    });
-    expect((await keyServer.pair())[0]).toBe(9);
+  const alone = await the.on(async (site) => {
+    const bytes = await site.authority.confirm(await snapshotOf(site, 8));
+    expect(site.keyServerFailure()).toMatchObject({ code: 'key-server-unreachable' });
+    return bytes;
   });
-
-  it('nothing older than what was seen is signed, nor another publication of its number', async () => {
-    away();
-    await the.on(async (site) => {
-      await expect(site.authority.confirm(await snapshotOf(site, 6))).rejects.toMatchObject({
-        code: 'publication-older',
-      });
-      await expect(site.authority.confirm(await snapshotOf(site, 7, 'other'))).rejects.toMatchObject({
-        code: 'publication-other',
-      });
-    });
+  the.changes = { token: keyServer.token };
+  await the.on(async (site) => {
+    expect(versionIn((await site.authority.current())?.bytes)).toBe(8);
+    const again = readTimestamp(await site.authority.confirm(await snapshotOf(site, 9))).timestamp;
+    expect(again.version).toBeGreaterThanOrEqual(readTimestamp(alone).timestamp.version);
   });
-
-  it('what is current already is not signed anew while its timestamp is good', async () => {
-    const before = await the.on(({ authority }) => authority.current());
-    away();
-    await the.on(async (site) => {
-      expect(await site.authority.confirm(await snapshotOf(site, 7))).toEqual(before?.bytes);
-    });
-  });
+  expect((await keyServer.pair())[0]).toBe(9);
 });
 
 it('a key server whose clock was ahead once is told of, one command ends it, and readers of before go on (attack 146)', async () => {

@@ -57,7 +57,6 @@ const links = (...urls: string[]) => page(urls.map((url) => `<a href="${url}">x<
 const LONG_NAME = 'x'.repeat(181);
 const ODD_NAMES = ['50%.html', 'a?b.html', 'a#b.html', 'dot./x', 'space /x', ' lead.txt', 'a:b'];
 const LOGO = { 'a.html': page('a'), 'logo.svg': '<svg/>', 'x.css': '' };
-const PREVIEW = '<meta property="og:image" content="http://news.example/a.png">';
 it('a document that cannot be read is a finding', () => {
   const gone = { path: '/gone.html', file: '/gone/for/ever.html', size: 1 };
   expect(readText(gone, 'text/html')).toBe('it cannot be read: there is no such file or directory');
@@ -353,15 +352,6 @@ describe('copies of the text of encrypted pages', () => {
     expect(findings.groups()).toMatchObject([{ kind: 'copy', findings: [{ subject: '/index.json', count: 2 }] }]);
     expect(findings.groups()[0]?.findings[0]?.places).toEqual(expect.arrayContaining(places));
   });
-});
-
-it('a report says what is public: feeds, and pictures of previews', async () => {
-  const feed = '<rss><channel/></rss>';
-  const report = await check(
-    { 'index.html': page('', PREVIEW), 'a.png': 'x', 'b.png': 'x', 'feed.xml': feed, 'data.xml': '<data/>' },
-    { public: ['index.html', 'b.png'] },
-  );
-  expect(report.public.flatMap(({ paths }) => paths).sort()).toEqual(['/a.png', '/b.png', '/feed.xml', '/index.html']);
 });
 
 it.each<[string, () => unknown]>([

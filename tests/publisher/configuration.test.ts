@@ -8,6 +8,7 @@ import { configurationTemplate } from '../../publisher/workspace/configuration/t
 import { configured, GOOD } from '../support/configured.ts';
 
 const redirect = (from: string, to: string) => ({ redirects: [{ from, to }] });
+const section = (name: string, ...paths: string[]) => ({ sections: [{ name, paths }] });
 const header = (path: string, set: object) => ({ headers: [{ path, set }] });
 
 const refusal = (text: string | object) => {
@@ -98,7 +99,6 @@ describe('wispr.json', () => {
     [{ readng: 1 }, 'line 8: there is no member "readng"; did you mean reading?'],
     [{ sets: [{ name: 'a', path: 'a/**', x: 1 }] }, 'line 12: "sets[0]" has no member "x"; the members are name, path'],
     [{ keyserver_url: 'x' }, 'there is no member "keyserver_url"; the members are site, name'],
-    [{ fallback: { redirectafter: 1 } }, 'line 9: "fallback" has no member "redirectafter"'],
     [{ site: undefined }, 'line 1: "site" is missing'],
     [{ site: 1 }, 'line 2: "site" must be of type string'],
     [{ site: 'News.Example' }, 'line 2: "site" must be a host name'],
@@ -125,8 +125,18 @@ describe('wispr.json', () => {
     [{ sets: [{ name: 'day-{d}', path: 'a/**' }] }, '"sets[0].name" may have no other braces than {yyyy}, {mm}, {dd}'],
     [{ sets: [{ name: '{yyyy}', path: 'a/**' }] }, '"sets[0].name" has {yyyy}, which its path does not have'],
     [{ sets: [{ name: 'public', path: 'a/**' }] }, '"sets[0].name" must be 1 to 64 letters'],
-    [{ sets: [{ name: 'a*', path: 'a/**' }] }, '"sets[0].name" must be 1 to 64 letters'],
     [{ defaultSet: 'Public' }, '"defaultSet" must be 1 to 64 letters'],
+    [section('targets', 'a/**'), '"sections[0].name" must be 1 to 40 of a-z'],
+    [section('documents-0', 'a/**'), '"sections[0].name" must be 1 to 40 of a-z'],
+    [section('Sports', 'a/**'), '"sections[0].name" must be 1 to 40 of a-z'],
+    [section('../up', 'a/**'), '"sections[0].name" must be 1 to 40 of a-z'],
+    [section('sports'), '"sections[0].paths" is empty'],
+    [section('sports', '**'), '"sections[0].paths[0]" must be a path inside the source'],
+    [section('sports', '/sports/**'), '"sections[0].paths[0]" must be a path inside the source'],
+    [section('sports', 'sports/**/x'), '"sections[0].paths[0]" must be a path inside the source'],
+    [section('sports', 'sports/../**'), '"sections[0].paths[0]" must be a path inside the source'],
+    [section('sports', 'sports/[ab]/*'), '"sections[0].paths[0]" must be a path inside the source'],
+    [section('sports', 'sports/{a,b}/*'), '"sections[0].paths[0]" must be a path inside the source'],
     [{ name: 'x'.repeat(101) }, '"name" is too large: at most 100'],
     [
       header('**', { 'Set-Cookie': 'a' }),
@@ -171,10 +181,7 @@ describe('wispr.json', () => {
     [{ cleanUrls: 'yes' }, '"cleanUrls" must be of type boolean'],
     [{ freshness: { hours: 0 } }, '"freshness.hours" must be at least 1'],
     [{ freshness: { graceDays: 91 } }, '"freshness.graceDays" must be at most 90'],
-    [{ padding: 'pkcs7' }, '"padding" must be one of "none", "padme"'],
-    [{ fallback: { template: '' } }, '"fallback.template" is empty'],
     [{ publish: '' }, '"publish" is empty'],
-    [{ keyServerTokenFile: '' }, '"keyServerTokenFile" is empty'],
     ['', 'line 1: not JSON'],
     ['[]', 'line 1: an object'],
     ['{\n"site": "a.example",\n"site": "b.example"}', 'line 3: "site" stands there twice'],

@@ -7,13 +7,13 @@ import { padmeLength } from '../../core/crypto/padding.ts';
 import { messageLength } from '../../core/object/geometry.ts';
 import { payloadShape } from '../../core/object/header.ts';
 import { publisherIdentity } from '../../core/object/writer.ts';
-import { contentTargetOf, targetFile } from '../../core/publication/names.ts';
+import { contentTargetOf, headTargetOf, targetFile } from '../../core/publication/names.ts';
 import { SMALL_FILE } from '../../publisher/protect/content.ts';
 import { isLeftoverName } from '../../publisher/protect/writers/files.ts';
 import { startThread, ThreadPool } from '../../publisher/protect/writers/thread-pool.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import type { ConfigurationInput } from '../../publisher/workspace/configuration/schema.ts';
-import { createWorkspace, type TestWorkspace } from '../support/workspace.ts';
+import { contentOf, createWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
 let workspace: TestWorkspace;
 afterEach(() => workspace?.remove());
@@ -24,9 +24,15 @@ const LARGE = [2 * SMALL_FILE, 16 * 1024 * 1024 + 3];
 const TEXT = 'All the news that is fit to print, and some that is not. '.repeat(40);
 
 const sourceOf = (path: string) => join(workspace.source, path);
-const headOf = async (path: string) => (await (await workspace.published()).entry(path)).head;
-const expectSource = async (path: string) =>
-  expect((await workspace.read(path)).equals(await readFile(sourceOf(path))), path).toBe(true);
+const headsOf = async (paths: readonly string[]) => {
+  const { entry } = await workspace.published();
+  return Promise.all(paths.map(async (path) => (await entry(path)).head));
+};
+async function expectSources(paths: readonly string[]): Promise<void> {
+  const { open } = await workspace.published();
+  for (const path of paths)
+    expect((await contentOf(await open(path))).equals(await readFile(sourceOf(path))), path).toBe(true);
+}
 
 /** Writes files again, as a generator does with all. */
 async function touch(paths: readonly string[]): Promise<void> {
@@ -48,9 +54,10 @@ describe('a document of any size comes back byte for byte, with its time, and is
       settings,
     );
     await workspace.protect();
+    await expectSources(paths);
+    const { open } = await workspace.published();
     for (const path of paths) {
-      await expectSource(path);
-      const { metadata, reader } = await workspace.open(path);
+      const { metadata, reader } = await open(path);
       expect(metadata.lastModified).toBe(Math.floor((await stat(sourceOf(path))).mtimeMs / 1000));
       const length = messageLength(payloadShape(reader.head.header));
       if (kind === 'padded') expect([length > metadata.contentLength, length]).toEqual([true, padmeLength(length)]);
@@ -78,95 +85,103 @@ it('no salt is used twice, for 300 documents that are the same and two large one
 
 describe.each<[string, Partial<ConfigurationInput>]>([
   ['encrypted', {}],
-  ['padded', { padding: 'padme' }],
   ['public', { public: ['**'] }],
   ['in a page', { carrier: 'html' }],
 ])('what was written before: %s', (kind, settings) => {
-  const PATHS = ['/small.html', '/blocks.html', ...(kind === 'in a page' ? [] : ['/large.html'])];
-  const protectOnce = async () => {
-    const texts = [TEXT, TEXT.repeat(40), TEXT.repeat(Math.ceil(SMALL_FILE / TEXT.length) + 1)];
-    const files = PATHS.map((path, index) => [path.slice(1), texts[index] ?? '']);
+  const TEXTS = [TEXT, TEXT.repeat(40), TEXT.repeat(Math.ceil(SMALL_FILE / TEXT.length) + 1)];
+  const texts = kind === 'in a page' ? TEXTS.slice(0, 2) : TEXTS;
+  /** Protects a document of each length for each name. */
+  const protectOnce = async (names: readonly string[]) => {
+    const files = names.flatMap((name) => texts.map((text, index) => [`/${name}-${index}.html`, text] as const));
     workspace = await createWorkspace(Object.fromEntries(files), settings);
     await workspace.protect();
-    return Promise.all(PATHS.map(headOf));
+    return files.map(([path]) => path);
   };
 
   it('is kept where the text is the same, and made anew where one byte of it changed, whose time did not', async () => {
-    const heads = await protectOnce();
-    await touch(PATHS);
-    expect((await workspace.protect()).changes.unchanged).toBe(PATHS.length);
-    expect(await Promise.all(PATHS.map(headOf))).toEqual(heads);
-    for (const path of PATHS) {
+    const paths = await protectOnce(['changed']);
+    const heads = await headsOf(paths);
+    await touch(paths);
+    expect((await workspace.protect()).changes.unchanged).toBe(paths.length);
+    expect(await headsOf(paths)).toEqual(heads);
+    for (const path of paths) {
       const bytes = await readFile(sourceOf(path));
       await writeFile(sourceOf(path), bytes.fill('X', bytes.length - 1));
       await utimes(sourceOf(path), 1_700_000_000, 1_700_000_000);
     }
-    expect((await workspace.protect()).changes.changed).toBe(PATHS.length);
-    for (const [index, path] of PATHS.entries()) {
-      expect(await headOf(path)).not.toBe(heads[index]);
-      await expectSource(path);
-    }
+    expect((await workspace.protect()).changes.changed).toBe(paths.length);
+    for (const [index, head] of (await headsOf(paths)).entries()) expect(head).not.toBe(heads[index]);
+    await expectSources(paths);
   });
 
   it('is made anew where it is gone, cut or altered', async () => {
-    await protectOnce();
-    const damages: ((file: string) => Promise<void>)[] = [
-      (file) => rm(file),
-      async (file) => writeFile(file, (await readFile(file)).subarray(0, -1)),
-      async (file) => {
+    const damages: Readonly<Record<string, (file: string) => Promise<void>>> = {
+      gone: (file) => rm(file),
+      cut: async (file) => writeFile(file, (await readFile(file)).subarray(0, -1)),
+      altered: async (file) => {
         const bytes = await readFile(file);
         bytes.writeUInt8(bytes.readUInt8(bytes.length >> 1) ^ 1, bytes.length >> 1);
         await rm(file); // the copy of a public document may be the same file
         await writeFile(file, bytes);
       },
-    ];
-    for (const damage of damages)
-      for (const which of kind === 'public' ? ['head', 'content'] : ['head']) {
-        for (const path of PATHS) {
-          const { content = '' } = await (await workspace.published()).entry(path);
-          const file =
-            which === 'head'
-              ? await workspace.objectFile(path)
-              : join(workspace.out, targetFile(contentTargetOf(path), content));
-          await damage(file);
-        }
-        await touch(PATHS);
-        await workspace.protect();
-        for (const path of PATHS) await expectSource(path);
-        const { findings } = await verifyTree(workspace.out);
-        expect(findings.filter(({ kind }) => kind !== 'extra')).toEqual([]); // the damaged object is left until it is pruned
+    };
+    const paths = await protectOnce(Object.keys(damages));
+    for (const which of kind === 'public' ? ['head', 'content'] : ['head']) {
+      const { entry } = await workspace.published();
+      for (const path of paths) {
+        const { head, content = '', inPage } = await entry(path);
+        const target =
+          which === 'head' ? targetFile(headTargetOf(path), head) : targetFile(contentTargetOf(path), content);
+        await damages[path.slice(1).split('-')[0] ?? '']?.(join(workspace.out, inPage ? path : target));
       }
+      await touch(paths);
+      await workspace.protect();
+      await expectSources(paths);
+      const { findings } = await verifyTree(workspace.out);
+      expect(findings.filter(({ kind }) => kind !== 'extra')).toEqual([]); // the damaged object is left until it is pruned
+    }
   });
 });
 
-const language = (text: string) => ({ headers: [{ path: '**', set: { 'Content-Language': text } }] });
-
-it.each<[string, Partial<ConfigurationInput>, Partial<ConfigurationInput>, Record<string, string>?]>([
-  ['its padding', {}, { padding: 'padme' }],
-  ['a header', {}, language('de'), { 'content-language': 'de' }],
-  ['a header that is as long', language('de'), language('en'), { 'content-language': 'en' }],
-  ['its set', {}, { defaultSet: 'gold' }],
-  ['its secrecy', {}, { public: ['a.txt'] }],
-])('an object is made anew where %s changed', async (_, before, after, headers) => {
-  workspace = await createWorkspace({ 'a.txt': TEXT }, before);
+it('an object is made anew where its padding, a header, its set or its secrecy changed, and no other', async () => {
+  const language = (name: string, text: string) => ({ path: `${name}.txt`, set: { 'Content-Language': text } });
+  const names = ['header', 'value', 'set', 'secrecy', 'same'];
+  const paths = names.map((name) => `/${name}.txt`);
+  workspace = await createWorkspace(Object.fromEntries(names.map((name) => [`${name}.txt`, TEXT])), {
+    headers: [language('value', 'de')],
+  });
   await workspace.protect();
-  const head = await headOf('/a.txt');
-  await workspace.configure(after);
+  const before = await headsOf(paths);
+  await workspace.configure({
+    headers: [language('header', 'de'), language('value', 'en')], // of the same length
+    sets: [{ path: 'set.txt', name: 'gold' }],
+    public: ['secrecy.txt'],
+  });
   await workspace.protect();
-  expect(await headOf('/a.txt')).not.toBe(head);
-  await expectSource('/a.txt');
-  expect((await workspace.open('/a.txt')).metadata.headers).toEqual(headers);
+  const after = await headsOf(paths);
+  expect(after.map((head, index) => head === before[index])).toEqual([false, false, false, false, true]);
+  await workspace.configure({ padding: 'padme' });
+  await workspace.protect();
+  const isKept = (await headsOf(paths)).map((head, index) => head === after[index]);
+  expect(isKept).toEqual([false, false, false, true, false]); // what is public has no padding
+  await expectSources(paths);
+  for (const [path, text] of [
+    ['/header.txt', 'de'],
+    ['/value.txt', 'en'],
+  ] as const)
+    expect((await workspace.open(path)).metadata.headers).toEqual({ 'content-language': text });
+  expect((await workspace.open('/same.txt')).metadata.headers).toBeUndefined();
 });
 
 it('an object is carried into another fallback page without being made anew', async () => {
   workspace = await createWorkspace({ 'a.html': '<title>A</title>' }, { carrier: 'html' });
   await workspace.protect();
-  const before = await workspace.published();
+  const before = await headsOf(['/a.html']);
   await workspace.configure({ fallback: { language: 'pl' } });
   await workspace.protect();
-  expect(await headOf('/a.html')).toBe((await before.entry('/a.html')).head);
+  expect(await headsOf(['/a.html'])).toEqual(before);
   expect(await readFile(join(workspace.out, 'a.html'), 'utf8')).toContain('<html lang="pl">');
-  await expectSource('/a.html');
+  await expectSources(['/a.html']);
 });
 
 it.each(['exit', 'throw'])(

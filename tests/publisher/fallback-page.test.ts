@@ -295,7 +295,8 @@ describe('a fallback page', () => {
         const url = new URL(href);
         expect([url.origin, decodeURIComponent(url.pathname)]).toEqual(['https://read.news.example', name]);
         expect([url.search, url.hash]).toEqual(['', '']);
-        const { origin, pathname, searchParams } = new URL(readerLinkOf(render({}, {}, name)));
+        const [, link = ''] = /id="reader" href="([^"]*)"/.exec(render({}, {}, name)) ?? [];
+        const { origin, pathname, searchParams } = new URL(link.replaceAll('&amp;', '&'));
         expect([origin, pathname, searchParams.get('site')]).toEqual([
           'http://localhost:8001',
           '/connect',
@@ -465,11 +466,6 @@ describe('recognising a fallback page', () => {
     }
   });
 });
-
-function readerLinkOf(html: string): string {
-  const [, href = ''] = /id="reader" href="([^"]*)"/.exec(html) ?? [];
-  return href.replaceAll('&amp;', '&');
-}
 
 function asHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');

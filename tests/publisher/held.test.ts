@@ -7,7 +7,7 @@ import { rollBack } from '../../publisher/publish/rollback.ts';
 import { unwritable } from '../support/altered-target.ts';
 import { Publishing, publicationAt, targetsOf } from '../support/publishing.ts';
 import { TargetPlaces } from '../support/target-places.ts';
-import { createWorkspace, type TestWorkspace } from '../support/workspace.ts';
+import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 const places = new TargetPlaces();
 let place: string;
@@ -30,7 +30,9 @@ async function giveUp(run: Partial<PublishRun> = {}): Promise<void> {
   const ending = new AbortController();
   until = nowInSeconds() + 3600;
   const waits = { at: until, onWaiting: () => ending.abort(), signal: ending.signal, ...run };
+  const before = await snapshot(place);
   await expect(the.publish(waits)).rejects.toMatchObject({ code: 'stopped' });
+  expect(await snapshot(place)).toEqual(before);
 }
 
 const held = () => the.on(async ({ index }) => [...heldIn(index).keys()]);

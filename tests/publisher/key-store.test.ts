@@ -20,11 +20,6 @@ async function altered(change: (store: JsonObject) => void): Promise<Uint8Array>
   } as JsonObject);
 }
 
-const withParameters = (parameters: object) =>
-  altered((store) => {
-    store.argon2id = { ...(store.argon2id as JsonObject), ...parameters };
-  });
-
 describe('the key store', () => {
   it('opens with its passphrase, and keeps what is sealed into it', async () => {
     const store = await openKeyStore(created.keyStore, PASSPHRASE);
@@ -108,7 +103,9 @@ describe('the key store', () => {
     { salt: 'A'.repeat(22 * 1000) },
     { extra: 1 },
   ])('attack 48: refuses %j without computing anything', async (parameters) => {
-    const bytes = await withParameters(parameters);
+    const bytes = await altered((store) => {
+      store.argon2id = { ...(store.argon2id as JsonObject), ...parameters };
+    });
     const before = process.cpuUsage();
     await expect(openKeyStore(bytes, PASSPHRASE)).rejects.toMatchObject({ code: 'key-store-refused' });
     expect(process.cpuUsage(before).user).toBeLessThan(50_000); // microseconds of all threads, however busy the machine is

@@ -45,17 +45,12 @@ describe('attack 101: a source file named like a published one', () => {
 
   it.each([
     ['the content of another document (poc9)', async () => `uploads/${HASH}.report.html`],
-    ['the same in capitals', async () => `uploads/${HASH.toUpperCase()}.report.html`],
-    ['its head', async () => `uploads/${'a'.repeat(64)}.report.html.PROTECTED`],
+    ['its head', async () => `uploads/${'a'.repeat(64)}.report.html.protected`],
     ['the settings (poc9b)', async () => `.well-known/${await settingsHash()}.wispr-settings`],
     ['the descriptor', async () => `.well-known/${'0'.repeat(64)}.wispr-provider`],
     ['a directory where a content lies', async () => `uploads/${HASH}.report.html/x.html`],
     ['the host proof', async () => '.well-known/wispr-site'],
     ['metadata', async () => '.well-known/wispr/2.root.json'],
-    ['metadata, with the long s of Unicode', async () => '.well-known/wi\u017fpr/2.root.json'],
-    ['metadata, with a dot that Windows drops', async () => '.well-known/wispr./2.root.json'],
-    ['its head, with a dot that Windows drops', async () => `uploads/${'a'.repeat(64)}.report.html.protected.`],
-    ['metadata, in capitals', async () => '.well-known/WISPR/2.root.json'],
   ])('%s is refused by name by check, protect and publish, and changes nothing', async (_, nameOf) => {
     const name = await nameOf();
     const before = await published();
@@ -86,6 +81,12 @@ it.each(['/publisher.keys', '/a/root.keys.bak', '/.publisher.keys.swp'])('keys a
 });
 
 it.each([
+  `/uploads/${HASH.toUpperCase()}.report.html`,
+  `/uploads/${HASH}.report.html.PROTECTED`,
+  `/a/${HASH}.x.protected.`,
+  '/.well-known/WISPR/2.root.json',
+  '/.well-known/wi\u017fpr/2.root.json',
+  '/.well-known/wispr./2.root.json',
   '/.well-known/wis\u200bpr/2.root.json',
   '/.well-\u212anown/wispr/2.root.json',
   `/a/${'0'.repeat(64)}.x.prot\u200dected`,
@@ -155,7 +156,6 @@ describe('attack 101: a file of the output that is damaged is mended by the next
   const damages: Readonly<Record<string, (file: string, bytes: Buffer) => Promise<void>>> = {
     changed: (file, bytes) => writeFile(file, bytes.with(bytes.length >> 1, (bytes[bytes.length >> 1] ?? 0) ^ 1)),
     'cut short': (file, bytes) => writeFile(file, bytes.subarray(0, -1)),
-    empty: (file) => writeFile(file, ''),
     missing: (file) => rm(file),
   };
 
@@ -174,7 +174,7 @@ describe('attack 101: a file of the output that is damaged is mended by the next
       const path =
         [...(await snapshot(made.out)).keys()]
           .filter((each) => name.test(each))
-          .sort(byVersion)
+          .sort((one, other) => one.localeCompare(other, 'en', { numeric: true })) // by version
           .at(-1) ?? '';
       const file = join(made.out, path);
       await damage(file, await readFile(file));
@@ -184,7 +184,3 @@ describe('attack 101: a file of the output that is damaged is mended by the next
     }
   });
 });
-
-function byVersion(one: string, other: string): number {
-  return one.localeCompare(other, 'en', { numeric: true });
-}

@@ -29,25 +29,23 @@ async function times(): Promise<Map<string, number>> {
 
 const PAGE = '<title>A page</title><p data-wispr-excerpt>Teaser.</p><p>Rest';
 
-describe('an index that another program has written to', () => {
-  it.each([
-    `pageSet = 'public'`,
-    `pageSet = 'public', setName = NULL, setId = NULL, head = ''`,
-    `pageSet = NULL, setName = NULL, setId = NULL, form = 'copy', content = ''`,
-  ])('makes nothing public: %s', async (change) => {
-    workspace = await createWorkspace(
-      { 'a.html': '<meta name="wispr-set" content="few"><p>secret', 'b.txt': 'b' },
-      { public: ['**'] },
-    );
-    await workspace.protect({ now: NOW });
-    const index = new DatabaseSync(join(workspace.directory, 'publisher.db'));
-    index.exec(`UPDATE document SET ${change} WHERE path = '/a.html'`);
-    index.close();
-    await workspace.protect({ now: NOW + 10 });
-    for (const [path, bytes] of await snapshot(workspace.out))
-      expect(Buffer.from(bytes, 'base64').includes('secret'), path).toBe(false);
-    expect((await workspace.published({ now: NOW + 10 })).paths).toEqual(['/a.html', '/b.txt']);
-  });
+it('an index that another program has written to makes nothing public', async () => {
+  const changes = {
+    '/a.html': `pageSet = 'public'`,
+    '/b.html': `pageSet = 'public', setName = NULL, setId = NULL, head = ''`,
+    '/c.html': `pageSet = NULL, setName = NULL, setId = NULL, form = 'copy', content = ''`,
+  };
+  const pages = Object.keys(changes).map((path) => [path, '<meta name="wispr-set" content="few"><p>secret']);
+  workspace = await createWorkspace({ ...Object.fromEntries(pages), 'd.txt': 'd' }, { public: ['**'] });
+  await workspace.protect({ now: NOW });
+  const index = new DatabaseSync(join(workspace.directory, 'publisher.db'));
+  for (const [path, change] of Object.entries(changes))
+    index.exec(`UPDATE document SET ${change} WHERE path = '${path}'`);
+  index.close();
+  await workspace.protect({ now: NOW + 10 });
+  for (const [path, bytes] of await snapshot(workspace.out))
+    expect(Buffer.from(bytes, 'base64').includes('secret'), path).toBe(false);
+  expect((await workspace.published({ now: NOW + 10 })).paths).toEqual([...Object.keys(changes), '/d.txt']);
 });
 
 describe('a second run', () => {
@@ -101,6 +99,24 @@ describe('a second run', () => {
     expect((await workspace.protect({ now: NOW + 1 })).changes).toEqual(changes);
     const published = await workspace.published({ now: NOW + 1 });
     expect(published.paths).toEqual(['/a.txt', '/b.txt', '/d.html', '/new.txt']);
+  });
+
+  it('says why documents changed whose sources did not, and a dry run says it before', async () => {
+    workspace = await createWorkspace({ 'a.html': PAGE, 'b.txt': 'b', 'c.txt': 'c' });
+    await workspace.protect({ now: NOW });
+    const look = () => workspace.plan(NOW + 1);
+    expect(await look()).toMatchObject({ reasons: { remade: 0, restored: 0 }, settingsChanged: false });
+    await workspace.write('c.txt', 'another');
+    await rm(await workspace.objectFile('/a.html'));
+    await workspace.configure({ headers: [{ path: 'b.txt', set: { 'Content-Language': 'de' } }] });
+    const expected = { changes: { changed: 3 }, reasons: { remade: 1, restored: 1 } };
+    expect(await look()).toMatchObject({ ...expected, settingsChanged: false });
+    expect(await workspace.protect({ now: NOW + 1 })).toMatchObject(expected);
+    await workspace.configure({ cleanUrls: true });
+    expect(await look()).toMatchObject({ changes: { changed: 0 }, settingsChanged: true });
+    const { publication } = await workspace.protect({ now: NOW + 2 });
+    expect(publication).toMatchObject({ isNew: true, reasons: ['settings'] });
+    expect(await look()).toMatchObject({ settingsChanged: false });
   });
 
   it('a dry run says that keys were changed, whose consequences it cannot know', async () => {

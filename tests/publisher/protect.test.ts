@@ -11,7 +11,7 @@ import { isHostProof, verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { isEncrypted } from '../../core/object/header.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
 import { inspectFile } from '../../publisher/verify/inspect.ts';
-import { createWorkspace, SITE, snapshot, type TestWorkspace } from '../support/workspace.ts';
+import { contentOf, createWorkspace, SITE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 let workspace: TestWorkspace;
 afterEach(() => workspace.remove());
@@ -40,8 +40,10 @@ describe('protecting a site', () => {
     workspace = await createWorkspace(files);
     const summary = await workspace.protect();
     expect(summary.documents).toBe(Object.keys(files).length);
+    const { open } = await workspace.published();
     for (const [path, content] of Object.entries(files)) {
-      expect([path, (await workspace.read(`/${path}`)).equals(Buffer.from(content))]).toEqual([path, true]);
+      const read = await contentOf(await open(`/${path}`));
+      expect([path, read.equals(Buffer.from(content))]).toEqual([path, true]);
     }
   });
 

@@ -1,7 +1,7 @@
 /** `wispr rollback`: the documents of an earlier publication, while they are kept. */
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { rotatePublisherKey } from '../../publisher/keys/change-roots.ts';
 import { type Rollback, type RollbackPlan, rollBack } from '../../publisher/publish/rollback.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
@@ -59,20 +59,6 @@ it('ends a withdrawal, and skips what was withdrawn', async () => {
   await the.withdraw();
   expect((await rollback()).plan).toMatchObject({ from: 3, to: 1 });
   expect(await wrong()).toEqual([]);
-});
-
-it('names what was withdrawn, where nothing was before it', async () => {
-  const { place } = await places.next();
-  const only = await createWorkspace({ 'a.html': '<p>1' }, targetsOf(place));
-  onTestFinished(() => only.remove());
-  const its = new Publishing(only);
-  await its.publish();
-  await its.withdraw();
-  const back = (version?: number) => its.on((site) => rollBack(site, version, async () => undefined));
-  const message = expect.stringContaining('`wispr rollback 1` shows the withdrawn ones again');
-  await expect(back()).rejects.toMatchObject({ code: 'publication-missing', message });
-  expect(await back(1)).toMatchObject({ plan: { from: 2, to: 1 } });
-  expect(await wrong(place)).toEqual([]);
 });
 
 it('changes nothing without a yes', async () => {

@@ -14,7 +14,7 @@ import { protectSite } from '../../publisher/protect/protect.ts';
 import { publishedIn } from '../../publisher/protect/published.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import type { TrustedStore } from '../support/published.ts';
-import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
+import { contentOf, createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
 const FILES = { 'a.html': '<p>a', 'b.html': '<p>b', 'c.css': 'c', 'd.txt': 'd' };
 
@@ -52,8 +52,8 @@ async function expectWhole(): Promise<void> {
   expect((await verifyTree(workspace.out)).findings).toEqual([]);
   const published = await workspace.published({ store });
   for (const path of published.paths) {
-    await published.open(path);
-    expect(String(await workspace.read(path))).toContain(String(await readFile(join(workspace.source, path))));
+    const content = String(await contentOf(await published.open(path)));
+    expect(content).toContain(String(await readFile(join(workspace.source, path))));
   }
 }
 

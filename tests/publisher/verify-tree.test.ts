@@ -1,4 +1,4 @@
-import { copyFile, cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { targetFile } from '../../core/publication/names.ts';
@@ -201,10 +201,8 @@ describe('a protected tree', () => {
   });
 
   it('does not with any metadata missing or changed', async () => {
-    const { snapshot: newest, targets, bin } = await versions();
-    const names = [`${newest}.snapshot.json`, `${targets}.targets.json`, `${bin}.documents-1.json`];
-    for (const name of ['1.root.json', 'timestamp.json', ...names]) {
-      const file = place(metadata(name));
+    for (const name of ['1.root', 'timestamp', '1.snapshot', '1.targets', '1.documents-1']) {
+      const file = place(metadata(`${name}.json`));
       const good = await readFile(file);
       await writeFile(file, good.toString().replace(/"version":(\d)/, '"version":9$1'));
       const [changed] = (await verifyTree(workspace.out)).findings;
@@ -260,11 +258,3 @@ describe('a protected tree', () => {
     expect(report.findings.map(({ path }) => path)).toEqual(['/a\\u{1b}[2Jb\\u{202e}.html']);
   });
 });
-
-/** Versions of the metadata files that are there. */
-async function versions(): Promise<{ snapshot: number; targets: number; bin: number }> {
-  const names = await readdir(place(metadata('')));
-  const newest = (role: string) =>
-    Math.max(...names.filter((name) => name.endsWith(`.${role}.json`)).map((name) => Number.parseInt(name, 10)));
-  return { snapshot: newest('snapshot'), targets: newest('targets'), bin: newest('documents-0') };
-}

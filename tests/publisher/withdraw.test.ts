@@ -2,6 +2,8 @@
 import { rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Target } from '../../node-support/storage/target.ts';
+import { rollBack } from '../../publisher/publish/rollback.ts';
+import { verifyTree } from '../../publisher/verify/verify.ts';
 import { alteredTarget, unreachable } from '../support/altered-target.ts';
 import { Publishing, pairAt, publicationAt, targetsOf } from '../support/publishing.ts';
 import { TargetPlaces } from '../support/target-places.ts';
@@ -21,12 +23,6 @@ beforeEach(async () => {
 afterEach(() => made.remove());
 
 const shown = () => Promise.all([publicationAt(A), publicationAt(B)]);
-
-/** A target that never answers, by its name. */
-const hanging = (name: string) => (target: Target) => {
-  const hang = () => new Promise<never>(() => undefined);
-  return target.name === name ? alteredTarget(target, { get: hang, head: hang, upload: hang }) : target;
-};
 
 describe('wispr publish', () => {
   it('publishes to every target, and names those that are left behind', async () => {
@@ -57,15 +53,6 @@ describe('wispr publish', () => {
     expect(await publicationAt(made.out)).toBe(1);
     expect(await the.confirm()).toMatchObject({ publication: 1, targets: [A, B] });
     expect((await the.publish({ protect: undefined })).summary).toMatchObject({ publication: 2 });
-  });
-
-  it('goes above what another copy of the workspace, or a lost one, has published', async () => {
-    await the.publish();
-    await made.write('a.html', '<p>2');
-    await the.publish();
-    for (const name of ['publisher.db', 'protected']) await rm(`${made.directory}/${name}`, { recursive: true });
-    expect((await the.publish()).summary).toMatchObject({ publication: 3, behind: [] });
-    expect(await shown()).toEqual([3, 3]);
   });
 
   it('publishes once to a target that wispr.json does not name', async () => {
@@ -114,7 +101,10 @@ describe('wispr withdraw', () => {
 
   it('is not delayed by a target that hangs', async () => {
     await the.publish();
-    the.changes = { target: hanging(B), options: { targetLimit: 1000 } };
+    const hang = () => new Promise<never>(() => undefined);
+    const target = (inner: Target) =>
+      inner.name === B ? alteredTarget(inner, { get: hang, head: hang, upload: hang }) : inner;
+    the.changes = { target, options: { targetLimit: 1000 } };
     let isDone = false;
     const withdrawing = the.withdraw().finally(() => {
       isDone = true;
@@ -132,6 +122,16 @@ describe('wispr withdraw', () => {
     expect(await the.confirm()).toMatchObject({ publication: 2, closed: true, targets: [A, B] });
     expect(await shown()).toEqual([2, 2]);
   });
+});
+
+it('wispr rollback names what was withdrawn, where nothing was before it', async () => {
+  await the.publish();
+  await the.withdraw();
+  const back = (version?: number) => the.on((site) => rollBack(site, version, async () => undefined));
+  const message = expect.stringContaining('`wispr rollback 1` shows the withdrawn ones again');
+  await expect(back()).rejects.toMatchObject({ code: 'publication-missing', message });
+  expect(await back(1)).toMatchObject({ plan: { from: 2, to: 1 } });
+  expect((await verifyTree(A)).findings).toEqual([]);
 });
 
 describe('wispr timestamp', () => {

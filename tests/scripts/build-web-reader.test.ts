@@ -61,7 +61,7 @@ describe('the in-browser reader', () => {
   it('is not there where a script is missing, and another program where one differs', () => {
     const folder = mkdtempSync(join(tmpdir(), 'wispr-web-reader-'));
     const site = { reading: 'https://read.news.example', root: 'r', site: 'news.example' };
-    const program = () => programOf(readWebReader(folder) ?? unbuilt(), site);
+    const program = () => programOf(readWebReader(folder) ?? expect.unreachable(), site);
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const scripts = ['worker', 'root-worker', 'start', 'first', 'vault', 'ml-kem', 'page', 'sheet', 'open'];
     for (const name of scripts) writeFileSync(join(folder, `${name}.js`), name);
@@ -83,7 +83,3 @@ describe('the in-browser reader', () => {
     expect(program()).toEqual({ ...before, start: digest('other').digest('hex') });
   });
 });
-
-function unbuilt(): never {
-  throw new Error('a script is missing');
-}

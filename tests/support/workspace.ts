@@ -132,7 +132,8 @@ async function readOutput(
   return readPublished(out, { site: SITE, keys, now, ...(store && { store }) });
 }
 
-async function contentOf({ content, metadata }: OpenedDocument): Promise<Buffer> {
+/** Reads an opened document, with its coding undone. */
+export async function contentOf({ content, metadata }: OpenedDocument): Promise<Buffer> {
   const bytes = Buffer.from(await collect(content));
   if (metadata.contentCoding === undefined) return bytes;
   const decoder = createGunzip();
