@@ -12,7 +12,7 @@ import {
   type MessageParts,
   type RequestHead,
 } from './binary-http.ts';
-import { ChannelError, unreadable } from './errors.ts';
+import { ChannelError } from './errors.ts';
 import { SERVER_KEY_ID_LENGTH } from './record.ts';
 import { BodyOpener, BodySealer } from './sealed-body.ts';
 
@@ -190,19 +190,4 @@ export class MessageReader {
 export function ticketOf(bytes: Uint8Array): Ticket {
   const copy = new Uint8Array(bytes.subarray(0, TICKET_LENGTH));
   return { shown: copy.subarray(0, SHOWN_LENGTH), secret: copy.subarray(SHOWN_LENGTH) };
-}
-
-/** Opens a whole answer. @param salt - of the request @throws ChannelError `channel-unreadable` */
-export function openAnswer(exchange: Exchange, salt: Uint8Array, body: Uint8Array) {
-  const heard: { head?: AnswerHead; ticket?: Ticket } = {};
-  const content: Uint8Array[] = [];
-  const parts: AnswerParts = {
-    ticket: (ticket) => void Object.assign(heard, { ticket }),
-    head: (head) => void Object.assign(heard, { head }),
-    content: (piece) => void content.push(piece),
-  };
-  MessageReader.ofAnswer(exchange, salt, parts).end(body);
-  const { head, ticket } = heard;
-  if (!head || !ticket) throw unreadable('it has no head');
-  return { ...head, ticket, content: concatAll(content) };
 }

@@ -1,5 +1,5 @@
 /** Shared caches in front of a content host that is not ours: what it drops and adds, whatever that host says. */
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { REVERSE_NAMES, type ReverseName } from '../../cache-config/parameters.ts';
 import { type CacheServer, startReverse } from '../../cache-config/servers.ts';
@@ -11,22 +11,20 @@ import { get, LETS_PAGES_READ } from './site.ts';
 const NAMES = IS_RELEASE ? REVERSE_NAMES : (['nginx-cache', 'varnish', 'squid-reverse'] as const);
 
 const asked: IncomingMessage[] = [];
-let origin: Server;
-let port = 0;
+const origin = createServer((request, response) => {
+  asked.push(request);
+  response.writeHead(request.url === '/absent' || request.url?.includes('%2f') ? 404 : 200, {
+    'Set-Cookie': 'session=1',
+    'Cache-Control': request.url === '/private' ? 'private' : 'public, max-age=300',
+    'Access-Control-Allow-Origin': 'https://other.example',
+    'Content-Length': 7,
+  });
+  response.end('content');
+});
 /** Started together: most wait for a compiler, a disk or a child. */
 const starting = new Map<ReverseName, Promise<CacheServer>>();
 beforeAll(async () => {
-  origin = createServer((request, response) => {
-    asked.push(request);
-    response.writeHead(request.url === '/absent' || request.url?.includes('%2f') ? 404 : 200, {
-      'Set-Cookie': 'session=1',
-      'Cache-Control': request.url === '/private' ? 'private' : 'public, max-age=300',
-      'Access-Control-Allow-Origin': 'https://other.example',
-      'Content-Length': 7,
-    });
-    response.end('content');
-  });
-  port = await listenOnLoopback(origin);
+  const port = await listenOnLoopback(origin);
   for (const name of NAMES) {
     const room = name === 'trafficserver' ? { diskMegabytes: 128 } : {};
     starting.set(name, startReverse(name, { backend: { host: '127.0.0.1', port }, ...room }));

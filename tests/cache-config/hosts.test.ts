@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -8,8 +7,10 @@ import { freePort } from '../../cache-config/child.ts';
 import { HOST_NAMES } from '../../cache-config/parameters.ts';
 import { type CacheServer, startHost, startNginx } from '../../cache-config/servers.ts';
 import { makeCertificate } from '../support/certificates.ts';
+import { sendRaw } from '../support/http-client.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { IS_RELEASE } from '../support/tier.ts';
-import { FILES, get, IMMUTABLE, LETS_PAGES_READ, logged, makeSite, READING_ORIGIN, sendRaw } from './site.ts';
+import { FILES, get, IMMUTABLE, LETS_PAGES_READ, logged, makeSite, READING_ORIGIN } from './site.ts';
 
 const site = makeSite();
 afterAll(() => site.remove());
@@ -128,13 +129,13 @@ describe.each(NAMES)('%s as content host', (name) => {
 
   test('never writes bytes into Location that do not belong there', async () => {
     const raw = Buffer.from('GET /day/Grüße%20aus%20Köln.png HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
-    expect(await sendRaw(host.port, raw)).toMatch(/^HTTP\/1\.1 40[04] /);
+    expect(await sendRaw(host.port, raw.toString('latin1'))).toMatch(/^HTTP\/1\.1 40[04] /);
     const split = await get(host.url, '/day/photo.jpg?%0d%0aSet-Cookie:a=b');
     expect(split.headers['set-cookie']).toBeUndefined();
     const absolute =
       'GET http://evil.example/day/photo.jpg HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n';
     // Apache refuses it.
-    const said = await sendRaw(host.port, Buffer.from(absolute));
+    const said = await sendRaw(host.port, absolute);
     expect(/^location: (.*)\r$/im.exec(said)?.[1] ?? READING_ORIGIN).toMatch(
       new RegExp(`^${READING_ORIGIN}(/day/photo.jpg)?$`),
     );
@@ -180,16 +181,13 @@ describe.each(NAMES)('%s as content host', (name) => {
 });
 
 test('nginx with a certificate serves the site under its host name over HTTPS as well', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'wispr-tls-'));
+  const folder = temporaryFolder();
   const { caFile } = await makeCertificate(folder, ['DNS:news.example']);
   const tls = { certificate: join(folder, 'leaf.pem'), certificateKey: join(folder, 'leaf.key') };
   const httpsPort = await freePort();
   const options = { root: site.root, readingOrigin: READING_ORIGIN, host: 'news.example', httpsPort, ...tls };
   const server = await startNginx(options);
-  onTestFinished(async () => {
-    await server.stop();
-    rmSync(folder, { recursive: true });
-  });
+  onTestFinished(() => server.stop());
   const there = ['--connect-to', `news.example:443:127.0.0.1:${httpsPort}`];
   const curl = ['-sS', '--cacert', caFile, ...there, '-w', '%{http_version} %{ssl_verify_result}'];
   const { stdout } = await promisify(execFile)('curl', [...curl, 'https://news.example/index.html']);

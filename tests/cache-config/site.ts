@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { type IncomingHttpHeaders, request } from 'node:http';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, vi } from 'vitest';
 import type { CacheServer, LogLine } from '../../cache-config/servers.ts';
+import { type Sent, send } from '../support/http-client.ts';
 
 /** Header fields with which the in-browser reader may see an answer. */
 export const LETS_PAGES_READ = {
@@ -38,6 +37,13 @@ export const FILES: Record<string, Buffer> = {
   NOTES: Buffer.from('no suffix'),
 };
 
+/** One file for each kind of name, type, length and lifetime: caches see no other difference. */
+export const ONE_OF_EACH_KIND = [
+  ...['.well-known/wispr-site', '.well-known/wispr/timestamp.json', 'index.html', 'style.css', IMMUTABLE],
+  ...['day/index.html.protected', 'day/empty.html.protected', 'day/two words.html', 'day/100%.html.protected'],
+  'day/Grüße aus Köln.png.protected',
+].map((name): [string, Buffer] => [name, FILES[name] as Buffer]);
+
 export interface Site {
   readonly root: string;
   remove(): void;
@@ -56,52 +62,12 @@ export function makeSite(): Site {
   return { root, remove: () => rmSync(root, { recursive: true }) };
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-}
+export type { Received as Answer } from '../support/http-client.ts';
 
-interface Request {
-  method?: string;
-  headers?: Record<string, string>;
-  /** A forward proxy to ask. */
-  through?: CacheServer;
-}
-
-/** Sends one request as it stands: follows no redirect, decodes nothing, and leaves the path as given. */
-export function get(
-  base: string,
-  path: string,
-  { method = 'GET', headers = {}, through }: Request = {},
-): Promise<Answer> {
-  const { host, hostname, port } = new URL(base);
-  const target = through
-    ? { hostname: through.host, port: through.port, path: `${base}${path}` }
-    : { hostname, port, path };
-  return new Promise((resolve, reject) => {
-    const sent = request({ ...target, method, headers: { host, ...headers }, agent: false }, (answer) => {
-      const parts: Buffer[] = [];
-      answer.on('data', (part: Buffer) => parts.push(part));
-      answer.on('error', reject);
-      answer.on('end', () => {
-        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(parts) });
-      });
-    });
-    sent.on('error', reject);
-    sent.end();
-  });
-}
-
-/** Sends bytes that no proper client would send; gives back all that is answered. */
-export function sendRaw(port: number, bytes: Buffer): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const parts: Buffer[] = [];
-    const socket = connect(port, '127.0.0.1', () => socket.end(bytes));
-    socket.on('data', (part: Buffer) => parts.push(part));
-    socket.on('error', reject);
-    socket.on('close', () => resolve(Buffer.concat(parts).toString('latin1')));
-  });
+/** Sends one request as it stands: follows no redirect, decodes nothing, and leaves the path as given. @param sent - `through` a forward proxy */
+export function get(base: string, path: string, sent: Sent & { readonly through?: CacheServer } = {}) {
+  const { through, ...rest } = sent;
+  return through ? send(through.port, `${base}${path}`, rest) : send(Number(new URL(base).port), path, rest);
 }
 
 /** A server logs a request shortly after it answered: waits until it has logged so many. */

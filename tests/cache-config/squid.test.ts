@@ -1,8 +1,18 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { createServer, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type CacheServer, startNginx, startSquid } from '../../cache-config/servers.ts';
-import { FILES, get, LETS_PAGES_READ, logged, makeSite, READING_ORIGIN, timesAsked } from './site.ts';
+import { closeServer, listenOnLoopback } from '../support/content-host.ts';
+import {
+  FILES,
+  get,
+  LETS_PAGES_READ,
+  logged,
+  makeSite,
+  ONE_OF_EACH_KIND,
+  READING_ORIGIN,
+  timesAsked,
+} from './site.ts';
 
 const site = makeSite();
 let nginx: CacheServer;
@@ -35,7 +45,7 @@ function tunnel(proxy: CacheServer, target: string): Promise<string> {
 }
 
 describe('Squid as forward proxy', () => {
-  test.each(Object.entries(FILES))('keeps %s: the origin is asked once', async (name, content) => {
+  test.each(ONE_OF_EACH_KIND)('keeps %s: the origin is asked once', async (name, content) => {
     const path = `/${name.split('/').map(encodeURIComponent).join('/')}`;
     for (const hit of [false, true]) {
       const before = (await squid.requests()).length;
@@ -106,22 +116,17 @@ describe('Squid without leave to ask this machine', () => {
 
 describe('what Squid tells an origin', () => {
   const asked: IncomingMessage[] = [];
-  let origin: Server;
+  const origin = createServer((request, response) => {
+    asked.push(request);
+    // Slow enough that the second reader asks while the first still waits.
+    setTimeout(() => response.writeHead(200, { 'Cache-Control': 'public, max-age=300' }).end('content'), 300);
+  });
   let base = '';
 
   beforeAll(async () => {
-    origin = createServer((request, response) => {
-      asked.push(request);
-      // Slow enough that the second reader asks while the first still waits.
-      setTimeout(() => response.writeHead(200, { 'Cache-Control': 'public, max-age=300' }).end('content'), 300);
-    });
-    await new Promise<void>((resolve) => origin.listen(0, '127.0.0.1', resolve));
-    base = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`;
+    base = `http://127.0.0.1:${await listenOnLoopback(origin)}`;
   });
-  afterAll(async () => {
-    origin.closeAllConnections();
-    await new Promise((resolve) => origin.close(resolve));
-  });
+  afterAll(() => closeServer(origin));
 
   test('nothing about readers', async () => {
     await get(base, '/a', { through: squid });

@@ -1,21 +1,16 @@
 /** The rows of the catalogue of attacks that concern core, each by all the vectors that stand for it. */
 import { expect, it } from 'vitest';
-import type { KeyVectorFile, ObjectVectorFile } from '../vectors/format.ts';
-import keys from '../vectors/keys.json' with { type: 'json' };
-import objects from '../vectors/protected-object.json' with { type: 'json' };
+import { KEYS, OBJECTS } from '../vectors/files.ts';
 import { expectedKeyOutcome, runKeyVector } from '../vectors/run/keys.ts';
 import { expectedOutcome, runObjectVector } from '../vectors/run/objects.ts';
-
-const objectFile = objects as unknown as ObjectVectorFile;
-const keyFile = keys as unknown as KeyVectorFile;
 
 /** Runs every vector of the row; at least `least` of them, so that a lost vector is seen. */
 async function row(number: number, least: number): Promise<void> {
   const stands = ({ attacks }: { attacks?: readonly number[] }) => attacks?.includes(number) === true;
-  const [objectVectors, keyVectors] = [objectFile.vectors.filter(stands), keyFile.vectors.filter(stands)];
+  const [objectVectors, keyVectors] = [OBJECTS.vectors.filter(stands), KEYS.vectors.filter(stands)];
   expect(objectVectors.length + keyVectors.length).toBeGreaterThanOrEqual(least);
   for (const vector of objectVectors) {
-    expect(await runObjectVector(objectFile, vector, 4096), vector.name).toEqual(expectedOutcome(vector));
+    expect(await runObjectVector(OBJECTS, vector, 4096), vector.name).toEqual(expectedOutcome(vector));
   }
   for (const vector of keyVectors) expect(await runKeyVector(vector), vector.name).toEqual(expectedKeyOutcome(vector));
 }

@@ -3,19 +3,15 @@
  * content security policy is strict: no WebAssembly.
  */
 import { readFile } from 'node:fs/promises';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Server } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '../support/chromium.ts';
+import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { forFile } from '../support/for-file.ts';
-import canonicalJson from '../vectors/canonical-json.json' with { type: 'json' };
-import type { KeyVectorFile, ObjectVectorFile } from '../vectors/format.ts';
-import keys from '../vectors/keys.json' with { type: 'json' };
-import paths from '../vectors/paths.json' with { type: 'json' };
-import objects from '../vectors/protected-object.json' with { type: 'json' };
+import { CANONICAL_JSON, KEYS, OBJECTS, PATHS } from '../vectors/files.ts';
 import type { Report } from '../vectors/run/browser.ts';
 import { cctvSignatures, wycheproofSignatures } from '../vectors/run/ed25519.ts';
 import { expectedKeyOutcome } from '../vectors/run/keys.ts';
@@ -26,24 +22,21 @@ import ed25519 from '../vectors/third-party/wycheproof_ed25519_test.json' with {
 
 const signatureVectors = [...wycheproofSignatures(ed25519), ...cctvSignatures(cctv)];
 const POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'";
-const objectVectors = (objects as unknown as ObjectVectorFile).vectors;
-const keyVectors = (keys as unknown as KeyVectorFile).vectors;
+const { vectors: objectVectors } = OBJECTS;
+const { vectors: keyVectors } = KEYS;
 
 describe('core in Chromium', () => {
-  let server: Server | undefined;
+  let server: Server;
   const browser = forFile(launchChromium);
   let report: Report;
   const problems: string[] = [];
 
   beforeAll(async () => {
-    server = await listen(serve(await bundle()));
+    server = serving(await bundle());
     const page = await browser.newPage();
-    report = await runIn(page, `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, problems);
+    report = await runIn(page, `http://127.0.0.1:${await listenOnLoopback(server)}/`, problems);
   });
-
-  afterAll(async () => {
-    await new Promise((resolve) => (server === undefined ? resolve(undefined) : server.close(resolve)));
-  });
+  afterAll(() => closeServer(server));
 
   it('runs on WebCrypto, in a secure context, without anything of Node.js', () => {
     expect(report).toMatchObject({ secureContext: true, node: false });
@@ -86,8 +79,8 @@ describe('core in Chromium', () => {
   });
 
   it('reads paths and canonical JSON as on Node.js', () => {
-    expect(report.paths).toEqual(paths);
-    expect(report.canonicalJson).toEqual(canonicalJson);
+    expect(report.paths).toEqual(PATHS);
+    expect(report.canonicalJson).toEqual(CANONICAL_JSON);
   });
 });
 
@@ -112,36 +105,18 @@ async function bundle(): Promise<Uint8Array> {
   return output.contents;
 }
 
-function serve(script: Uint8Array): RequestListener {
+function serving(script: Uint8Array): Server {
   const page = '<!doctype html><title>vectors</title><script type="module" src="/script.js"></script>';
-  const vectors = (name: string) => readFile(new URL(`../vectors/${name}`, import.meta.url));
-  const files: Record<string, () => Promise<[type: string, body: string | Uint8Array]>> = {
-    '/': async () => ['text/html', page],
-    '/script.js': async () => ['text/javascript', script],
-    '/protected-object.json': async () => ['application/json', await vectors('protected-object.json')],
-    '/keys.json': async () => ['application/json', await vectors('keys.json')],
-    '/wycheproof_ed25519_test.json': async () => [
-      'application/json',
-      await vectors('third-party/wycheproof_ed25519_test.json'),
-    ],
-    '/cctv_ed25519vectors.json': async () => [
-      'application/json',
-      await vectors('third-party/cctv_ed25519vectors.json'),
-    ],
-    '/paths.json': async () => ['application/json', await vectors('paths.json')],
-    '/canonical-json.json': async () => ['application/json', await vectors('canonical-json.json')],
-  };
-  return async (request, response) => {
-    const file = await files[request.url ?? '']?.();
-    if (file === undefined) return response.writeHead(404).end();
-    response.writeHead(200, { 'content-type': file[0], 'content-security-policy': POLICY }).end(file[1]);
-  };
-}
-
-function listen(handler: RequestListener): Promise<Server> {
-  return new Promise((resolve) => {
-    const server = createServer(handler);
-    server.listen(0, '127.0.0.1', () => resolve(server));
+  const vectors = (url: string) => readFile(new URL(`../vectors${url}`, import.meta.url)).catch(() => undefined);
+  return createServer(async ({ url = '' }, response) => {
+    const [type, body]: [string, string | Uint8Array | undefined] =
+      url === '/'
+        ? ['text/html', page]
+        : url === '/script.js'
+          ? ['text/javascript', script]
+          : ['application/json', await vectors(url)];
+    if (body === undefined) response.writeHead(404).end();
+    else response.writeHead(200, { 'content-type': type, 'content-security-policy': POLICY }).end(body);
   });
 }
 

@@ -37,19 +37,11 @@ describe('a period', () => {
   it('of a dated plan has the sets of its time, and those without one; of another plan it has all that match', () => {
     const november = periodAt('month', 'Europe/Berlin', at('2026-11-16T12:00Z'));
     const dated = { sets: ['day-*', 'week', '2026*'], zone: 'Europe/Berlin' };
-    const names = [
-      'day-2026-10-31',
-      'day-2026-11-01',
-      'day-2026-11-30',
-      'day-2026-12-01',
-      'week',
-      '2026',
-      '2026-10',
-      'x',
-    ];
+    const days = ['day-2026-10-31', 'day-2026-11-01', 'day-2026-11-30', 'day-2026-12-01'];
+    const names = [...days, 'week', '2026', '2026-10', 'x'];
     const held = (plan: typeof dated | { sets: string[] }) => names.filter((name) => isInPeriod(plan, november, name));
     expect(held(dated)).toEqual(['day-2026-11-01', 'day-2026-11-30', 'week', '2026']);
-    expect(held({ sets: ['day-*'] })).toEqual(names.slice(0, 4));
+    expect(held({ sets: ['day-*'] })).toEqual(days);
   });
 });
 

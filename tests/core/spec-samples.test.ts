@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { fromBase64, type KeyVectorFile, type ObjectVectorFile, toHex, unpack } from '../vectors/format.ts';
+import { toHex } from '../../core/encoding/hex.ts';
+import { KEYS, OBJECTS } from '../vectors/files.ts';
+import { fromBase64, unpack } from '../vectors/format.ts';
 import { locate, makeFiles } from '../vectors/generate.ts';
-import keyVectors from '../vectors/keys.json' with { type: 'json' };
-import objectVectors from '../vectors/protected-object.json' with { type: 'json' };
 
 const generated = await makeFiles();
 
@@ -13,7 +13,7 @@ it.each([...generated.keys()])('`npm run vectors` would change nothing in %s', (
 });
 
 it('the sample in protected-object.md is the vector of that name, part by part', () => {
-  const { reader, vectors } = objectVectors as unknown as ObjectVectorFile;
+  const { reader, vectors } = OBJECTS;
   const sample = vectors.find(({ name }) => name === 'the sample in the specification');
   const [fields, found] = [sampleFields(), sample?.object ?? []];
   const hex = (...names: string[]) => names.map((name) => fields.get(name)).join('');
@@ -29,7 +29,7 @@ it('the sample in protected-object.md is the vector of that name, part by part',
 });
 
 it('the sample in keys.md has the messages of the vectors, with long values cut', () => {
-  const { vectors } = keyVectors as unknown as KeyVectorFile;
+  const { vectors } = KEYS;
   const input = (name: string, member: string) => String(vectors.find((each) => each.name === name)?.input[member]);
   const decoded = (base64: string) => new TextDecoder().decode(fromBase64(base64));
   const messages = [

@@ -89,19 +89,12 @@ describe('Wycheproof, X25519', () => {
   });
 
   it.each([
-    [
-      'attack 41: keys of low order are refused',
-      (flags: string[], _: Uint8Array) => flags.includes('LowOrderPublic'),
-      31,
-    ],
-    [
-      'attack 75: keys that are not canonical are refused',
-      (flags: string[], _: Uint8Array) => flags.includes('NonCanonicalPublic'),
-      19,
-    ],
-    ['attack 75: keys with bit 255 set are refused', (_: string[], point: Uint8Array) => highBit(point), 1],
-  ])('%s', (_, applies, least) => {
-    const points = tests.filter(({ flags, public: point }) => applies(flags, bytes(point)));
+    ['attack 41: keys of low order are refused', 'LowOrderPublic', 31],
+    ['attack 75: keys that are not canonical are refused', 'NonCanonicalPublic', 19],
+    ['attack 75: keys with bit 255 set are refused', undefined, 1],
+  ])('%s', (_, flag, least) => {
+    const applies = (flags: string[], point: string) => (flag ? flags.includes(flag) : highBit(bytes(point)));
+    const points = tests.filter(({ flags, public: point }) => applies(flags, point));
     expect(points.length).toBeGreaterThanOrEqual(least);
     for (const { tcId, public: point } of points) {
       expect(() => checkX25519PublicKey(bytes(point)), `vector ${tcId}`).toThrow(KeyError);

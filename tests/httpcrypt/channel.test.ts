@@ -1,6 +1,5 @@
 /** The client's side of HTTPCrypt, by itself and as a dispatcher, against a real endpoint behind nginx, and hops that a test plays. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer, text } from 'node:stream/consumers';
 import { Agent, type Dispatcher, fetch, Pool, request } from 'undici';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
@@ -8,30 +7,28 @@ import { HttpcryptChannel } from '../../httpcrypt/client/channel.ts';
 import { HttpcryptDispatcher } from '../../httpcrypt/client/dispatcher.ts';
 import { drained } from '../../node-support/drained.ts';
 import { load } from '../../node-support/load.ts';
+import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { startEndpoint, type TestEndpoint } from '../support/httpcrypt-endpoint.ts';
 
 const PIECE = Buffer.alloc(65_536, 7);
 const MANY = 800;
-const cleanUp: (() => Promise<unknown>)[] = [];
 /** Requests that came to the server behind. */
 const arrived: string[] = [];
 /** Pieces that it has written of a long answer. */
 let written = 0;
 /** Set when that answer is wanted no more. */
 let isEnded = false;
-let behind: Server;
+const behind = createServer((incoming, response) => void answer(incoming, response));
 let front: TestEndpoint;
 let origin: string;
 
 beforeAll(async () => {
-  behind = createServer((incoming, response) => void answer(incoming, response));
-  await new Promise<void>((resolve) => behind.listen(0, '127.0.0.1', resolve));
-  front = await startEndpoint('127.0.0.1', (behind.address() as AddressInfo).port);
+  front = await startEndpoint('127.0.0.1', await listenOnLoopback(behind));
   ({ origin } = new URL(front.endpoint.url));
-  cleanUp.push(() => new Promise((resolve) => behind.close(resolve)), front.close);
 });
 afterAll(async () => {
-  for (const close of cleanUp.reverse()) await close();
+  await front.close();
+  await closeServer(behind);
 });
 
 async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -59,10 +56,10 @@ function client(to = front.port) {
   return { channel, dispatcher: new HttpcryptDispatcher(channel) };
 }
 
-type Came = Dispatcher.ResponseData;
-
 /** A hop to the endpoint. @param change - writes the answer to a POST */
-async function hop(change: (came: Came, response: ServerResponse, posts: number) => Promise<unknown>): Promise<number> {
+async function hop(
+  change: (came: Dispatcher.ResponseData, response: ServerResponse, posts: number) => Promise<unknown>,
+): Promise<number> {
   let posts = 0;
   const server = createServer(async (incoming, response) => {
     const { method = '', url, headers } = incoming;
@@ -73,9 +70,8 @@ async function hop(change: (came: Came, response: ServerResponse, posts: number)
     if (isPost) await change(came, response, ++posts);
     else response.end(await came.body.bytes());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  return (server.address() as AddressInfo).port;
+  return listenOnLoopback(server);
 }
 
 const code = (sent: Promise<unknown>) =>

@@ -1,7 +1,5 @@
 /** Captures of HTTPCrypt: docs/spec/httpcrypt.md, section 8, beside an ordinary exchange through the same nginx. `-u` rewrites docs/generated/httpcrypt-capture.txt. */
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -12,8 +10,10 @@ import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { toHex } from '../../core/encoding/hex.ts';
 import type { HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
 import { HttpcryptChannel } from '../../httpcrypt/client/channel.ts';
+import { listenOnLoopback } from '../support/content-host.ts';
 import { startDnsServer } from '../support/dns-server.ts';
 import { send } from '../support/http-client.ts';
+import { startEndpoint } from '../support/httpcrypt-endpoint.ts';
 import { startReverseProxy } from '../support/httpcrypt-path.ts';
 import { CleanUp, startReaderOf, storageIn, temporaryFolder } from '../support/reader-rig.ts';
 import {
@@ -23,7 +23,6 @@ import {
   type RecordingRelay,
   startRecordingRelay,
 } from '../support/recording-relay.ts';
-import { startWispr } from '../support/wispr.ts';
 
 const BROWSER = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0)', accept: 'text/html,*/*;q=0.8' };
 /** Names of a request outside, in this order and case. */
@@ -53,28 +52,15 @@ beforeAll(async () => {
     });
     response.end(body);
   });
-  await once(app.listen(0, '127.0.0.1'), 'listening');
+  const appPort = await listenOnLoopback(app);
   cleanUp.add(async () => app.close().closeAllConnections());
-  const appPort = (app.address() as AddressInfo).port;
   [sealed, ordinary] = [cleanUp.use(await startRecordingRelay()), cleanUp.use(await startRecordingRelay())];
-  const to = `http://127.0.0.1:${appPort}`;
-  const url = `http://127.0.0.1:${sealed.port}/a/`;
-  const serving = await startWispr<{ endpoint: string; port: number }>(
-    ['httpcrypt', 'serve', '--to', to, '--url', url, '--listen', '127.0.0.1:0'],
-    { cwd: folder },
-  );
-  cleanUp.add(() => serving.stop());
-  for (const [relay, port] of [
-    [sealed, serving.ready.port],
-    [ordinary, appPort],
-  ] as const) {
-    const nginxPort = await freePort();
-    const nginx = await startReverseProxy(nginxPort, port);
-    cleanUp.add(nginx.stop);
-    relay.to(nginxPort);
-  }
-  const [, key = ''] = serving.ready.endpoint.split('#');
-  endpoint = { url, key };
+  const front = cleanUp.use(await startEndpoint(`127.0.0.1:${sealed.port}`, appPort));
+  ({ endpoint } = front);
+  sealed.to(front.port);
+  const nginxPort = await freePort();
+  cleanUp.add((await startReverseProxy(nginxPort, appPort)).stop);
+  ordinary.to(nginxPort);
   let readers = 0;
   startAnother = async (options) => {
     const storage = storageIn(join(folder, `reader-${++readers}`));

@@ -16,7 +16,6 @@ import {
   cookieName,
   type Exchange,
   encodeCookie,
-  openAnswer,
   sealRequest,
   type Ticket,
 } from '../../core/httpcrypt/exchange.ts';
@@ -46,6 +45,7 @@ import {
   startReverseProxy,
 } from '../support/httpcrypt-path.ts';
 import { type Rig, rigForTest, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { openAnswer } from '../support/open-messages.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 
 const HOST = 'keys.news.example';
@@ -92,7 +92,7 @@ function readerBy(options: UpstreamOptions, to = endpoint) {
   return { post: (path: string, content: Uint8Array) => post(path, content, MESSAGE_LIMITS.keyAnswer) };
 }
 
-const channel = (dnsServers = [names.address]) => readerBy({ parentProxy: squid.url, dnsServers });
+const channel = () => readerBy({ parentProxy: squid.url, dnsServers: [names.address] });
 const day1 = () => setOf(rig.publisher, 'day-1').id;
 const ask = (deviceKey: NamedKey) => encodeKeyRequest(deviceKey, rig.server.url, [day1()], nowInSeconds());
 const connect = async (name: string) => bind(rig.provider, await rig.codeFor(name));
@@ -147,21 +147,6 @@ describe('HTTPCrypt through Squid and nginx', () => {
     expect(nginx.requests()).not.toContain(code);
     expect(rig.log()).toMatch(/"listener":"httpcrypt","method":"POST","route":"\/v1\/keys","status":200/);
     expect(rig.log()).toMatch(/"route":"none","status":204/);
-  });
-
-  it.each([
-    ['TXT', / TXT /, false],
-    ['AAAA', / AAAA /, false],
-    ['OPTIONS', / nothing in DNS /, true],
-  ])('finds the key by %s', async (by, keep, byOptions) => {
-    const { deviceKey } = await connect(`reader by ${by}`);
-    const some = await startNameServer(HOST, zone, keep);
-    onTestFinished(() => some.stop());
-    const before = nginx.requests();
-    const asked = await ask(deviceKey);
-    const { body } = await channel([some.address]).post(KEY_REQUEST_PATH, asked);
-    expect((await openKeyAnswer(body, asked, deviceKey.key)).keys).toHaveLength(1);
-    expect(nginx.requests().slice(before.length).includes('OPTIONS /a/ ')).toBe(byOptions);
   });
 
   it('goes on with tickets, and with the next key when the time of one is over', async () => {

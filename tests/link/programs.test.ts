@@ -1,8 +1,7 @@
 /** `wispr link near` and `wispr link far` between programs as they are: curl, nginx, Chromium. */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { connect as connectTcp, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -12,17 +11,18 @@ import { type Chain, makeChain } from '../support/certificates.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { type Altered, type Counted, otherReference, startCounter } from '../support/link-counter.ts';
 import { clientHello } from '../support/link-messages.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startWispr } from '../support/wispr.ts';
 
 const run = promisify(execFile);
-const folder = mkdtempSync(join(tmpdir(), 'wispr-link-programs-'));
+const folder = temporaryFolder();
 const ANSWER = 'answered by nginx\n';
 
-let [rsa, person]: Chain[] = [];
+let rsa: Chain;
+let person: Chain;
 let nginx: Child;
 /** Ports of nginx: TLS 1.2, and TLS 1.2 with client certificates. */
 let [tls12 = 0, asking = 0]: number[] = [];
-const chainOf = (chain: Chain | undefined): Chain => chain as Chain;
 
 beforeAll(async () => {
   rsa = await makeChain(folder, 'server', 'rsa', ['DNS:localhost']);
@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => nginx.stop());
 
 function startNginx(): Child {
-  const own = mkdtempSync(join(tmpdir(), 'wispr-link-nginx-'));
+  const own = temporaryFolder();
   const server = (port: number, more: string) => `server { listen 127.0.0.1:${port} ssl; server_name localhost;
     location / { return 200 "${ANSWER.trim()}\\n"; default_type text/plain; } ${more} }`;
   writeFileSync(
@@ -43,9 +43,9 @@ function startNginx(): Child {
     events { worker_connections 64; }
     http {
       access_log off; client_body_temp_path a; proxy_temp_path b; fastcgi_temp_path c; uwsgi_temp_path d; scgi_temp_path e;
-      ssl_certificate ${chainOf(rsa).certFile}; ssl_certificate_key ${chainOf(rsa).keyFile};
+      ssl_certificate ${rsa.certFile}; ssl_certificate_key ${rsa.keyFile};
       ${server(tls12, 'ssl_protocols TLSv1.2;')}
-      ${server(asking, `ssl_protocols TLSv1.2; ssl_verify_client on; ssl_verify_depth 3; ssl_client_certificate ${chainOf(person).rootFile};`)}
+      ${server(asking, `ssl_protocols TLSv1.2; ssl_verify_client on; ssl_verify_depth 3; ssl_client_certificate ${person.rootFile};`)}
     }`,
   );
   return startChild(['nginx', '-p', own, '-c', 'nginx.conf', '-e', 'stderr'], own, { stopSignal: 'SIGQUIT' });
@@ -60,7 +60,7 @@ interface Pair {
 }
 
 async function startPair(more: Partial<NearOptions> = {}, altered?: Altered): Promise<Pair> {
-  const place = mkdtempSync(join(folder, 'pair-'));
+  const place = temporaryFolder();
   const told: string[] = [];
   const tell = (what: string) => void told.push(what);
   const listen = '127.0.0.1:0';
@@ -78,7 +78,7 @@ async function startPair(more: Partial<NearOptions> = {}, altered?: Altered): Pr
 }
 
 const curl = (proxy: string, port: number | undefined, ...more: string[]) =>
-  run('curl', ['-sS', '--proxy', proxy, '--cacert', chainOf(rsa).rootFile, ...more, `https://localhost:${port}/`]);
+  run('curl', ['-sS', '--proxy', proxy, '--cacert', rsa.rootFile, ...more, `https://localhost:${port}/`]);
 
 describe('curl and nginx', () => {
   it('a client that leaves during the handshake does not make its destination plain', async () => {
@@ -100,7 +100,7 @@ describe('curl and nginx', () => {
 
   it('leave both chains out from the second visit on, the client’s too', async () => {
     const { proxy, crossed, told } = await startPair();
-    const own = ['--cert', chainOf(person).certFile, '--key', chainOf(person).keyFile];
+    const own = ['--cert', person.certFile, '--key', person.keyFile];
     const sizes: Counted[] = [];
     for (let visit = 0; visit < 3; visit++) {
       expect((await curl(proxy, asking, '--tls-max', '1.2', ...own)).stdout).toBe(ANSWER);
@@ -114,7 +114,7 @@ describe('curl and nginx', () => {
 
   it('leave out a chain that the near relay was filled with, at the first visit', async () => {
     const sizes: number[] = [];
-    for (const fill of [[], [chainOf(rsa).certFile]]) {
+    for (const fill of [[], [rsa.certFile]]) {
       const { proxy, crossed } = await startPair({ fill });
       expect((await curl(proxy, tls12, '--tls-max', '1.2')).stdout).toBe(ANSWER);
       sizes.push(crossed().down);
@@ -151,7 +151,7 @@ it('Chromium: a page over TLS 1.2, the certificates left out at the second visit
 
 describe('attack 123: the far relay as a way in', () => {
   it('connects to no address of its own network, under any name, and to no mail server', async () => {
-    const place = mkdtempSync(join(folder, 'closed-'));
+    const place = temporaryFolder();
     const told: string[] = [];
     const listen = '127.0.0.1:0';
     const far = await startFar({ listen, store: join(place, 'far.db'), report: (what) => void told.push(what) });
@@ -196,7 +196,7 @@ describe('attack 124: a relay is killed, or answers nonsense', () => {
   });
 
   it('connections end, and the next ones work when it is back', async () => {
-    const place = mkdtempSync(join(folder, 'killed-'));
+    const place = temporaryFolder();
     const farAt = `127.0.0.1:${await freePort()}`;
     const farOptions = ['--listen', farAt, '--allow-local', 'localhost', '--store', join(place, 'far.db')];
     const nearOptions = ['--listen', '127.0.0.1:0', '--far', farAt, '--store', join(place, 'near.db')];
@@ -232,15 +232,7 @@ describe('attack 124: a relay is killed, or answers nonsense', () => {
 
 it('--to takes connections for one server, without a proxy', async () => {
   const { port } = await startPair({ to: `localhost:${tls12}` });
-  const { stdout } = await run('curl', [
-    '-sS',
-    '--tls-max',
-    '1.2',
-    '--cacert',
-    chainOf(rsa).rootFile,
-    '--connect-to',
-    `localhost:${tls12}:127.0.0.1:${port}`,
-    `https://localhost:${tls12}/`,
-  ]);
+  const there = ['--connect-to', `localhost:${tls12}:127.0.0.1:${port}`, `https://localhost:${tls12}/`];
+  const { stdout } = await run('curl', ['-sS', '--tls-max', '1.2', '--cacert', rsa.rootFile, ...there]);
   expect(stdout).toBe(ANSWER);
 });

@@ -1,7 +1,6 @@
 /** Memory of a relay: bounded, for a time, for its owner, and never in the way of a connection. */
 import { X509Certificate } from 'node:crypto';
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
@@ -10,9 +9,10 @@ import { readChain } from '../../link/store/chain-file.ts';
 import { CertificateStore } from '../../link/store/store.ts';
 import { entryOf, hashOf } from '../../link/substitution/compressed.ts';
 import { makeChain, makeSelfSigned } from '../support/certificates.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const DAY = 86_400;
-const newFile = () => join(mkdtempSync(join(tmpdir(), 'wispr-link-store-')), 'link.db');
+const newFile = () => join(temporaryFolder(), 'link.db');
 const certificate = (text: string) => Buffer.from(text.padEnd(40, '.'));
 
 it('gives back the chain that came last, and keeps it over a restart', () => {
@@ -60,7 +60,7 @@ it('forgets what was not used for 90 days', () => {
 describe('certificates that expire', () => {
   const [issued, expiry] = [20_000 * DAY, 20_030 * DAY];
   const newCertificate = async (host: string) => {
-    const folder = mkdtempSync(join(tmpdir(), 'wispr-link-expired-'));
+    const folder = temporaryFolder();
     const validity = { notBefore: new Date(issued * 1000), notAfter: new Date(expiry * 1000) };
     await makeSelfSigned(folder, host, validity);
     return new X509Certificate(readFileSync(join(folder, 'cert.pem'))).raw;
@@ -130,7 +130,7 @@ describe('a store that is filled', () => {
   });
 
   it('has the names and certificates of a chain in PEM, in their order', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'wispr-link-filled-'));
+    const folder = temporaryFolder();
     const names = ['DNS:News.example', 'DNS:*.news.example', 'IP:192.0.2.1'];
     const { certFile, cert } = await makeChain(folder, 'server', 'ecdsa', names);
     const { names: found, chain } = readChain(certFile);
@@ -139,7 +139,7 @@ describe('a store that is filled', () => {
   });
 
   it('refuses files that are no chain, name no server, are too long or not there', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'wispr-link-unfilled-'));
+    const folder = temporaryFolder();
     const { keyFile, issuingFile, certFile } = await makeChain(folder, 'server', 'ecdsa', ['DNS:news.example']);
     const [long, broken] = [join(folder, 'long.pem'), join(folder, 'broken.pem')];
     writeFileSync(long, readFileSync(certFile, 'utf8').padEnd(LIMITS.filledFile + 1));

@@ -1,6 +1,5 @@
 /** `wispr link near --transparent`: clients that know nothing of it, and a kernel that diverts what they send. */
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { until } from '../../cache-config/child.ts';
@@ -10,8 +9,9 @@ import { CertificateStore } from '../../link/store/store.ts';
 import { type Chain, makeChain } from '../support/certificates.ts';
 import { type DivertedNetwork, GATEWAY, SERVER, startDivertedNetwork } from '../support/diverted-network.ts';
 import { type Ended, ROOT, type RunningProgram, startCommand } from '../support/programs.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'wispr-link-diverted-'));
+const folder = temporaryFolder();
 const RELAY = 8098;
 const FAR = '127.0.0.1:8099';
 /** An address of no machine, which is diverted all the same. */
@@ -56,27 +56,15 @@ async function startRelay(
   return relay;
 }
 
-/** A near relay until the end of the test. @param by - a command in front of its own */
+/** @param by - a command in front of its own */
 async function startNear(by: readonly string[] = [], far = FAR, at = network) {
-  const place = mkdtempSync(join(folder, 'near-'));
+  const place = temporaryFolder();
   chmodSync(place, 0o777);
   const store = join(place, 'near.db');
-  const from = ['10.9.0.0/24', 'fd09::/64'].flatMap((range) => ['--from', range]);
-  const listen = ['--listen', `[::]:${RELAY}`];
-  const near = await startRelay(at, by, [
-    'link',
-    'near',
-    '--transparent',
-    '--far',
-    far,
-    '--store',
-    store,
-    ...listen,
-    ...from,
-  ]);
-  onTestFinished(async () => void (await near.stop()));
-  return { near, store };
+  const args = `link near --transparent --listen [::]:${RELAY} --from 10.9.0.0/24 --from fd09::/64 --far ${far}`;
+  return { near: await startRelay(at, by, [...args.split(' '), '--store', store]), store };
 }
+
 /** The table is for root. */
 const AS_NOBODY = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
 
@@ -85,52 +73,63 @@ const curl = (...args: string[]): Promise<Ended> =>
     .ended;
 
 describe('a diverted connection', () => {
-  it('reaches the address that the client connected to, by IPv4 and IPv6, and without a server name', async () => {
-    const { near } = await startNear();
-    for (const host of [SERVER.ipv4, `[${SERVER.ipv6}]`]) {
-      const { stdout, stderr } = await curl(`https://${host}/`);
+  describe('where the connection table can be read', () => {
+    let near: RunningProgram;
+    let store: string;
+    beforeAll(async () => {
+      ({ near, store } = await startNear());
+    });
+    afterAll(() => near.stop());
+
+    it('reaches the address that the client connected to, by IPv4 and IPv6, and without a server name', async () => {
+      for (const host of [SERVER.ipv4, `[${SERVER.ipv6}]`]) {
+        const { stdout, stderr } = await curl(`https://${host}/`);
+        expect([stdout, stderr, near.stderr()]).toEqual([expect.stringMatching(ANSWER), '', expect.any(String)]);
+      }
+    });
+
+    it('is closed where it was made to the relay itself', async () => {
+      for (const host of [GATEWAY.ipv4, `[${GATEWAY.ipv6}]`])
+        expect((await curl(`https://${host}:${RELAY}/`)).code).not.toBe(0);
+      expect(near.stderr().match(/is a relay of this pair/g)).toHaveLength(2);
+    });
+
+    it('is remembered by its server name, and crosses without certificates at the second visit', async () => {
+      const visit = () => curl('--resolve', `localhost:443:${SERVER.ipv4}`, 'https://localhost/');
+      for (let times = 0; times < 2; times++) expect((await visit()).stdout).toMatch(ANSWER);
+      await near.stop();
+      const remembered = new CertificateStore(store);
+      expect(remembered.recall('localhost:443').chain).toHaveLength(2);
+      remembered.close();
+    });
+  });
+
+  describe('where it cannot', () => {
+    let near: RunningProgram;
+    beforeAll(async () => {
+      ({ near } = await startNear(AS_NOBODY));
+    });
+    afterAll(() => near.stop());
+
+    it('goes to the server name where the connection table cannot be read', async () => {
+      const { stdout, stderr } = await curl('--resolve', `localhost:443:${NOWHERE}`, 'https://localhost/');
       expect([stdout, stderr, near.stderr()]).toEqual([expect.stringMatching(ANSWER), '', expect.any(String)]);
-    }
+    });
+
+    it('is closed, and told, where there is neither an entry of the table nor a server name', async () => {
+      for (const url of [`https://${SERVER.ipv4}/`, `http://${SERVER.ipv4}:443/`])
+        expect((await curl(url)).code).not.toBe(0);
+      expect(near.stderr().match(/nor is there a server name/g)).toHaveLength(2);
+    });
   });
 
-  it('is remembered by its server name, and crosses without certificates at the second visit', async () => {
-    const { near, store } = await startNear();
-    const visit = () => curl('--resolve', `localhost:443:${SERVER.ipv4}`, 'https://localhost/');
-    for (let times = 0; times < 2; times++) expect((await visit()).stdout).toMatch(ANSWER);
+  it('attack 123: a server name that leads into the network of the far relay is refused there', async () => {
+    const [strict, store] = ['127.0.0.1:8100', join(folder, 'strict.db')];
+    const far = await startRelay(network, [], ['link', 'far', '--listen', strict, '--store', store]);
+    const { near } = await startNear(AS_NOBODY, strict);
+    expect((await curl('--resolve', `localhost:443:${NOWHERE}`, 'https://localhost/')).code).not.toBe(0);
+    expect(far.stderr()).toContain('localhost:443 was not connected to');
     await near.stop();
-    const remembered = new CertificateStore(store);
-    expect(remembered.recall('localhost:443').chain).toHaveLength(2);
-    remembered.close();
-  });
-
-  it('goes to the server name where the connection table cannot be read', async () => {
-    const { near } = await startNear(AS_NOBODY);
-    const { stdout, stderr } = await curl('--resolve', `localhost:443:${NOWHERE}`, 'https://localhost/');
-    expect([stdout, stderr, near.stderr()]).toEqual([expect.stringMatching(ANSWER), '', expect.any(String)]);
-  });
-
-  it('is closed, and told, where there is neither an entry of the table nor a server name', async () => {
-    const { near } = await startNear(AS_NOBODY);
-    for (const url of [`https://${SERVER.ipv4}/`, `http://${SERVER.ipv4}:443/`])
-      expect((await curl(url)).code).not.toBe(0);
-    expect(near.stderr().match(/nor is there a server name/g)).toHaveLength(2);
-  });
-});
-
-it('attack 123: a server name that leads into the network of the far relay is refused there', async () => {
-  const strict = '127.0.0.1:8100';
-  const far = await startRelay(network, [], ['link', 'far', '--listen', strict, '--store', join(folder, 'strict.db')]);
-  await startNear(AS_NOBODY, strict);
-  expect((await curl('--resolve', `localhost:443:${NOWHERE}`, 'https://localhost/')).code).not.toBe(0);
-  expect(far.stderr()).toContain('localhost:443 was not connected to');
-});
-
-describe('a connection that would go round in a circle', () => {
-  it('is closed where it was made to the relay itself', async () => {
-    const { near } = await startNear();
-    for (const host of [GATEWAY.ipv4, `[${GATEWAY.ipv6}]`])
-      expect((await curl(`https://${host}:${RELAY}/`)).code).not.toBe(0);
-    expect(near.stderr().match(/is a relay of this pair/g)).toHaveLength(2);
   });
 
   it('is closed where the relay made it to the far relay, and the system diverts that too', async () => {
@@ -139,12 +138,12 @@ describe('a connection that would go round in a circle', () => {
     await own.divert(RELAY, 'clients');
     await own.divert(RELAY, 'gateway');
     const { near } = await startNear([], '10.9.0.77:443', own);
-    const { code } = await startCommand(
-      own.among('clients', ['curl', '-sSk', '--max-time', '20', `https://${NOWHERE}/`]),
-    ).ended;
+    const command = ['curl', '-sSk', '--max-time', '20', `https://${NOWHERE}/`];
+    const { code } = await startCommand(own.among('clients', command)).ended;
     expect([code === 0, code === 28]).toEqual([false, false]);
     await until(() => near.stderr().includes('is a relay of this pair'), 5_000);
     expect(near.stderr().match(/is a relay of this pair/g)).toHaveLength(1);
+    await near.stop();
   });
 });
 

@@ -1,11 +1,8 @@
 import { expect, it } from 'vitest';
-import type { KeyVectorFile } from '../vectors/format.ts';
-import file from '../vectors/link.json' with { type: 'json' };
+import { LINK } from '../vectors/files.ts';
 import { expectedKeyOutcome } from '../vectors/run/keys.ts';
 import { runLinkVector } from '../vectors/run/link.ts';
 
-const { vectors } = file as unknown as KeyVectorFile;
-
-it.each(vectors)('the relays come to what link.json says: $name', (vector) => {
+it.each(LINK.vectors)('the relays come to what link.json says: $name', (vector) => {
   expect(runLinkVector(vector)).toEqual(expectedKeyOutcome(vector));
 });

@@ -1,14 +1,13 @@
 /** A matrix of exchanges in bytes, at every listener and at nginx: method × version × framing × Host × Expect × form of the target × close. */
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { accepts, freePort, startChild, until } from '../../cache-config/child.ts';
+import { forEachInFlight } from '../../node-support/in-flight.ts';
 import { LISTENERS, type Listening, startListeners } from '../support/listeners.ts';
 import { rawClient } from '../support/raw-http.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'OPTIONS', 'PATCH'] as const;
-const VERSIONS = ['1.1', '1.0'] as const;
 /** Fields and body of each framing; the second column: whether it can be read in one way only, in that version. */
 const FRAMINGS = {
   none: ['', '', ['1.1', '1.0']],
@@ -20,37 +19,33 @@ const FRAMINGS = {
   both: ['Content-Length: 5\r\nTransfer-Encoding: chunked\r\n', '5\r\nhello\r\n0\r\n\r\n', []],
   'unknown coding': ['Transfer-Encoding: gzip\r\n', '', []],
 } as const;
-const HOSTS = ['own', 'none', 'two', 'foreign', 'malformed'] as const;
-const EXPECT = ['', '100-continue', '200-ok'] as const;
-const TARGETS = ['origin', 'absolute', 'absolute elsewhere', 'form'] as const;
-const CLOSES = [false, true] as const;
+const AXES = {
+  method: ['GET', 'HEAD', 'POST', 'PUT', 'OPTIONS', 'PATCH'],
+  version: ['1.1', '1.0'],
+  framing: Object.keys(FRAMINGS) as (keyof typeof FRAMINGS)[],
+  host: ['own', 'none', 'two', 'foreign', 'malformed'],
+  expect: ['', '100-continue', '200-ok'],
+  target: ['origin', 'absolute', 'absolute elsewhere', 'form'],
+  close: [false, true],
+} as const;
 
-interface Case {
-  readonly method: (typeof METHODS)[number];
-  readonly version: (typeof VERSIONS)[number];
-  readonly framing: keyof typeof FRAMINGS;
-  readonly host: (typeof HOSTS)[number];
-  readonly expect: (typeof EXPECT)[number];
-  readonly target: (typeof TARGETS)[number];
-  readonly close: boolean;
+type Case = { readonly [Axis in keyof typeof AXES]: (typeof AXES)[Axis][number] };
+
+/** The greatest prime that leaves every value of every axis with every other. */
+const EACH = 23;
+const ALL = Object.values(AXES).reduce((count, values) => count * values.length, 1);
+const CASES = Array.from({ length: Math.ceil(ALL / EACH) }, (_, index) => caseAt(index * EACH));
+
+/** One of all cases: its number has a digit for each axis. */
+function caseAt(number: number): Case {
+  let rest = number;
+  const chosen = Object.entries(AXES).reduceRight<[string, unknown][]>((later, [axis, values]) => {
+    const value = values[rest % values.length];
+    rest = Math.floor(rest / values.length);
+    return [[axis, value], ...later];
+  }, []);
+  return Object.fromEntries(chosen) as Case;
 }
-
-/** A prime of those that leave every value of every axis with every other. */
-const EACH = 19;
-const ALL_FRAMINGS = Object.keys(FRAMINGS) as (keyof typeof FRAMINGS)[];
-const CASES: Case[] = METHODS.flatMap((method) =>
-  VERSIONS.flatMap((version) =>
-    ALL_FRAMINGS.flatMap((framing) =>
-      HOSTS.flatMap((host) =>
-        EXPECT.flatMap((expected) =>
-          TARGETS.flatMap((target) =>
-            CLOSES.map((close) => ({ method, version, framing, host, expect: expected, target, close })),
-          ),
-        ),
-      ),
-    ),
-  ),
-).filter((_, index) => index % EACH === 0);
 
 let listeners: Awaited<ReturnType<typeof startListeners>>;
 let nginx: Omit<Listening, 'name'> & { stop(): Promise<void> };
@@ -60,7 +55,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([listeners.close(), nginx.stop()]));
 
 async function startNginx() {
-  const [directory, port] = [mkdtempSync(join(tmpdir(), 'wispr-nginx-')), await freePort()];
+  const [directory, port] = [temporaryFolder(), await freePort()];
   const logs = 'access_log off; error_log stderr;';
   const server = (name: string, status: number) =>
     `server { listen 127.0.0.1:${port}${status === 421 ? ' default_server' : ''}; server_name ${name}; return ${status}; }`;
@@ -175,17 +170,13 @@ it('has at least 400 exchanges', () => {
 it.each(LISTENERS)('answers each request once, by HTTP’s rules, at the listener “%s”', async (wanted) => {
   const faults: string[] = [];
   const listener = listeners.all.find(({ name }) => name === wanted) as Listening;
-  await Promise.all(
-    Array.from({ length: 8 }, async (_, lane) => {
-      for (const one of CASES.filter((_case, index) => index % 8 === lane)) {
-        const fault = await exchange(one, listener).then(
-          (answers) => faultOf(one, listener, answers),
-          (error: Error) => error.message,
-        );
-        if (fault) faults.push(`${listener.name}: ${fault}: ${Object.values(one).join(' ')}`);
-      }
-    }),
-  );
+  await forEachInFlight(CASES, 8, async (one) => {
+    const fault = await exchange(one, listener).then(
+      (answers) => faultOf(one, listener, answers),
+      (error: Error) => error.message,
+    );
+    if (fault) faults.push(`${listener.name}: ${fault}: ${Object.values(one).join(' ')}`);
+  });
   expect(faults).toEqual([]);
 });
 
@@ -199,9 +190,10 @@ it('takes and refuses what nginx takes and refuses', async () => {
     return [400, 501].includes(status) ? 'malformed' : status === 421 ? 'elsewhere' : 'taken';
   };
   const differences: string[] = [];
-  for (const one of CASES.filter((each) => each.target !== 'form' && !isOwnWay(each))) {
+  const compared = CASES.filter((each) => each.target !== 'form' && !isOwnWay(each));
+  await forEachInFlight(compared, 8, async (one) => {
     const [theirs, ours] = [kind(await exchange(one, nginx)), kind(await exchange(one, api))];
     if (theirs !== ours) differences.push(`${Object.values(one).join(' ')}: ${theirs} by nginx, ${ours} here`);
-  }
+  });
   expect(differences).toEqual([]);
 });

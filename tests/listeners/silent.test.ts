@@ -1,8 +1,8 @@
 /** Attack 127: connections that say nothing, or half of something, at every listener; ten thousand of them: tests/release/load. */
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ClientConnections, serverOptions } from '../../node-support/client-connections.ts';
 import { createServer } from '../../node-support/http.ts';
+import { listenOnLoopback } from '../support/content-host.ts';
 import { startListeners } from '../support/listeners.ts';
 import { isOpen, openMany, rawClient } from '../support/raw-http.ts';
 
@@ -68,8 +68,7 @@ it('attack 127: serves others while connections that take no answer take all pla
     response.end(url === '/large' ? large : 'small');
     answered++;
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnLoopback(server);
   const greedy = await Promise.all(Array.from({ length: BOUND }, () => rawClient(port)));
   for (const { socket, send } of greedy) {
     socket.pause();

@@ -1,21 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { openLocked } from '../../node-support/files/lock.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const MODULE = new URL('../../node-support/files/lock.ts', import.meta.url).href;
 
-let directory: string;
 let file: string;
-
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'wispr-lock-'));
-  file = join(directory, 'lock');
+  file = join(temporaryFolder(), 'lock');
 });
-afterEach(() => rmSync(directory, { recursive: true }));
 
 it('is held by one connection until it closes, through any transaction', () => {
   {

@@ -1,16 +1,14 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { request } from 'undici';
 import { expect, it } from 'vitest';
 import { systemReason } from '../../node-support/system-error.ts';
+import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 
 it('a host that answers TLS with plain HTTP is said not to speak TLS, on one line', async () => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const error = await request(`https://127.0.0.1:${port}/`).catch((thrown: unknown) => thrown);
-  server.close();
+  const server = createServer();
+  const url = `https://127.0.0.1:${await listenOnLoopback(server)}/`;
+  const error = await request(url).catch((thrown: unknown) => thrown);
+  await closeServer(server);
   expect(systemReason(error)).toBe('it does not speak TLS');
 });
 

@@ -1,12 +1,12 @@
 /** Contract of every target: run on each implementation. */
-import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import { PART_LENGTH } from '../../node-support/storage/s3-digest.ts';
 import type { StoredFile, Target } from '../../node-support/storage/target.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Lengths of files that a bucket takes in parts. */
 const [TWO_PARTS, THREE_PARTS] = [PART_LENGTH + 1, 2 * PART_LENGTH + 1];
@@ -52,8 +52,8 @@ export async function codeOf(work: Promise<unknown>): Promise<string> {
 /** @param open - opens an empty target */
 export function describeTarget(what: string, open: () => Promise<Target>): void {
   describe(what, () => {
+    const directory = temporaryFolder();
     let target: Target;
-    let directory: string;
     const put = (path: string, content: string | Uint8Array) =>
       target.upload(path, typeof content === 'string' ? utf8(content) : content, OPTIONS);
     const text = async (path: string) => {
@@ -61,10 +61,6 @@ export function describeTarget(what: string, open: () => Promise<Target>): void 
       return bytes && Buffer.from(bytes).toString();
     };
 
-    beforeAll(async () => {
-      directory = await mkdtemp(join(tmpdir(), 'wispr-target-sources-'));
-    });
-    afterAll(() => rm(directory, { recursive: true }));
     beforeEach(async () => {
       target = await open();
       return () => target.close();

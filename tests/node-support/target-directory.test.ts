@@ -1,42 +1,19 @@
 import { execFileSync } from 'node:child_process';
-import { readlinkSync } from 'node:fs';
-import {
-  type FileHandle,
-  mkdir,
-  mkdtemp,
-  open,
-  readdir,
-  readFile,
-  realpath,
-  rm,
-  symlink,
-  utimes,
-  writeFile,
-} from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readlinkSync, realpathSync } from 'node:fs';
+import { type FileHandle, mkdir, open, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { all, codeOf, describeTarget, OPTIONS } from './target-contract.ts';
 
-let directory: string;
+const directory = realpathSync(temporaryFolder());
 let number = 0;
 
-beforeAll(async () => {
-  directory = await realpath(await mkdtemp(join(tmpdir(), 'wispr-target-')));
-});
-afterAll(() => rm(directory, { recursive: true }));
-
 describeTarget('a directory', () => openTarget(join(directory, `target-${++number}`)));
-describeTarget('a directory reached by a link', async () => {
-  const place = join(directory, `real-${++number}`);
-  await mkdir(place);
-  await symlink(place, join(directory, `link-${number}`));
-  return openTarget(`link-${number}`, directory);
-});
 
 describe('a directory as a target', () => {
   let place: string;
@@ -46,6 +23,17 @@ describe('a directory as a target', () => {
     place = join(directory, `place-${++number}`);
     await mkdir(place);
     target = await openTarget(pathToFileURL(place).href);
+  });
+
+  it('may be reached by a link, from the directory that it is relative to', async () => {
+    await symlink(place, join(directory, `link-${number}`));
+    const linked = await openTarget(`link-${number}`, directory);
+    await linked.upload('/a/b', utf8('x'), OPTIONS);
+    expect((await all(linked)).map(({ path }) => path)).toEqual(['/a/b']);
+    expect(await linked.get('/a/b', 1)).toHaveLength(1);
+    expect(await readFile(join(place, 'a/b'), 'utf8')).toBe('x');
+    await linked.remove(['/a/b']);
+    expect(await all(target)).toEqual([]);
   });
 
   it('attack 39: follows no link', async () => {

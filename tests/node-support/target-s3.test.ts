@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import {
   CreateMultipartUploadCommand,
   HeadObjectCommand,
@@ -12,6 +11,7 @@ import { openTarget } from '../../node-support/storage/open.ts';
 import { S3Target } from '../../node-support/storage/s3.ts';
 import { S3_LIMITS } from '../../node-support/storage/s3-client.ts';
 import { targetCheck, timeOfTarget } from '../../publisher/doctor/targets.ts';
+import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { type S3Server, startS3Server } from '../support/s3-server.ts';
 import { all, codeOf, describeTarget, OPTIONS } from './target-contract.ts';
 
@@ -127,13 +127,11 @@ describe('a bucket as a target', () => {
     const host = createServer((_, response) => {
       response.writeHead(status, { 'Content-Type': 'text/html' }).end(body);
     });
-    await new Promise<void>((ready) => host.listen(0, '127.0.0.1', ready));
-    vi.stubEnv('AWS_ENDPOINT_URL_S3', `${scheme}://127.0.0.1:${(host.address() as AddressInfo).port}`);
+    vi.stubEnv('AWS_ENDPOINT_URL_S3', `${scheme}://127.0.0.1:${await listenOnLoopback(host)}`);
     const target = await openTarget('s3://bucket');
-    const said = { code, message: expect.stringMatching(message) };
-    await expect(all(target)).rejects.toMatchObject(said);
+    await expect(all(target)).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
     target.close();
-    host.close();
+    await closeServer(host);
     vi.stubEnv('AWS_ENDPOINT_URL_S3', server.endpoint);
   });
 });

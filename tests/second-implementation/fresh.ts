@@ -1,8 +1,5 @@
 /** Vectors that our own writers make at test time, with random keys, salts and nonces. */
 
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { x25519KeyPair } from '#channel';
 import { ed25519KeyPair, randomBytes, xwingKeyPair } from '#primitives';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
@@ -31,6 +28,7 @@ import { rootIdOf } from '../../core/publication/writer.ts';
 import { zoneText } from '../../httpcrypt/announcement.ts';
 import { makeChain } from '../support/certificates.ts';
 import { NAME, newStore, visit } from '../support/link-pair.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import {
   type KeyVector,
   type KeyVectorFile,
@@ -218,7 +216,7 @@ export async function freshHttpcryptVectors(): Promise<KeyVectorFile> {
 
 /** A handshake of TLS 1.2 by way of both relays, which know its chain. */
 export async function freshLinkVectors(): Promise<KeyVectorFile> {
-  const chain = await makeChain(mkdtempSync(join(tmpdir(), 'wispr-fresh-')), 'server', 'rsa', [`DNS:${NAME}`]);
+  const chain = await makeChain(temporaryFolder(), 'server', 'ecdsa', [`DNS:${NAME}`]);
   const ends = { server: { key: chain.key, cert: chain.cert }, client: { ca: chain.root } };
   const stores = { near: newStore(), far: newStore() };
   await visit(stores, ends);

@@ -10,10 +10,11 @@ import { temporaryFolder } from './keyserver-rig.ts';
 
 const START_MILLISECONDS = 20_000;
 
-/** nginx that hands everything on, as it comes. */
+/** nginx that hands everything on, as it comes. @param more - directives */
 export async function startReverseProxy(
   port: number,
   to: number,
+  more = '',
 ): Promise<{ requests(): string; stop(): Promise<void> }> {
   const folder = temporaryFolder();
   const user = process.getuid?.() === 0 ? 'user root;' : '';
@@ -25,7 +26,7 @@ export async function startReverseProxy(
       client_max_body_size 0;
       access_log access.log all;
       client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
-      server { listen 127.0.0.1:${port}; location / { proxy_pass http://127.0.0.1:${to}; } }
+      server { listen 127.0.0.1:${port}; location / { proxy_pass http://127.0.0.1:${to}; ${more} } }
     }`,
   );
   const child = startChild(['nginx', '-p', `${folder}/`, '-c', 'nginx.conf'], folder, { stopSignal: 'SIGTERM' });

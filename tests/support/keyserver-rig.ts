@@ -1,6 +1,5 @@
 /** A key server on loopback with a publisher, a content host and a site, all real; everything is closed by `close()`. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
@@ -17,6 +16,9 @@ import { forFile } from './for-file.ts';
 import { createPublisher, type PublisherWithSets, SITE, sealBundle } from './publisher-with-sets.ts';
 import { createReader, type Reader } from './reading-site-visitor.ts';
 import { storeIn } from './store.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+export { temporaryFolder } from './temporary-folder.ts';
 
 export interface Rig {
   readonly folder: string;
@@ -42,18 +44,6 @@ export interface Rig {
   /** Moves the key server's clock. */
   readonly passTime: (seconds: number) => void;
   readonly close: () => Promise<void>;
-}
-
-const folders: string[] = [];
-process.once('exit', () => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
-
-/** Is gone when the process ends. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'wispr-test-'));
-  folders.push(folder);
-  return folder;
 }
 
 /** A log, and what was written to it. */

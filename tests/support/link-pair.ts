@@ -1,17 +1,16 @@
 /** Parts of both relays without sockets, between two ends of Node.js's TLS: what crosses is recorded at each place. */
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Duplex, duplexPair } from 'node:stream';
 import { connect, createSecureContext, type SecureContextOptions, TLSSocket } from 'node:tls';
 import { CertificateStore } from '../../link/store/store.ts';
 import { FarSide } from '../../link/substitution/far.ts';
 import { NearSide } from '../../link/substitution/near.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 export const NAME = 'server.example';
 
 export function newStore(options?: ConstructorParameters<typeof CertificateStore>[1]): CertificateStore {
-  return new CertificateStore(join(mkdtempSync(join(tmpdir(), 'wispr-link-')), 'store.db'), options);
+  return new CertificateStore(join(temporaryFolder(), 'store.db'), options);
 }
 
 /** Bytes that crossed, by place and direction. */
@@ -23,10 +22,6 @@ export interface Crossed {
 export interface Ends {
   readonly client?: SecureContextOptions & { readonly servername?: string; readonly session?: Buffer };
   readonly server: SecureContextOptions & { readonly requestCert?: boolean };
-  /** Length of records that the server sends. */
-  readonly fragment?: number;
-  /** Cuts a piece that arrives. */
-  readonly cut?: (bytes: Buffer) => Buffer[];
   /** Changes what a relay sends: a hostile one. */
   readonly altered?: (bytes: Buffer, where: 'to near' | 'to far' | 'to client' | 'to server') => Buffer;
   /** Runs before the answer of the server arrives at the relays. */
@@ -51,7 +46,7 @@ interface Memories {
 
 /** Makes a TLS connection by way of both relays: the client says "ping", the server "pong". */
 export async function visit({ near: nearStore, far: farStore }: Memories, ends: Ends): Promise<Outcome> {
-  const { cut = (bytes) => [bytes], altered = (bytes) => bytes, meanwhile } = ends;
+  const { altered = (bytes) => bytes, meanwhile } = ends;
   const [near, far] = [new NearSide(nearStore, 443), new FarSide(farStore)];
   const [clientEnd, nearEnd] = duplexPair();
   const [serverEnd, farEnd] = duplexPair();
@@ -61,9 +56,9 @@ export async function visit({ near: nearStore, far: farStore }: Memories, ends: 
     failure ??= error;
     for (const end of [nearEnd, farEnd]) end.end();
   };
-  const carry = (bytes: Buffer, work: (piece: Buffer) => void) => {
+  const carry = (work: () => void) => {
     try {
-      for (const piece of cut(bytes)) work(piece);
+      work();
     } catch (error) {
       closeAll(error as Error);
     }
@@ -72,19 +67,19 @@ export async function visit({ near: nearStore, far: farStore }: Memories, ends: 
   const toClient = (bytes: Buffer) => record(seen.down.client, nearEnd, altered(bytes, 'to client'));
   nearEnd.on('data', (bytes: Buffer) => {
     seen.up.client.push(bytes);
-    carry(bytes, (piece) => {
-      const there = altered(near.fromClient.push(piece), 'to far');
+    carry(() => {
+      const there = altered(near.fromClient.push(bytes), 'to far');
       seen.up.link.push(there);
-      carry(there, (each) => toServer(far.fromNear.push(each)));
+      toServer(far.fromNear.push(there));
     });
   });
   farEnd.on('data', (bytes: Buffer) => {
     meanwhile?.();
     seen.down.server.push(bytes);
-    carry(bytes, (piece) => {
-      const back = altered(far.fromServer.push(piece), 'to near');
+    carry(() => {
+      const back = altered(far.fromServer.push(bytes), 'to near');
       seen.down.link.push(back);
-      carry(back, (each) => toClient(near.fromServer.push(each)));
+      toClient(near.fromServer.push(back));
     });
   });
   nearEnd.on('end', () => farEnd.end());
@@ -93,14 +88,13 @@ export async function visit({ near: nearStore, far: farStore }: Memories, ends: 
   return { ...shaken, error: failure ?? shaken.error, crossed: joined(seen), near };
 }
 
-async function shakeHands(clientEnd: Duplex, serverEnd: Duplex, { client = {}, server, fragment }: Ends) {
+async function shakeHands(clientEnd: Duplex, serverEnd: Duplex, { client = {}, server }: Ends) {
   const serverSocket = new TLSSocket(serverEnd, {
     isServer: true,
     requestCert: server.requestCert ?? false,
     rejectUnauthorized: server.requestCert ?? false,
     secureContext: createSecureContext({ maxVersion: 'TLSv1.2', sessionIdContext: 'test', ...server }),
   });
-  if (fragment !== undefined) serverSocket.setMaxSendFragment(fragment);
   const clientSocket = connect({ socket: clientEnd, servername: NAME, ...client });
   let [session, error]: [Buffer | undefined, Error | undefined] = [undefined, undefined];
   const failed = (why: Error) => {

@@ -209,19 +209,17 @@ async function requests(): Promise<KeyVector[]> {
     seal(name, key, [plaintext], context);
   const bytes = await sealed('good');
   const ticketed = await sealed('ticket', undefined, requestContext(ticket.shown), ticket.secret);
-  const unreadable = 'channel-unreadable';
-  const ofForm = async (name: string, message: Uint8Array) =>
-    open(name, unreadable, await sealed(name, plain(message)));
+  const refused = (name: string, body: Uint8Array, attacks?: number[], cookie?: string) =>
+    open(name, 'channel-unreadable', body, attacks && { attacks }, cookie);
+  const ofForm = async (name: string, message: Uint8Array) => refused(name, await sealed(name, plain(message)));
   const read = async (name: string, message: Uint8Array, more: object = {}) =>
     open(name, 'success', await sealed(name, plain(message)), { result: result(more) });
-  const raw = async (name: string, plaintext: Uint8Array) =>
-    open(name, unreadable, await sealed(name, plaintext), { attacks: [112] });
-  const cookie = (name: string, value: string) => open(`cookie ${name}`, unreadable, bytes, {}, value);
-  const head = concat(control(), withLength(fields));
-  const inPieces = concat(
-    ...[Uint8Array.of(2), control(), fields, Uint8Array.of(0)],
-    ...[withLength(content.subarray(0, 5)), withLength(content.subarray(5)), Uint8Array.of(0)],
-  );
+  const raw = async (name: string, plaintext: Uint8Array) => refused(name, await sealed(name, plaintext), [112]);
+  const cookie = (name: string, value: string) => refused(`cookie ${name}`, bytes, undefined, value);
+  const known = (...parts: Uint8Array[]) => concat(Uint8Array.of(0), ...parts);
+  const inPieces = (...parts: Uint8Array[]) => concat(Uint8Array.of(2), ...parts);
+  const cut = [withLength(content.subarray(0, 5)), withLength(content.subarray(5)), Uint8Array.of(0)];
+  const pieced = inPieces(control(), fields, Uint8Array.of(0), ...cut);
   const trailers = concat(text('x'), text('y'));
   const beyondAscii = concat(
     ...[text('GET'), text('http'), text('keys.news.example'), withLength(Uint8Array.of(0x2f, 0xe9))],
@@ -233,51 +231,39 @@ async function requests(): Promise<KeyVector[]> {
     open('cookie with most padding', 'success', bytes, {}, cookieOf(reader, 31)),
     open('cookie of another name', 'success', bytes, {}, cookieOf(reader).replace('session', 'connect.sid')),
     byTicket('with a ticket', 'success', ticketed),
-    byTicket('with a ticket, sealed by the first secret', unreadable, bytes, { attacks: [114] }),
-    open('sealed by the secret of a ticket', unreadable, ticketed, { attacks: [114] }),
-    open('a ticket that is not known', unreadable, ticketed, { attacks: [114] }, cookieOf(ticket.shown)),
-    open('shown key swapped', unreadable, await sealed('swap', undefined, requestContext(ticket.shown)), {
-      attacks: [111],
-    }),
-    open('meant for another server key', unreadable, await sealed('meant', undefined, requestContext(reader, reader)), {
-      attacks: [111],
-    }),
-    open('a bit flipped', unreadable, flipBit(bytes, 300)),
-    open('another salt', unreadable, flipBit(bytes, 0)),
-    open('cut', unreadable, bytes.subarray(0, -1), { attacks: [112] }),
-    open('cut to nothing', unreadable, new Uint8Array(0), { attacks: [112] }),
-    open('cut to a salt', unreadable, bytes.subarray(0, 16), { attacks: [112] }),
-    open('continued', unreadable, concat(bytes, new Uint8Array(16)), { attacks: [112] }),
-    open('twice', unreadable, concat(bytes, bytes), { attacks: [112] }),
-    open(
+    byTicket('with a ticket, sealed by the first secret', 'channel-unreadable', bytes, { attacks: [114] }),
+    refused('sealed by the secret of a ticket', ticketed, [114]),
+    refused('a ticket that is not known', ticketed, [114], cookieOf(ticket.shown)),
+    refused('shown key swapped', await sealed('swap', undefined, requestContext(ticket.shown)), [111]),
+    refused('meant for another server key', await sealed('meant', undefined, requestContext(reader, reader)), [111]),
+    refused('a bit flipped', flipBit(bytes, 300)),
+    refused('another salt', flipBit(bytes, 0)),
+    refused('cut', bytes.subarray(0, -1), [112]),
+    refused('cut to nothing', new Uint8Array(0), [112]),
+    refused('cut to a salt', bytes.subarray(0, 16), [112]),
+    refused('continued', concat(bytes, new Uint8Array(16)), [112]),
+    refused('twice', concat(bytes, bytes), [112]),
+    refused(
       'a chunk that is not the last',
-      unreadable,
       await seal('not last', first, [plain(goodRequest)], requestContext(reader), 1),
-      {
-        attacks: [112],
-      },
+      [112],
     ),
-    await read('in pieces', inPieces),
-    await read('in pieces, with trailers', concat(inPieces, trailers, Uint8Array.of(0))),
+    await read('in pieces', pieced),
+    await read('in pieces, with trailers', concat(pieced, trailers, Uint8Array.of(0))),
     await read('with trailers', concat(goodRequest, withLength(trailers))),
     await read('padded inside', concat(goodRequest, new Uint8Array(50))),
-    await read('without content', concat(Uint8Array.of(0), head), { content: nothing }),
-    await read('without fields', concat(Uint8Array.of(2), control(), Uint8Array.of(0)), {
-      content: nothing,
-      fields: [],
-    }),
-    await ofForm('that ends before its fields', concat(Uint8Array.of(0), control())),
-    await ofForm('in pieces that ends before its fields', concat(Uint8Array.of(2), control())),
-    await read('bytes that are not ASCII', concat(Uint8Array.of(0), beyondAscii), {
+    await read('without content', known(control(), withLength(fields)), { content: nothing }),
+    await read('without fields', inPieces(control(), Uint8Array.of(0)), { content: nothing, fields: [] }),
+    await ofForm('that ends before its fields', known(control())),
+    await ofForm('in pieces that ends before its fields', inPieces(control())),
+    await read('bytes that are not ASCII', known(beyondAscii), {
       ...{ method: 'GET', path: '/\u00e9', fields: ['x', '\u00c3\u00a9'], content: nothing },
     }),
-    open('an answer sent as a request', unreadable, await answerTo(reader), { attacks: [110] }),
+    open('an answer sent as a request', 'channel-unreadable', await answerTo(reader), { attacks: [110] }),
     await read(
       'names in capitals',
-      concat(Uint8Array.of(0), control(), withLength(concat(text('A-b'), text('C'))), withLength(content)),
-      {
-        fields: ['a-b', 'C'],
-      },
+      known(control(), withLength(concat(text('A-b'), text('C'))), withLength(content)),
+      { fields: ['a-b', 'C'] },
     ),
     await read(
       'lengths in more bytes than they take',
@@ -295,23 +281,14 @@ async function requests(): Promise<KeyVector[]> {
     await ofForm('an answer inside', goodAnswer),
     await ofForm('of a kind that there is not', concat(Uint8Array.of(4), goodRequest.subarray(1))),
     await ofForm('a message that is cut', goodRequest.subarray(0, -1)),
-    await ofForm('a message in pieces that is cut', inPieces.subarray(0, -1)),
+    await ofForm('a message in pieces that is cut', pieced.subarray(0, -1)),
     await ofForm('a message that is continued', concat(goodRequest, Uint8Array.of(0, 1))),
-    await ofForm('a method that HTTP does not have', concat(Uint8Array.of(0), control('PO ST'))),
-    await ofForm('a path with a space', concat(Uint8Array.of(0), control('GET', 'http', 'a', '/a b'))),
-    await ofForm('a path that does not begin with a slash', concat(Uint8Array.of(0), control('GET', 'http', 'a', 'b'))),
-    await ofForm(
-      'a line end in a field',
-      concat(Uint8Array.of(0), control(), withLength(concat(text('a'), text('b\r\nc: d')))),
-    ),
-    await ofForm(
-      'a colon in a name',
-      concat(Uint8Array.of(0), control(), withLength(concat(text(':path'), text('/')))),
-    ),
-    await ofForm(
-      'a field longer than its section',
-      concat(Uint8Array.of(0), control(), Uint8Array.of(3), text('a'), text('bcd')),
-    ),
+    await ofForm('a method that HTTP does not have', known(control('PO ST'))),
+    await ofForm('a path with a space', known(control('GET', 'http', 'a', '/a b'))),
+    await ofForm('a path that does not begin with a slash', known(control('GET', 'http', 'a', 'b'))),
+    await ofForm('a line end in a field', known(control(), withLength(concat(text('a'), text('b\r\nc: d'))))),
+    await ofForm('a colon in a name', known(control(), withLength(concat(text(':path'), text('/'))))),
+    await ofForm('a field longer than its section', known(control(), Uint8Array.of(3), text('a'), text('bcd'))),
     cookie('too short', `session=${toBase64url(new Uint8Array(41))}`),
     cookie('too long', cookieOf(reader, 32)),
     cookie('with two pairs', `${cookieOf(reader)}; a=b`),
@@ -355,29 +332,31 @@ async function answers(): Promise<KeyVector[]> {
       },
     }),
   });
+  const refused = (name: string, body: Uint8Array, attacks?: number[]) =>
+    open(name, 'channel-unreadable', body, attacks);
   const read = async (name: string, body: Uint8Array, more: object = {}) =>
     open(name, 'success', await sealed(name, [plain(message(body))]), undefined, more);
-  const ofForm = async (name: string, body: Uint8Array) =>
-    open(name, unreadable, await sealed(name, [plain(message(body))]));
+  const ofForm = async (name: string, body: Uint8Array) => refused(name, await sealed(name, [plain(message(body))]));
   const status = (value: number) => concat(Uint8Array.of(1), length(value));
   const bytes = await sealed('good');
+  const good = message(goodAnswer);
   const long = new Uint8Array(17_000).fill(65);
   const two = pieces(message(concat(Uint8Array.of(1), length(200), Uint8Array.of(0, 0x80, 0, 0x42, 0x68), long)));
   const long2 = await sealed('long', two);
   const full = new Uint8Array(FULL - 64 - 8).fill(67);
   const exact = message(concat(status(200), Uint8Array.of(0), length(full.length), full));
+  const other = context(salt, ticket.shown);
+  const short = [plain(good.subarray(0, 70)), plain(good.subarray(70))];
   const flushed = await sealed('flushed', [
-    plain(message(goodAnswer).subarray(0, 50), 16_368),
+    plain(good.subarray(0, 50), 16_368),
     plain(new Uint8Array(0), 16_368),
-    plain(message(goodAnswer).subarray(50)),
+    plain(good.subarray(50)),
   ]);
   const chunk = 16 + 16_384;
   const swapped = concat(
     ...[flushed.subarray(0, 16), flushed.subarray(chunk, chunk + 16_384)],
     ...[flushed.subarray(16, chunk), flushed.subarray(chunk + 16_384)],
   );
-  const [one, other] = [two[0] ?? content, two[1] ?? content];
-  const unreadable = 'channel-unreadable';
   const request = await seal('good', first, [plain(goodRequest)], requestContext(reader));
   const interim = concat(length(103), withLength(fields), length(102), Uint8Array.of(0));
   return [
@@ -387,49 +366,23 @@ async function answers(): Promise<KeyVector[]> {
     open('a chunk that is full', 'success', await sealed('full', [plain(exact, 16_368)]), undefined, {
       ...{ content: await describeBytes(full), fields: [] },
     }),
-    open('two chunks swapped', unreadable, swapped, [112]),
-    open(
-      'a short chunk before the last',
-      unreadable,
-      await sealed('short chunk', [
-        plain(message(goodAnswer).subarray(0, 70)),
-        plain(message(goodAnswer).subarray(70)),
-      ]),
-      [112],
-    ),
-    open('without its last chunk', unreadable, long2.subarray(0, chunk), [112]),
-    open('without its first chunk', unreadable, concat(long2.subarray(0, 16), long2.subarray(chunk)), [112]),
-    open(
-      'its first chunk marked as the last',
-      unreadable,
-      await sealed('marked', [one, other], context(), first, 0),
-      [112],
-    ),
-    open('the request reflected', unreadable, request, [110]),
-    open('to another request', unreadable, await sealed('other', undefined, context(flipBit(salt, 0))), [110]),
-    open(
-      'to another who shows something else',
-      unreadable,
-      await sealed('shown', undefined, context(salt, ticket.shown)),
-      [111],
-    ),
-    open('by another secret', unreadable, await sealed('key', undefined, context(), ticket.secret), [111]),
-    open('in clear', unreadable, concat(salt, plain(message(goodAnswer), 1040)), [115]),
-    open('a bit flipped', unreadable, flipBit(bytes, 999)),
-    open('cut', unreadable, bytes.subarray(0, -16), [112]),
-    open('continued', unreadable, concat(bytes, new Uint8Array(1)), [112]),
-    open('empty', unreadable, new Uint8Array(0), [112]),
-    open(
-      'shorter than its ticket',
-      unreadable,
-      await sealed('short', [plain(message(new Uint8Array(0)).subarray(0, 60))]),
-    ),
+    refused('two chunks swapped', swapped, [112]),
+    refused('a short chunk before the last', await sealed('short chunk', short), [112]),
+    refused('without its last chunk', long2.subarray(0, chunk), [112]),
+    refused('without its first chunk', concat(long2.subarray(0, 16), long2.subarray(chunk)), [112]),
+    refused('its first chunk marked as the last', await sealed('marked', two, context(), first, 0), [112]),
+    refused('the request reflected', request, [110]),
+    refused('to another request', await sealed('other', undefined, context(flipBit(salt, 0))), [110]),
+    refused('to another who shows something else', await sealed('shown', undefined, other), [111]),
+    refused('by another secret', await sealed('key', undefined, context(), ticket.secret), [111]),
+    refused('in clear', concat(salt, plain(good, 1040)), [115]),
+    refused('a bit flipped', flipBit(bytes, 999)),
+    refused('cut', bytes.subarray(0, -16), [112]),
+    refused('continued', concat(bytes, new Uint8Array(1)), [112]),
+    refused('empty', new Uint8Array(0), [112]),
+    refused('shorter than its ticket', await sealed('short', [plain(message(new Uint8Array(0)).subarray(0, 60))])),
     await read('after interim answers', concat(Uint8Array.of(1), interim, goodAnswer.subarray(1))),
-    await read('without content', concat(status(425), Uint8Array.of(0)), {
-      status: 425,
-      fields: [],
-      content: nothing,
-    }),
+    await read('without content', concat(status(425), Uint8Array.of(0)), { status: 425, fields: [], content: nothing }),
     await read(
       'in pieces',
       concat(Uint8Array.of(3), length(200), fields, Uint8Array.of(0), withLength(content), Uint8Array.of(0)),

@@ -39,8 +39,8 @@ async function runVectors(): Promise<Report> {
     canonicalJson: runCanonicalJsonVectors(await load('canonical-json.json')),
     publication: await runPublication(),
     signatures: await runSignatures([
-      ...wycheproofSignatures(await load<WycheproofFile>('wycheproof_ed25519_test.json')),
-      ...cctvSignatures(await load<CctvFile>('cctv_ed25519vectors.json')),
+      ...wycheproofSignatures(await load<WycheproofFile>('third-party/wycheproof_ed25519_test.json')),
+      ...cctvSignatures(await load<CctvFile>('third-party/cctv_ed25519vectors.json')),
     ]),
     secureContext: globalThis.isSecureContext,
     node: 'process' in globalThis,

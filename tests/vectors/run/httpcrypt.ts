@@ -2,7 +2,7 @@
 import { x25519KeyPair } from '#channel';
 import type { JsonObject } from '../../../core/encoding/canonical-json.ts';
 import { ChannelError } from '../../../core/httpcrypt/errors.ts';
-import { decodeCookie, openAnswer } from '../../../core/httpcrypt/exchange.ts';
+import { decodeCookie } from '../../../core/httpcrypt/exchange.ts';
 import {
   recordFromAddresses,
   recordFromAnswer,
@@ -10,7 +10,7 @@ import {
   serverKey,
   verifyRecord,
 } from '../../../core/httpcrypt/record.ts';
-import { openRequest } from '../../support/open-request.ts';
+import { openAnswer, openRequest } from '../../support/open-messages.ts';
 import { fromBase64, type KeyVector, toBase64 } from '../format.ts';
 import type { KeyOutcome } from './keys.ts';
 import { describeBytes } from './objects.ts';

@@ -17,34 +17,15 @@ import { fromBase64, type KeyVector, toBase64 } from '../format.ts';
 /** Outcome of a vector, in the form in which the vector states it. */
 export type KeyOutcome = Pick<KeyVector, 'outcome' | 'result'>;
 
-type Operation = (input: Input) => Promise<JsonObject>;
-
 /** Reads the values of a vector's input. */
-class Input {
-  readonly #values: KeyVector['input'];
+const inputOf = (values: KeyVector['input']) => ({
+  text: (name: string) => String(values[name]),
+  bytes: (name: string) => fromBase64(String(values[name])),
+  number: (name: string) => Number(values[name]),
+});
+type Input = ReturnType<typeof inputOf>;
 
-  constructor(values: KeyVector['input']) {
-    this.#values = values;
-  }
-
-  text(name: string): string {
-    const value = this.#values[name];
-    if (typeof value !== 'string') throw new Error(`the vector has no ${name}`);
-    return value;
-  }
-
-  bytes(name: string): Uint8Array {
-    return fromBase64(this.text(name));
-  }
-
-  number(name: string): number {
-    const value = this.#values[name];
-    if (typeof value !== 'number') throw new Error(`the vector has no ${name}`);
-    return value;
-  }
-}
-
-const OPERATIONS: Readonly<Record<string, Operation>> = {
+const OPERATIONS: Readonly<Record<string, (input: Input) => Promise<JsonObject>>> = {
   'key-id': async (input) => ({ id: await keyIdOf(input.text('kind') as KeyKind, input.bytes('key')) }),
 
   'unwrap-key': async (input) => {
@@ -142,7 +123,7 @@ export async function runKeyVector({ operation, input }: KeyVector): Promise<Key
   const run = OPERATIONS[operation];
   if (run === undefined) throw new Error(`there is no operation ${operation}`);
   try {
-    const result = await run(new Input(input));
+    const result = await run(inputOf(input));
     return { outcome: 'success', ...(Object.keys(result).length > 0 && { result }) };
   } catch (error) {
     if (!(error instanceof KeyError)) throw error;

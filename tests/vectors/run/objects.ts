@@ -1,23 +1,21 @@
 /** Takes the vectors of protected-object.json through core; runs on Node and in a browser. */
 import { sha256 } from '#primitives';
 import { concat } from '../../../core/encoding/bytes.ts';
+import { toHex } from '../../../core/encoding/hex.ts';
 import { openCarrier } from '../../../core/object/carrier.ts';
 import type { SetKey } from '../../../core/object/document-reader.ts';
 import { ObjectError } from '../../../core/object/errors.ts';
 import { openDocument } from '../../../core/object/open-document.ts';
-import { fromBase64, type ObjectVector, type ObjectVectorFile, toHex, unpack } from '../format.ts';
-
-/** Size of the pieces in which bytes arrive. */
-export type PieceLength = number;
+import { fromBase64, type ObjectVector, type ObjectVectorFile, unpack } from '../format.ts';
 
 /** Outcome of a vector, in the form in which the vector states it. */
 export type ObjectOutcome = Pick<ObjectVector, 'outcome' | 'released' | 'metadata'>;
 
-/** Reads the vector's object as a reader would. Anything but an ObjectError is passed on: it is a bug. */
+/** Reads the vector's object as a reader would, from bytes in pieces. Anything but an ObjectError is passed on: it is a bug. */
 export async function runObjectVector(
   { reader: defaults }: Pick<ObjectVectorFile, 'reader'>,
   vector: ObjectVector,
-  pieceLength: PieceLength,
+  pieceLength: number,
 ): Promise<ObjectOutcome> {
   const reader = { ...defaults, path: '/', ...vector.reader };
   const keys = new Map<string, SetKey>(
@@ -49,6 +47,6 @@ export async function describeBytes(bytes: Uint8Array): Promise<ObjectVector['re
   return { length: bytes.length, sha256: toHex(await sha256(bytes)) };
 }
 
-async function* inPieces(bytes: Uint8Array, length: PieceLength): AsyncGenerator<Uint8Array> {
+async function* inPieces(bytes: Uint8Array, length: number): AsyncGenerator<Uint8Array> {
   for (let offset = 0; offset < bytes.length; offset += length) yield bytes.subarray(offset, offset + length);
 }
