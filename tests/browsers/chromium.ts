@@ -1,6 +1,6 @@
 /** Debian's Chromium, by the protocol that it shares with other tests, on the screen of a phone. */
 import { launchChromium } from '../support/chromium.ts';
-import type { BrowserSettings, BrowserUnderTest } from './driver.ts';
+import { type BrowserSettings, type BrowserUnderTest, quietly } from './driver.ts';
 
 /** Chromium in private windows, whose files go with them: {@link BrowserSettings.downloads} is not used. */
 export async function startChromium({ proxy, withoutWorkers }: BrowserSettings): Promise<BrowserUnderTest> {
@@ -11,11 +11,6 @@ export async function startChromium({ proxy, withoutWorkers }: BrowserSettings):
     ...{ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
   });
   const page = await context.newPage();
-  const quietly = (action: Promise<unknown>) =>
-    action.then(
-      () => undefined,
-      () => undefined,
-    );
   return {
     name: 'chromium',
     version: browser.version(),

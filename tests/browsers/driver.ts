@@ -26,3 +26,8 @@ export interface BrowserSettings {
   /** Turns service workers off. */
   readonly withoutWorkers?: boolean;
 }
+
+/** Waits for an action of which it does not matter whether it fails. */
+export async function quietly(action: Promise<unknown>): Promise<void> {
+  await action.catch(() => undefined);
+}

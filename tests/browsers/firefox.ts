@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { type Browser, launch } from 'puppeteer-core';
-import type { BrowserSettings, BrowserUnderTest } from './driver.ts';
+import { type BrowserSettings, type BrowserUnderTest, quietly } from './driver.ts';
 
 const PATIENCE = 5_000;
 const PROGRAM = '/usr/bin/firefox-esr';
@@ -26,11 +26,6 @@ export async function startFirefox(settings: BrowserSettings): Promise<BrowserUn
     },
   });
   const page = (await browser.pages())[0] ?? (await browser.newPage());
-  const quietly = (action: Promise<unknown>) =>
-    action.then(
-      () => undefined,
-      () => undefined,
-    );
   return {
     name: 'firefox',
     version: await browser.version(),

@@ -1,6 +1,4 @@
 /** Ways from the teaser of an article to the article, in three browsers: what each costs in taps and typed fields, and that it ends at the article's own address. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { getGlobalDispatcher, ProxyAgent, request, setGlobalDispatcher } from 'undici';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { DESCRIPTOR_TARGET } from '../../core/publication/names.ts';
@@ -12,9 +10,10 @@ import { readPage } from '../../teaser/page.ts';
 import { renderTeaser } from '../../teaser/render.ts';
 import { forFile } from '../support/for-file.ts';
 import { temporaryFolder } from '../support/keyserver-rig.ts';
-import { codeInMail, mailSettings, startMailServer } from '../support/mail-server.ts';
+import { codeInMail, startMailServer } from '../support/mail-server.ts';
 import { offerPlans } from '../support/offers.ts';
 import { describe as descriptorOf, publish } from '../support/publisher-with-sets.ts';
+import { stripeSettings } from '../support/stripe-events.ts';
 import { startWebReaderServers } from '../support/web-reader-rig.ts';
 import { startChromium } from './chromium.ts';
 import { startFirefox } from './firefox.ts';
@@ -25,10 +24,6 @@ import { startWebkit } from './webkit.ts';
 const [CACHE, SHOP] = ['cache.news.example', 'pay.shop.example'];
 const [CONTENT, TILL] = [`https://${CACHE}`, `https://${SHOP}`];
 const SECRET = 'whsec_of_this_test';
-const PRICED = [
-  { name: 'monday', title: 'Monday only', price: '€2 a month', amount: 200 },
-  { name: 'daily', title: 'Weekday paper', price: '€6 a month', amount: 600 },
-];
 const PLANS = [
   { name: 'monday', title: 'Monday only', price: '€2 a month', buy: `${TILL}/pay/monday` },
   { name: 'daily', title: 'Weekday paper', price: '€6 a month', trial: 14, buy: `${TILL}/pay/daily` },
@@ -38,16 +33,14 @@ const articleOf = (title: string) => `<!doctype html><html lang="en"><head><titl
   <body><p data-wispr-excerpt>The great tide arrived on Tuesday.</p><p id="paid">Ships</p>`;
 const [HARBOUR, TIDE, LED] = ['/20/harbour.html', '/20/tide.html', '/20/led.html'];
 
-const smtp = forFile(() => startMailServer({ disabledCommands: ['STARTTLS'] }));
+const smtp = forFile(() => startMailServer());
 const rig = forFile(() => {
-  const secretFile = join(temporaryFolder(), 'stripe.secret');
-  writeFileSync(secretFile, SECRET, { mode: 0o600 });
-  const stripe = { secretFile, plans: { price_monday: 'monday', price_daily: 'daily' } };
-  const config = { mail: mailSettings(`smtp://127.0.0.1:${smtp.port}`), stripe };
+  const config = { mail: smtp.settings, stripe: stripeSettings(SECRET, 'monday', 'daily') };
   return startWebReaderServers({ content: [CONTENT], otherNames: [CACHE, SHOP], firstPage: 'server', config });
 });
 const shop = forFile(async () => {
-  const stripe = await startPretendedStripe({ secret: SECRET, plans: PRICED, now: () => rig.server.state.now() });
+  const plans = PLANS.map((plan) => ({ ...plan, amount: 600 }));
+  const stripe = await startPretendedStripe({ secret: SECRET, plans, now: () => rig.server.state.now() });
   return { ...stripe, close: stripe.stop };
 });
 const front = forFile(() => startFront(shop.url));

@@ -1,6 +1,6 @@
 /** The network of a browser under test: a proxy that finds hosts by names on loopback, with TLS from end to end, and that can be cut. */
 import { createServer, type IncomingMessage, request } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 
@@ -50,8 +50,7 @@ export async function startNetwork(hosts: Readonly<Record<string, number>>): Pro
         client.once('close', () => host.destroy());
         host.once('close', () => client.destroy());
       });
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      ports.set(name, (server.address() as AddressInfo).port);
+      ports.set(name, await listenOnLoopback(server));
       closed.push(() => server.close());
     },
     cut: () => {

@@ -1,11 +1,14 @@
 /** The in-browser reader in Firefox and in WebKit, as one reader's story: docs/reader.md, "Browsers". */
-import { mkdtemp, readdir, readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { invitationLink } from '../../keyserver/readers/invitations.ts';
 import { forFile } from '../support/for-file.ts';
-import { fileOf, publish } from '../support/publisher-with-sets.ts';
+import { PIXEL } from '../support/pages/browser.ts';
+import { FILM } from '../support/pages/stories.ts';
+import { CLEAR_KEYS } from '../support/pages/vault.ts';
+import { fileOf, publish, type TestDocument } from '../support/publisher-with-sets.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startWebReaderServers } from '../support/web-reader-rig.ts';
 import type { BrowserSettings, BrowserUnderTest } from './driver.ts';
 import { startFirefox } from './firefox.ts';
@@ -14,8 +17,6 @@ import { startWebkit } from './webkit.ts';
 
 const CONTENT_HOST = 'cache.news.example';
 const HTML = 'text/html; charset=utf-8';
-const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
-const FILM = 'examples/newspaper/site/2026/11/17/film/high-water.webm';
 const TABLE = 'hour,height\n'.concat('6,4.2\n'.repeat(50_000));
 const STORY = `<!doctype html><title>The harbour</title><link rel="stylesheet" href="../style.css">
   <h1>The harbour</h1><img src="boat.png" alt="A boat"><p>Ships</p><a id="next" href="../21/story.html">Tomorrow</a>
@@ -31,18 +32,9 @@ const servedNetwork = forFile(() => startNetwork(served.ports));
 beforeAll(async () => {
   await network.addPlainHost(CONTENT_HOST, rig.host.port, rig.tls);
   await servedNetwork.addPlainHost(CONTENT_HOST, served.host.port, served.tls);
-  for (const [path, set] of [
-    ['/index.html', undefined],
-    ['/first.html', 'day-1'],
-    ['/second.html', 'day-2'],
-  ] as const)
-    await publish(served.publisher, served.host, {
-      path,
-      content: `<!doctype html><title>${path}</title>`,
-      mediaType: HTML,
-      ...(set && { set }),
-    });
-  for (const document of [
+  const titled = (path: string) => ({ path, content: `<!doctype html><title>${path}</title>`, mediaType: HTML });
+  await publish(served.publisher, served.host, titled('/index.html'), { ...titled('/second.html'), set: 'day-2' });
+  const documents: TestDocument[] = [
     {
       path: '/index.html',
       content: '<title>Front</title><a id="story" href="20/story.html">Story</a>',
@@ -50,7 +42,7 @@ beforeAll(async () => {
     },
     { path: '/20/story.html', content: STORY, mediaType: HTML, set: 'day-1', gzip: true },
     { path: '/cover.html', content: '<title>Cover</title><img src="20/boat.png" alt="">', mediaType: HTML },
-    { path: '/20/boat.png', content: Buffer.from(PIXEL, 'base64'), mediaType: 'image/png', set: 'day-1' },
+    { path: '/20/boat.png', content: PIXEL, mediaType: 'image/png', set: 'day-1' },
     { path: '/style.css', content: 'h1 { color: rgb(1, 2, 3) }', mediaType: 'text/css' },
     { path: '/script.js', content: 'document.title += " (script)"', mediaType: 'text/javascript' },
     {
@@ -64,8 +56,8 @@ beforeAll(async () => {
     { path: '/20/unread.html', content: '<title>Unread</title>', mediaType: HTML, set: 'day-1' },
     { path: '/20/forged.html', content: '<title>Forged</title>Ships', mediaType: HTML, set: 'day-1' },
     { path: '/21/story.html', content: '<title>Tomorrow</title>', mediaType: HTML, set: 'day-2' },
-  ])
-    await publish(rig.publisher, rig.host, document);
+  ];
+  await publish(rig.publisher, rig.host, ...documents);
 });
 
 const BROWSERS = [
@@ -77,7 +69,7 @@ describe.each(BROWSERS)('%s', (name, start) => {
   let browser: BrowserUnderTest;
   let downloads: string;
   beforeAll(async () => {
-    downloads = await mkdtemp(join(tmpdir(), 'wispr-test-'));
+    downloads = temporaryFolder();
     browser = await open({});
   });
   afterAll(() => browser?.close());
@@ -237,17 +229,6 @@ describe.each(BROWSERS)('%s', (name, start) => {
     expect(await isAnsweredByWorker(old)).toBe(false);
   });
 });
-
-/** Clears keys, as if they expired. */
-const CLEAR_KEYS = `new Promise((resolve) => {
-  const opening = indexedDB.open('wispr');
-  opening.onsuccess = () => {
-    const change = opening.result.transaction(['keys', 'state'], 'readwrite');
-    change.objectStore('keys').clear();
-    change.objectStore('state').delete(IDBKeyRange.bound('asked ', 'asked ~'));
-    change.oncomplete = () => resolve(opening.result.close());
-  };
-})`;
 
 const WHAT_IS_LEFT = `(async () => ({
   databases: (await indexedDB.databases()).length,

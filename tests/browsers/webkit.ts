@@ -3,10 +3,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { Builder, By, Capabilities, type WebDriver } from 'selenium-webdriver';
 import { vi } from 'vitest';
-import { closeServer, listenOnLoopback } from '../support/content-host.ts';
+import { freePort } from '../../cache-config/child.ts';
 import type { BrowserSettings, BrowserUnderTest } from './driver.ts';
 
 const [DISPLAY, DRIVER, BROWSER] = ['Xvfb', 'WebKitWebDriver', '/usr/lib/*/webkit2gtk-4.1/MiniBrowser'];
@@ -71,11 +70,4 @@ function actionsOf(driver: WebDriver) {
 async function end(driver: WebDriver, ...programs: ChildProcess[]): Promise<void> {
   await driver.quit().catch(() => undefined);
   for (const program of programs) program.kill();
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await listenOnLoopback(server);
-  await closeServer(server);
-  return port;
 }

@@ -37,15 +37,9 @@ beforeAll(async () => {
   });
   const proofPort = await listenOnLoopback(proofServer);
   cleanUp.add(() => closeServer(proofServer));
-  reader = cleanUp.use(
-    await startProxy({
-      ...storageIn(directory),
-      port: 0,
-      connectTo: [`:443:127.0.0.1:${proofPort}`].map(parseConnectTo),
-      ca: certificate.ca,
-      dnsServers: ['127.0.0.1:9'],
-    }),
-  );
+  const connectTo = [parseConnectTo(`:443:127.0.0.1:${proofPort}`)];
+  const options = { ...storageIn(directory), connectTo, ca: certificate.ca, dnsServers: ['127.0.0.1:9'] };
+  reader = cleanUp.use(await startProxy({ ...options, port: 0 }));
   browser = cleanUp.use(await launchChromium());
   page = await browser.newPage();
   // Pages name the usual port, which a test cannot be sure to get.
@@ -116,7 +110,6 @@ describe('attack 61, 62, 95: a page of another site', () => {
     ['a link without a code', 'https://keys.evil.example', 'link-malformed'],
     ['words around it', `Your bank says: wispr bind https://keys.evil.example#${CODE}`, undefined],
   ])('that posts %s puts no words of its own into the page', async (_, link, code) => {
-    await page.goto(`${rig.server.readingUrl}/-/sign-in`);
     await page.route(`${rig.server.readingUrl}/-/evil`, (route) =>
       route.fulfill({
         contentType: 'text/html',

@@ -1,32 +1,30 @@
 /** The first page in Chromium, which the reading site opens, and the reader that is installed behind it. docs/spec/web-reader.md, "The first page" */
-import type { Page } from 'playwright-core';
-import { expect, it } from 'vitest';
+import type { Cookie, Page } from 'playwright-core';
+import { beforeAll, expect, it } from 'vitest';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { x25519KeyPair, x25519PublicKey } from '../../core/primitives/webcrypto-x25519.ts';
 import { readWebReader } from '../../node-support/web-reader-files.ts';
 import { forFile } from '../support/for-file.ts';
+import { openShadows } from '../support/pages/browser.ts';
 import { CONTENT, heading, keptKeys, readerHasCome, startVault, VAULT } from '../support/pages/vault.ts';
 import { publish, setOf } from '../support/publisher-with-sets.ts';
 import { inRelease } from '../support/tier.ts';
 
 const vault = forFile(() => startVault('server'));
 
+let session: Cookie[];
+beforeAll(async () => {
+  const page = await vault.rig.newPage();
+  await vault.joinAs(page, 'anna');
+  session = await page.context().cookies([VAULT, CONTENT]);
+});
+
 /** A page of a browser that is signed in, and has nothing else. */
-async function signedIn(name: string): Promise<Page> {
+async function signedIn(): Promise<Page> {
   const page = await vault.newPage();
-  await page.goto(await vault.invite(name));
-  await page.click('text=Read in this browser');
-  await heading(page, 'Front');
-  const cookies = await page.context().cookies([VAULT, CONTENT]);
-  const other = await vault.newPage();
-  await other.context().addCookies(cookies);
-  await other.addInitScript(() => {
-    const { attachShadow } = Element.prototype;
-    Element.prototype.attachShadow = function open(init) {
-      return attachShadow.call(this, { ...init, mode: 'open' });
-    };
-  });
-  return other;
+  await page.context().addCookies(session);
+  await openShadows(page);
+  return page;
 }
 
 it('an invitation is two answers away from the front page, which can be loaded again and gone back to', async () => {
@@ -55,7 +53,7 @@ it('an invitation is two answers away from the front page, which can be loaded a
 });
 
 it('the first page comes from the server, and the next one from the caches by the reader behind it', async () => {
-  const page = await signedIn('anna');
+  const page = await signedIn();
   vault.rig.host.requests.length = 0;
   const first = await page.goto(`${CONTENT}/letter.html#end`);
   expect([first?.status(), first?.fromServiceWorker()]).toEqual([200, false]);
@@ -95,19 +93,8 @@ it('the first page comes from the server, and the next one from the caches by th
   expect(routes.filter((route) => /document|keys|key-requests/.test(route))).toEqual(['GET document']);
 });
 
-it('the first page opens again without a network, as every page that was opened', async () => {
-  const page = await signedIn('gina');
-  await page.goto(`${CONTENT}/letter.html`);
-  await readerHasCome(page);
-  const kept = `caches.open('wispr-objects').then((cache) => cache.keys()).then((all) => all.map(({ url }) => url).join())`;
-  await expect.poll(() => page.evaluate(kept)).toMatch(/letter\.html/);
-  await page.context().setOffline(true);
-  expect((await page.reload())?.fromServiceWorker()).toBe(true);
-  await heading(page, 'Letter');
-});
-
 it('attack 148: what does not pass the checks of a reader is shown on no first page either', async () => {
-  const page = await signedIn('dora');
+  const page = await signedIn();
   const { files } = vault.rig.host;
   const [path, object] = [...files].find(([name]) => /letter.*\.protected$/.test(name)) ?? ['', Buffer.alloc(0)];
   const changed = Buffer.from(object);
@@ -123,8 +110,19 @@ it('attack 148: what does not pass the checks of a reader is shown on no first p
 });
 
 inRelease(() => {
+  it('the first page opens again without a network, as every page that was opened', async () => {
+    const page = await signedIn();
+    await page.goto(`${CONTENT}/letter.html`);
+    await readerHasCome(page);
+    const kept = `caches.open('wispr-objects').then((cache) => cache.keys()).then((all) => all.map(({ url }) => url).join())`;
+    await expect.poll(() => page.evaluate(kept)).toMatch(/letter\.html/);
+    await page.context().setOffline(true);
+    expect((await page.reload())?.fromServiceWorker()).toBe(true);
+    await heading(page, 'Letter');
+  });
+
   it('attack 96: a published script gets no key by a frame of the vault, with the worker or without it', async () => {
-    const page = await signedIn('emil');
+    const page = await signedIn();
     await page.goto(`${CONTENT}/evil.html`);
     await readerHasCome(page);
     for (const isWorkerThere of [true, false]) {
@@ -163,7 +161,7 @@ inRelease(() => {
       mediaType: 'text/html',
       headers: { 'content-security-policy': "script-src 'nonce-none' 'strict-dynamic'" },
     });
-    const page = await signedIn('fritz');
+    const page = await signedIn();
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));
     await page.goto(`${CONTENT}/comments.html`);
@@ -173,7 +171,7 @@ inRelease(() => {
   });
 
   it('a page whose own policy permits nothing else starts the reader, which the next page shows', async () => {
-    const page = await signedIn('berta');
+    const page = await signedIn();
     await page.goto(`${CONTENT}/closed.html`);
     await expect.poll(() => page.evaluate(`document.querySelector('iframe')`)).toBe(null);
     expect((await page.goto(`${CONTENT}/letter.html`))?.fromServiceWorker()).toBe(true);
@@ -181,7 +179,7 @@ inRelease(() => {
   });
 
   it('a page that permits no frame in its text has the next one opened by the reader itself', async () => {
-    const page = await signedIn('carl');
+    const page = await signedIn();
     await page.goto(`${CONTENT}/frameless.html`);
     await heading(page, 'Frameless');
     await expect

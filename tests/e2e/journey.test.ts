@@ -2,17 +2,16 @@
  * "Publish your own site" of the README, command by command: a publisher, an operator and a reader, each in a
  * directory of their own, with an empty home.
  */
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accepts, freePort } from '../../cache-config/child.ts';
 import { findServer } from '../../cache-config/servers.ts';
 import { publishedObjects } from '../../serve/site.ts';
-import { type Ended, ROOT, type RunningProgram, startCommand, startProgram } from '../support/programs.ts';
-import { runWispr } from '../support/wispr.ts';
+import { type Ended, ROOT, type RunningProgram, startCommand } from '../support/programs.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { runWispr, startWispr } from '../support/wispr.ts';
 
-const WISPR = 'bin/wispr.js';
 const SITE = 'news.example';
 const ARTICLE = '2026/11/17/the great tide.html';
 const ARTICLE_URL = `http://${SITE}/2026/11/17/the%20great%20tide.html`;
@@ -20,7 +19,7 @@ const ARTICLE_URL = `http://${SITE}/2026/11/17/the%20great%20tide.html`;
 const FURTHER_DOWN = 'bathing machine';
 const CORRECTED = '<!doctype html><title>Corrected</title><p>The tide did not say thank you.';
 
-const folder = mkdtempSync(join(tmpdir(), 'wispr-journey-'));
+const folder = temporaryFolder();
 const publisher = join(folder, 'publisher');
 const operator = join(folder, 'operator');
 const reader = join(folder, 'reader');
@@ -39,18 +38,13 @@ beforeAll(() => {
 });
 afterAll(async () => {
   for (const program of running.reverse()) await program.stop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts `wispr` as typed in a directory, which is the home directory too. */
-function start(cwd: string, ...args: string[]): RunningProgram {
-  return startProgram(WISPR, args, { cwd, env: { PATH: process.env.PATH, HOME: cwd } });
-}
+/** Place of a person, which is their home directory too. */
+const at = (cwd: string) => ({ cwd, env: { PATH: process.env.PATH, HOME: cwd } });
 
 /** Runs `wispr` to its end in this process; what stays is a program of its own. */
-function wispr(cwd: string, ...args: string[]): Promise<Ended> {
-  return runWispr(args, { cwd, env: { PATH: process.env.PATH, HOME: cwd } });
-}
+const wispr = (cwd: string, ...args: string[]) => runWispr(args, at(cwd));
 
 /** A command that has to go well; what it prints. */
 async function good(cwd: string, ...args: string[]): Promise<string> {
@@ -60,17 +54,13 @@ async function good(cwd: string, ...args: string[]): Promise<string> {
 }
 
 async function stays<Ready>(cwd: string, ...args: string[]): Promise<Ready> {
-  const program = start(cwd, ...args, '--json');
+  const program = await startWispr<Ready>(args, at(cwd));
   running.push(program);
-  return JSON.parse(await program.line(/^\{"/));
+  return program.ready;
 }
 
 /** Options for hosts that are all on this machine, when no name server knows the site. */
 const here = () => ['--connect-to', `${SITE}:80:${new URL(content).host}`, '--allow-local', '127.0.0.1'];
-
-function startProxy(home: string): Promise<{ proxy: string; sites: { site: string; gateway: string }[] }> {
-  return stays(home, 'proxy', '--port', '0', ...here());
-}
 
 async function curl(...args: string[]): Promise<Ended> {
   return startCommand(['curl', '--silent', '--show-error', '--noproxy', '', ...args]).ended;
@@ -169,7 +159,7 @@ describe('reading it', () => {
   test('bind connects, and proxy hands out the site byte for byte', async () => {
     await good(reader, 'bind', invitation.link, '--trust-site', SITE, '--yes', ...here());
     for (const file of filesIn(reader)) expect({ file, mode: modeOf(file) }).toEqual({ file, mode: '600' });
-    readers = await startProxy(reader);
+    readers = await stays(reader, 'proxy', '--port', '0', ...here());
     const { proxy, sites } = readers;
     const original = readFileSync(join(publisher, 'site', ARTICLE), 'utf8');
     const through = await curl('-x', proxy, ARTICLE_URL);

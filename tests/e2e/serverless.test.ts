@@ -1,6 +1,5 @@
 /** A site without a key server: published by the command line, carried by a host without any configuration, read in Chromium by links alone. */
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { nowInSeconds } from '../../node-support/clock.ts';
@@ -8,20 +7,21 @@ import { keyPeriodOf } from '../../publisher/serverless/key-files.ts';
 import { accessibilityProblems } from '../support/axe.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { forFile } from '../support/for-file.ts';
-import { takePictures } from '../support/pages/browser.ts';
+import { openShadows, takePictures } from '../support/pages/browser.ts';
 import {
   ARTICLE,
   ENDED,
   expectReading,
   handlesIn,
   OTHER_DAY,
-  PASSPHRASE,
   refusalOf,
   ServerlessSite,
 } from '../support/pages/serverless-site.ts';
 import { clearKeys } from '../support/pages/vault.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { IS_RELEASE, inRelease } from '../support/tier.ts';
 import { runOnTerminal, runWispr } from '../support/wispr.ts';
+import { PASSPHRASE } from '../support/workspace.ts';
 
 const HOSTS = ['python', 'serve'] as const;
 const PASSWORD = ' the tide waits for no one ';
@@ -175,12 +175,7 @@ inRelease(() => {
   describe('who may read', () => {
     it('two friends in two browsers read what each was invited to', async () => {
       const [ada, ben] = [await site.newPage(), await site.newPage()];
-      await ada.addInitScript(() => {
-        const { attachShadow } = Element.prototype;
-        Element.prototype.attachShadow = function open(init) {
-          return attachShadow.call(this, { ...init, mode: 'open' });
-        };
-      });
+      await openShadows(ada);
       await ada.goto(site.linkAt('ada'));
       await ben.goto(`${site.linkAt('ben')}&to=${encodeURIComponent(ARTICLE)}`);
       await ben.waitForURL(site.originOf() + ARTICLE);
@@ -295,16 +290,12 @@ inRelease(() => {
   });
 
   it('connects no Reader, and says where the site is read instead', async () => {
-    const home = await mkdtemp(join(tmpdir(), 'wispr-home-'));
+    const home = temporaryFolder();
     const env = { PATH: process.env.PATH, HOME: home, XDG_RUNTIME_DIR: home };
     for (const link of [site.originOf(), site.linkAt('ada')]) {
-      const { code, stderr } = await runWispr(['bind', link, '--yes', '--allow-local', '127.0.0.1'], {
-        cwd: home,
-        env,
-      });
-      expect([code, stderr]).toEqual([2, expect.stringContaining('[read-in-browser]')]);
-      expect(stderr).not.toContain(link.split('#i=')[1] ?? '#i=');
+      const bound = await runWispr(['bind', link, '--yes', '--allow-local', '127.0.0.1'], { cwd: home, env });
+      expect(bound).toMatchObject({ code: 2, stderr: expect.stringContaining('[read-in-browser]') });
+      expect(bound.stderr).not.toContain(link.split('#i=')[1] ?? '#i=');
     }
-    await rm(home, { recursive: true });
   });
 });

@@ -4,28 +4,23 @@ import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { launchChromium } from '../support/chromium.ts';
 import { forFile } from '../support/for-file.ts';
 import { startRig } from '../support/keyserver-rig.ts';
-import { codeInMail, mailSettings, startMailServer } from '../support/mail-server.ts';
+import { codeInMail, startMailServer } from '../support/mail-server.ts';
 import { offerPlans } from '../support/offers.ts';
+import { takePictures } from '../support/pages/browser.ts';
 import { publish } from '../support/publisher-with-sets.ts';
 import { createVisitor } from '../support/reading-site-visitor.ts';
+import { inRelease } from '../support/tier.ts';
 
 const PASSWORD = 'correct horse battery';
 const ARTICLE = '<title>Tide</title><h1>Tide</h1><p style="height:3000px">It came.</p><h2 id="end">End</h2>';
 
 const browser = forFile(launchChromium);
-const smtp = forFile(() => startMailServer({ disabledCommands: ['STARTTLS'] }));
-const rig = forFile(() => {
-  const mail = mailSettings(`smtp://127.0.0.1:${smtp.port}`);
-  return startRig({ config: { mail } });
-});
+const smtp = forFile(() => startMailServer());
+const rig = forFile(() => startRig({ config: { mail: smtp.settings } }));
 beforeAll(async () => {
   await offerPlans(rig, [{ name: 'daily', title: 'Daily', trial: 7 }]);
-  await publish(rig.publisher, rig.host, {
-    path: '/20/tide.html',
-    content: ARTICLE,
-    mediaType: 'text/html; charset=utf-8',
-    set: 'day-1',
-  });
+  const article = { path: '/20/tide.html', content: ARTICLE, mediaType: 'text/html; charset=utf-8', set: 'day-1' };
+  await publish(rig.publisher, rig.host, article);
   await createVisitor(rig.server.readingUrl).join(await rig.codeFor('ada@example.org'), PASSWORD);
 });
 
@@ -113,4 +108,36 @@ it('a password leads to the article, also after a wrong one and the way over the
     await page.click('#sign-in button');
   }
   await expectArticle(page);
+});
+
+inRelease(() => {
+  it('a code, and the link of its mail in another browser, sign in; opening the link alone uses nothing up', async () => {
+    const page = await newPage();
+    await page.goto(`${rig.server.readingUrl}/-/sign-in`);
+    await takePictures(page, 'mail-sign-in');
+    const mail = await askForCode(page);
+    await takePictures(page, 'mail-code');
+    const link = /http:\S+#\S+/.exec(mail)?.[0] ?? '';
+    const other = await newPage();
+    for (const _ of [1, 2]) {
+      await other.goto('about:blank');
+      await other.goto(link);
+      await other.waitForSelector('text=Read as ada@example.org');
+      expect(other.url()).not.toContain('#');
+    }
+    const code = codeInMail(mail);
+    await page.fill('#code', code === '000000' ? '000001' : '000000');
+    await page.waitForSelector('#problem');
+    expect((await page.reload())?.request().method()).toBe('GET'); // a form is not sent once more
+    await page.waitForSelector('#problem');
+    await page.fill('#code', code);
+    await page.waitForURL(`${rig.server.documentsUrl}/**`);
+    await page.goto(`${rig.server.readingUrl}/-/account`);
+    await takePictures(page, 'mail-account');
+    await page.click('#reader-link button');
+    await page.waitForSelector('#reader[open]');
+    await takePictures(page, 'mail-reader');
+    await page.goto(`${rig.server.readingUrl}/-/delete`);
+    await takePictures(page, 'mail-delete');
+  });
 });

@@ -13,29 +13,29 @@ import { inRelease, runs } from '../support/tier.ts';
 
 const vault = forFile(() => startVault());
 
-it('an invitation leads from its link to the first article in two taps, with nothing typed', async () => {
-  const page = await vault.newPage();
-  await page.goto(await vault.invite('anna'));
-  expect(page.url()).toBe(`${VAULT}/-/join`);
-  await page.waitForSelector('#as:not([hidden])');
-  expect(await page.textContent('#name')).toBe('anna');
-  expect(await page.isVisible('#password')).toBe(false);
-  expect(await page.inputValue('#link')).toMatch(
-    new RegExp(`^${VAULT}/-/join#[\\w-]{19}\\.${vault.rig.publisher.root.id}$`),
-  );
-  await page.click('text=Read in this browser');
-  await heading(page, 'Front');
-  await page.click('text=Letter');
-  await heading(page, 'Letter');
-  expect(page.url()).toBe(`${CONTENT}/letter.html`);
-  expect(await keptKeys(page)).toEqual({
-    ids: expect.arrayContaining([setOf(vault.rig.publisher, 'day-1').id, setOf(vault.rig.publisher, 'day-2').id]),
-    extractable: false,
-  });
-  expect(await vault.devicesOf('anna')).toHaveLength(1);
-});
-
 inRelease(() => {
+  it('an invitation leads from its link to the first article in two taps, with nothing typed', async () => {
+    const page = await vault.newPage();
+    await page.goto(await vault.invite('anna'));
+    expect(page.url()).toBe(`${VAULT}/-/join`);
+    await page.waitForSelector('#as:not([hidden])');
+    expect(await page.textContent('#name')).toBe('anna');
+    expect(await page.isVisible('#password')).toBe(false);
+    expect(await page.inputValue('#link')).toMatch(
+      new RegExp(`^${VAULT}/-/join#[\\w-]{19}\\.${vault.rig.publisher.root.id}$`),
+    );
+    await page.click('text=Read in this browser');
+    await heading(page, 'Front');
+    await page.click('text=Letter');
+    await heading(page, 'Letter');
+    expect(page.url()).toBe(`${CONTENT}/letter.html`);
+    expect(await keptKeys(page)).toEqual({
+      ids: expect.arrayContaining([setOf(vault.rig.publisher, 'day-1').id, setOf(vault.rig.publisher, 'day-2').id]),
+      extractable: false,
+    });
+    expect(await vault.devicesOf('anna')).toHaveLength(1);
+  });
+
   it('attack 136: no page at the documents’ origin may ask for passkeys, or make them; the account’s may', async () => {
     const page = await vault.newPage();
     await vault.joinAs(page, 'petra');
@@ -133,21 +133,13 @@ describe('keys are had by', () => {
     expect(asked).toEqual(['/-/keys?silent=yes']);
   });
 
-  it('a public page for what it loads, by a way to the vault that asks for nothing', async () => {
-    const page = await vault.newPage();
-    await vault.joinAs(page, 'olga');
-    const asked = keysPages(page);
-    await page.goto(`${CONTENT}/app.html#here`);
-    await expect.poll(() => shown(page).catch(String)).toEqual(['App started', true]);
-    expect(page.url()).toBe(`${CONTENT}/app.html#here`);
-    expect(asked).toEqual(['/-/keys?silent=yes']);
-  });
-
   it('an application that stays where it is, with what its reader has typed', async () => {
     const page = await vault.newPage();
     await vault.joinAs(page, 'wanda');
-    await read(page, '/app.html', 'App');
+    const asked = keysPages(page);
+    await read(page, '/app.html#here', 'App');
     await expect.poll(() => shown(page).catch(String)).toEqual(['App started', true]);
+    expect([page.url(), asked]).toEqual([`${CONTENT}/app.html#here`, ['/-/keys?silent=yes']]);
     await clearKeys(page);
     await page.evaluate(`history.pushState(null, '', '/app.html?route#part')`);
     await page.type('input', 'typed');
@@ -249,27 +241,6 @@ describe('the vault hands keys', () => {
     expect((await contentKeys(page.context())).ids).toEqual([]);
   });
 
-  it('attack 96: into no frame, and not to a window that another page holds', async () => {
-    const page = await vault.newPage();
-    await vault.joinAs(page, 'nora');
-    await read(page, '/evil.html', 'Evil');
-    const address = `${VAULT}/-/keys#${new URLSearchParams({ key: await attackersKey(), to: '/' })}`;
-    await page.evaluate(`new Promise((resolve) => {
-      const frame = document.body.appendChild(document.createElement('iframe'));
-      frame.onload = resolve;
-      frame.src = ${JSON.stringify(address)};
-    })`);
-    for (const frame of page.frames().slice(1)) expect(await frame.content()).not.toContain('id="vault"');
-    const [opened] = await Promise.all([
-      page.context().waitForEvent('page'),
-      page.evaluate(`void (window.held = window.open(${JSON.stringify(address)}))`),
-    ]);
-    await heading(opened, 'Front');
-    // A page back at the holder's own origin is out of reach all the same.
-    expect(await page.evaluate('window.held.closed')).toBe(true);
-    expect(await opened.evaluate('window.opener')).toBe(null);
-  });
-
   it('attacks 95 and 96: to no script of a published page, though it is of the same site', async () => {
     const page = await vault.newPage();
     await vault.joinAs(page, 'olga');
@@ -294,6 +265,22 @@ describe('the vault hands keys', () => {
     for (const route of ['/-/keys', '/-/device', '/-/key-requests', '/-/forget'])
       expect(lines).toMatch(new RegExp(`"route":"${route}","status":403`));
     expect(JSON.stringify(await overview(vault.rig.server.state))).toBe(before);
+    // Nor by a frame, or a window that the script holds.
+    const address = `${VAULT}/-/keys#${new URLSearchParams({ key: await attackersKey(), to: '/' })}`;
+    await page.evaluate(`new Promise((resolve) => {
+      const frame = document.body.appendChild(document.createElement('iframe'));
+      frame.onload = resolve;
+      frame.src = ${JSON.stringify(address)};
+    })`);
+    for (const frame of page.frames().slice(1)) expect(await frame.content()).not.toContain('id="vault"');
+    const [opened] = await Promise.all([
+      page.context().waitForEvent('page'),
+      page.evaluate(`void (window.held = window.open(${JSON.stringify(address)}))`),
+    ]);
+    await heading(opened, 'Front');
+    // A page back at the holder's own origin is out of reach all the same.
+    expect(await page.evaluate('window.held.closed')).toBe(true);
+    expect(await opened.evaluate('window.opener')).toBe(null);
     await page.goto(`${VAULT}/-/account`);
     expect(await page.textContent('.lead')).toContain('olga');
   });

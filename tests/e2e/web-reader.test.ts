@@ -7,7 +7,7 @@ import { forFile } from '../support/for-file.ts';
 import { ISOLATED, isolationOf } from '../support/isolated.ts';
 import { takePictures } from '../support/pages/browser.ts';
 import { expectRefusal, expectStory, putState, readerWith, startStories } from '../support/pages/stories.ts';
-import { publish, setOf } from '../support/publisher-with-sets.ts';
+import { publish, setOf, type TestDocument } from '../support/publisher-with-sets.ts';
 import { inRelease } from '../support/tier.ts';
 import { visit } from '../support/web-reader-rig.ts';
 
@@ -63,7 +63,7 @@ describe('a reader', () => {
 
   inRelease(() => {
     it('has pages isolated, their workers and frames whose publisher signed that, with the button of the reader', async () => {
-      for (const document of ISOLATED) await publish(rig.publisher, rig.host, document);
+      await publish(rig.publisher, rig.host, ...ISOLATED);
       page = await readerWith(rig);
       await open('/isolated.html');
       const frames = ['Frame', expect.stringMatching(/./)];
@@ -76,8 +76,12 @@ describe('a reader', () => {
       const style = `<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:output method="html"/>
         <xsl:template match="/"><body><h1><xsl:value-of select="rss/title"/></h1><script>document.title = "ran"</script>
         <script src="/script.js"/></body></xsl:template></xsl:stylesheet>`;
-      await publish(rig.publisher, rig.host, { path: '/feed.xml', content: feed, mediaType: 'application/xml' });
-      await publish(rig.publisher, rig.host, { path: '/feed.xsl', content: style, mediaType: 'text/xsl' });
+      await publish(
+        rig.publisher,
+        rig.host,
+        { path: '/feed.xml', content: feed, mediaType: 'application/xml' },
+        { path: '/feed.xsl', content: style, mediaType: 'text/xsl' },
+      );
       page = await readerWith(rig);
       await open('/feed.xml');
       expect([await page.textContent('h1'), await page.title()]).toEqual(['Tides', '']);
@@ -122,36 +126,23 @@ inRelease(() => {
       expect.poll(() => page.evaluate(expression).catch(String)).toBe(value);
 
     it('removes and registers no worker, empties its storage, shows what it embeds, and saves files', async () => {
-      const headers = {
-        'content-security-policy': "default-src 'self' 'unsafe-inline'; script-src; connect-src 'self'; img-src 'self'",
-      };
-      const loose = { 'content-security-policy': "script-src 'unsafe-inline'" };
+      const html = (path: string, content: string, policy: string) => ({
+        ...{ path, content, mediaType: HTML },
+        headers: { 'content-security-policy': policy },
+      });
+      const own = "default-src 'self' 'unsafe-inline'";
       const framed = `<iframe srcdoc="<object data='/20/boat.png'></object>"></iframe>`;
       const embedding = '<object data="20/boat.png"><p>Missing</p></object>';
-      for (const document of [
-        {
-          path: '/app.html',
-          content: `<!doctype html><title>App</title>${APP}${embedding}${framed}`,
-          mediaType: HTML,
-          headers: loose,
-        },
-        {
-          path: '/strict.html',
-          content: `<script>document.title = "run"</script>${embedding}`,
-          mediaType: HTML,
-          headers,
-        },
-        {
-          path: '/inline.html',
-          content: `<script>document.title = "run"</script>${embedding}`,
-          mediaType: HTML,
-          headers: { 'content-security-policy': "default-src 'self' 'unsafe-inline'" },
-        },
+      const running = `<script>document.title = "run"</script>${embedding}`;
+      const documents: TestDocument[] = [
+        html('/app.html', `<!doctype html><title>App</title>${APP}${embedding}${framed}`, "script-src 'unsafe-inline'"),
+        html('/strict.html', running, `${own}; script-src; connect-src 'self'; img-src 'self'`),
+        html('/inline.html', running, own),
         { path: '/part.html', content: '<h1>Part</h1>', mediaType: HTML },
         { path: '/sw.js', content: 'addEventListener("fetch", () => {})', mediaType: 'text/javascript' },
         { path: '/tides.csv', content: 'hour,height', mediaType: 'text/csv' },
-      ])
-        await publish(rig.publisher, rig.host, document);
+      ];
+      await publish(rig.publisher, rig.host, ...documents);
       page = await readerWith(rig, 'day-1');
       for (let time = 0; time < 5; time++) expect((await open('/app.html'))?.fromServiceWorker()).toBe(true);
       await becomes('Boolean(window.seen)', true);
@@ -206,8 +197,8 @@ describe('a published page that is hostile', () => {
   const refused = `const refused = async (attempt) => { try { return Boolean(await attempt()); } catch { return false; } };`;
 
   it('attack 77, attack 95, attack 96: installs no worker, gets no key out, and reaches neither vault nor account', async () => {
-    await publish(rig.publisher, rig.host, { path: '/evil.html', content: '<h1>Evil</h1>', mediaType: HTML });
-    await publish(rig.publisher, rig.host, { path: '/evil.js', content: '1', mediaType: 'text/javascript' });
+    const page$ = { path: '/evil.html', content: '<h1>Evil</h1>', mediaType: HTML };
+    await publish(rig.publisher, rig.host, page$, { path: '/evil.js', content: '1', mediaType: 'text/javascript' });
     page = await readerWith(rig, 'day-1');
     await page.addInitScript('window.register = navigator.serviceWorker.register.bind(navigator.serviceWorker)');
     await open('/evil.html');

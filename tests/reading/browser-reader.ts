@@ -90,12 +90,8 @@ async function opened(window: Page, url: string, act: () => Promise<unknown>): P
   await act().catch(() => undefined); // the step may lead to where nothing is
   const response = await first;
   await window.waitForLoadState('load').catch(() => undefined);
-  return {
-    status: response.status(),
-    headers: response.headers(),
-    body: await shownIn(window, response),
-    isWhole: true,
-  };
+  const body = await shownIn(window, response);
+  return { status: response.status(), headers: response.headers(), body, isWhole: true };
 }
 
 async function shownIn(window: Page, response: Response): Promise<Buffer> {

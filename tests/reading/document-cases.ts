@@ -7,21 +7,16 @@ import { CODED, EMPTY, FILM, PUBLIC, TEXT } from './site.ts';
 
 const TAG = 'Tue, 14 Nov 2023 22:13:20 GMT';
 const EARLIER = 'Tue, 14 Nov 2023 22:13:19 GMT';
-/** Conditions of a request for {@link TEXT}, with `ETAG` for its entity tag; and the status. */
+/** Conditions of a request for {@link TEXT}, with `ETAG` for its entity tag; and the status. Lists of tags are in validators.test.ts. */
 const CONDITIONS: readonly (readonly [Readonly<Record<string, string>>, number])[] = [
   [{ 'if-none-match': 'ETAG' }, 304],
-  [{ 'if-none-match': 'W/ETAG' }, 304],
-  [{ 'if-none-match': '"other", ETAG' }, 304],
-  [{ 'if-none-match': '*' }, 304],
   [{ 'if-none-match': '"other"' }, 200],
   [{ 'if-none-match': '"other"', 'if-modified-since': TAG }, 200],
   [{ 'if-modified-since': TAG }, 304],
   [{ 'if-modified-since': EARLIER }, 200],
   [{ 'if-modified-since': 'yesterday' }, 200],
   [{ 'if-match': 'ETAG' }, 200],
-  [{ 'if-match': '*' }, 200],
   [{ 'if-match': '"other"' }, 412],
-  [{ 'if-match': 'W/ETAG' }, 412], // compared strongly
   [{ 'if-match': '"other"', 'if-none-match': 'ETAG' }, 412],
   [{ 'if-match': 'ETAG', 'if-none-match': 'ETAG' }, 304],
   [{ 'if-match': 'ETAG', 'if-unmodified-since': EARLIER }, 200],

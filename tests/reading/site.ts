@@ -16,29 +16,11 @@ const lastModified = 1_700_000_000;
 const headers = { 'content-language': 'en-GB' };
 
 const FRONT = { path: '/index.html', content: '<h1>Front</h1>', mediaType: 'text/html; charset=utf-8' };
-export const TEXT = {
-  path: '/a.txt',
-  content: 'Ships come in.',
-  mediaType: 'text/plain',
-  set: 'day-1',
-  headers,
-  lastModified,
-};
-export const FILM = {
-  path: '/film.bin',
-  content: randomBytes(300_000),
-  mediaType: 'video/mp4',
-  set: 'day-1',
-  lastModified,
-};
-export const CODED = {
-  path: '/coded.txt',
-  content: 'Ships. '.repeat(9_000),
-  mediaType: 'text/plain',
-  set: 'day-1',
-  gzip: true,
-};
-export const EMPTY = { path: '/pilot boat é.txt', content: '', mediaType: 'text/plain', set: 'day-1' };
+const PAID = { mediaType: 'text/plain', set: 'day-1' };
+export const TEXT = { ...PAID, path: '/a.txt', content: 'Ships come in.', headers, lastModified };
+export const FILM = { ...PAID, path: '/film.bin', content: randomBytes(300_000), mediaType: 'video/mp4', lastModified };
+export const CODED = { ...PAID, path: '/coded.txt', content: 'Ships. '.repeat(9_000), gzip: true };
+export const EMPTY = { ...PAID, path: '/pilot boat é.txt', content: '' };
 export const PAGE = { path: '/page.html', content: '<h1>Page</h1>', mediaType: 'text/html; charset=utf-8' };
 const FOLDER = { ...PAGE, path: '/folder/index.html' };
 export const PUBLIC = { path: '/public.txt', content: 'For everybody.', mediaType: 'text/plain' };
@@ -81,9 +63,9 @@ export class ReadSite {
     return site;
   }
 
-  /** Publishes documents, one more publication each, on both hosts. */
+  /** Publishes documents, as one more publication, on both hosts. */
   async publish(...documents: readonly TestDocument[]): Promise<void> {
-    for (const document of documents) await publish(this.rig.publisher, this.rig.host, document);
+    await publish(this.rig.publisher, this.rig.host, ...documents);
     this.mirror();
   }
 

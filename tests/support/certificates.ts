@@ -223,12 +223,8 @@ async function issue({ subject, kind = 'ecdsa', keys, issuer, extensions, ...val
     ],
   });
   const der = await crypto.subtle.exportKey('pkcs8', own.privateKey);
-  return {
-    keys: own,
-    certificate,
-    key: `${PemConverter.encode(der, 'PRIVATE KEY')}\n`,
-    cert: `${certificate.toString('pem')}\n`,
-  };
+  const [key, cert] = [`${PemConverter.encode(der, 'PRIVATE KEY')}\n`, `${certificate.toString('pem')}\n`];
+  return { keys: own, certificate, key, cert };
 }
 
 function newKeys(kind: KeyKind): Promise<CryptoKeyPair> {

@@ -4,15 +4,8 @@ import type { TestProject } from 'vitest/node';
 import { askFor, offer } from './once-a-run.ts';
 
 const PROGRAM = '/usr/bin/chromium';
-const ARGUMENTS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
+const WITHOUT = ['background-networking', 'component-update', 'gpu', 'quic', 'sync'];
+const ARGUMENTS = ['--no-sandbox', '--no-first-run', ...WITHOUT.map((name) => `--disable-${name}`)];
 /** Signals are left to the process that launches: several test files share it, and send it signals themselves. */
 const PROGRAM_ALONE = { executablePath: PROGRAM, handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
 

@@ -6,7 +6,7 @@ import { connect as connectTo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { Agent } from 'undici';
-import { accepts, type Child, freePort, startChild, until } from '../../cache-config/child.ts';
+import { accepts, type Child, freePort, startChild } from '../../cache-config/child.ts';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { type Invitation, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
@@ -23,6 +23,7 @@ import {
   sealBundle,
   type TestDocument,
 } from './publisher-with-sets.ts';
+import { started } from './started.ts';
 import { startWispr } from './wispr.ts';
 
 const HOSTS = { keys: 'keys.news.example', read: 'read.news.example', pages: 'pages.news.example' } as const;
@@ -84,8 +85,10 @@ export async function startCluster({ documents, database: own, third = false }: 
   const ports = { 443: balanced ?? 0, 8443: keys ?? 0, 8444: read ?? 0, 8445: pages ?? 0 };
   const config = configIn(folder, ports, host);
   const state = await openState({ ...config('127.0.0.1'), database });
-  await importOwnBundle(state, publisher, host);
-  for (const document of documents) await publish(publisher, host, document);
+  const origins = { keyServer: ORIGINS.keyServer, reading: ORIGINS.readingUrl };
+  const bundle = await sealBundle(publisher, state.recipient.publicKey, { ...origins, content: host.origin });
+  await importBundle(state, bundle, origins);
+  if (documents.length > 0) await publish(publisher, host, ...documents);
   const start = (address: string, dispatcher?: KeyServerConfig['dispatcher']) =>
     startNode(folder, { ...config(address), ...(dispatcher && { dispatcher }) }, database, certificate.ca);
   const [first, others] = ['127.0.0.11', third ? ['127.0.0.12', '127.0.0.13'] : ['127.0.0.12']] as const;
@@ -129,12 +132,6 @@ function configIn(folder: string, ports: Ports, content: ContentHost) {
     publicKey: join(folder, 'keyserver.pub'),
     fetchFrom: { [SITE]: content.origin },
   });
-}
-
-async function importOwnBundle(state: KeyServerState, publisher: PublisherWithSets, host: ContentHost): Promise<void> {
-  const origins = { keyServer: ORIGINS.keyServer, reading: ORIGINS.readingUrl };
-  const bundle = await sealBundle(publisher, state.recipient.publicKey, { ...origins, content: host.origin });
-  await importBundle(state, bundle, origins);
 }
 
 async function startNode(
@@ -204,6 +201,7 @@ async function startBalancer(ports: Ports, caFile: string, third: boolean): Prom
   const [, text = ''] = /^```haproxy\n(.*?)^```$/ms.exec(page) ?? [];
   const folder = temporaryFolder();
   const file = join(folder, 'haproxy.cfg');
+  const thirdAfter = (line: string) => line.replaceAll('two', 'three').replace('10.0.0.12', '10.0.0.13');
   const servers = third ? text.replaceAll(/^ +server two .*\n/gm, (line) => line + thirdAfter(line)) : text;
   const here = servers
     .replaceAll(/(?<=:)\d+$|(?<=10\.0\.0\.\d+:)\d+/gm, (port) => String(ports[port as keyof Ports]))
@@ -212,14 +210,7 @@ async function startBalancer(ports: Ports, caFile: string, third: boolean): Prom
     .replaceAll('bind :', 'bind 127.0.0.1:');
   writeFileSync(file, here);
   const child = startChild(['haproxy', '-f', file], folder, { stopSignal: 'SIGTERM' });
-  if (await until(() => accepts(ports[443]), 20_000)) return child;
-  const said = readFileSync(join(folder, 'output.log'), 'utf8');
-  await child.stop();
-  throw new Error(`HAProxy does not run: ${said}`);
-}
-
-function thirdAfter(line: string): string {
-  return line.replaceAll('two', 'three').replace('10.0.0.12', '10.0.0.13');
+  return started('HAProxy', child, () => accepts(ports[443]));
 }
 
 /** Address to which a connection is made, whatever host is asked for. */

@@ -2,31 +2,15 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ProxyAgent, request } from 'undici';
 import { afterEach, beforeEach, expect } from 'vitest';
-import { type Ended, processesIn, type RunningProgram, runProgram, startProgram } from './programs.ts';
+import { send } from './http-client.ts';
+import { processesIn, type RunningProgram, runProgram, startProgram } from './programs.ts';
 
 const PROGRAM = 'bin/wispr.js';
 export const KEYS = ['tour', 'proxy', 'gateway', 'site', 'keyserver', 'reading', 'origin', 'cache'] as const;
 export type Addresses = Record<(typeof KEYS)[number], string>;
 
-export interface DemoRuns {
-  /** Directories that are published. */
-  readonly sites: () => string;
-  /** Folder below which a run writes everything. */
-  readonly folder: () => string;
-  readonly env: () => NodeJS.ProcessEnv;
-  /** Runs a command to its end. */
-  readonly run: (...args: string[]) => Promise<Ended>;
-  /** Starts a command that stays, and is stopped after the test. */
-  readonly start: (...args: string[]) => RunningProgram;
-  /** Stops it after the test. */
-  readonly stays: (program: RunningProgram) => RunningProgram;
-  /** Expects nothing of a run to be left: no file, and no process once those that were killed are gone. */
-  readonly expectNothingLeft: () => Promise<void>;
-}
-
-export function demoRuns(): DemoRuns {
+export function demoRuns() {
   let folder = '';
   let sites = '';
   let env: NodeJS.ProcessEnv = {};
@@ -49,12 +33,18 @@ export function demoRuns(): DemoRuns {
     return program;
   };
   return {
+    /** Directories that are published. */
     sites: () => sites,
+    /** Folder below which a run writes everything. */
     folder: () => folder,
     env: () => env,
-    run: (...args) => runProgram(PROGRAM, args, { env }),
-    start: (...args) => stays(startProgram(PROGRAM, args, { env })),
+    /** Runs a command to its end. */
+    run: (...args: string[]) => runProgram(PROGRAM, args, { env }),
+    /** Starts a command that stays, and is stopped after the test. */
+    start: (...args: string[]) => stays(startProgram(PROGRAM, args, { env })),
+    /** Stops it after the test. */
     stays,
+    /** Expects nothing of a run to be left: no file, and no process once those that were killed are gone. */
     expectNothingLeft: async () => {
       // npm itself keeps something there.
       expect(readdirSync(folder).filter((name) => name.startsWith('wispr-'))).toEqual([]);
@@ -71,9 +61,6 @@ export function stepsOf(output: string): string[] {
 
 /** Asks as a program that is set to use a proxy: the gateway's names below localhost need no name server this way. */
 export async function viaProxy(proxy: string, url: string): Promise<{ status: number }> {
-  const dispatcher = new ProxyAgent({ uri: proxy, proxyTunnel: false });
-  const answer = await request(url, { dispatcher });
-  await answer.body.dump();
-  await dispatcher.close();
-  return { status: answer.statusCode };
+  const { status } = await send(Number(new URL(proxy).port), url);
+  return { status };
 }

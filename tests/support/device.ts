@@ -35,7 +35,7 @@ export function post(
  * @returns the status; 0 where it was broken off
  */
 export function postFrom(
-  address: string,
+  localAddress: string,
   origin: string,
   path: string,
   body: Uint8Array | string,
@@ -43,12 +43,7 @@ export function postFrom(
 ): Promise<number> {
   const length = Buffer.byteLength(body) * (breakOff ? 2 : 1);
   return new Promise((resolve, reject) => {
-    const options = {
-      method: 'POST',
-      localAddress: address,
-      agent: false,
-      headers: { 'content-length': length, ...headers },
-    };
+    const options = { method: 'POST', localAddress, agent: false, headers: { 'content-length': length, ...headers } };
     const outgoing = request(origin + path, options, (answer) => resolve(answer.resume().statusCode ?? 0));
     outgoing.on('error', (error) => (breakOff ? resolve(0) : reject(error)));
     if (breakOff) outgoing.write(body, () => outgoing.destroy());

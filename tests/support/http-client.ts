@@ -28,34 +28,22 @@ export function send(
 ): Promise<Received> {
   return new Promise((resolve, reject) => {
     const [, authority = `127.0.0.1:${port}`] = /^[a-z]+:\/\/([^/?#]*)/i.exec(target) ?? [];
-    const outgoing = httpRequest(
-      {
-        host: '127.0.0.1',
-        port,
-        path: target,
-        method,
-        headers: { host: authority, ...headers },
-        agent: agent ?? false,
-      },
-      (answer) => {
-        const parts: Buffer[] = [];
-        answer.on('data', (part) => parts.push(part));
-        answer.on('error', () => undefined); // reported by `complete`
-        answer.on('close', () => {
-          const whole = Buffer.concat(parts);
-          resolve({
-            status: answer.statusCode ?? 0,
-            headers: answer.headers,
-            rawHeaders: answer.rawHeaders,
-            body: whole,
-            get text() {
-              return whole.toString();
-            },
-            complete: answer.complete,
-          });
+    const place = { host: '127.0.0.1', port, path: target, method, agent: agent ?? false };
+    const outgoing = httpRequest({ ...place, headers: { host: authority, ...headers } }, (answer) => {
+      const { headers, rawHeaders, statusCode: status = 0 } = answer;
+      const parts: Buffer[] = [];
+      answer.on('data', (part) => parts.push(part));
+      answer.on('error', () => undefined); // reported by `complete`
+      answer.on('close', () => {
+        const body = Buffer.concat(parts);
+        resolve({
+          ...{ status, headers, rawHeaders, body, complete: answer.complete },
+          get text() {
+            return body.toString();
+          },
         });
-      },
-    );
+      });
+    });
     outgoing.on('error', reject);
     outgoing.end(body);
   });

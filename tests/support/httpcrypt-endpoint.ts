@@ -26,15 +26,8 @@ export async function startEndpoint(host: string, to: number, zone?: string): Pr
   const report = (what: string) => {
     throw new Error(what);
   };
-  const options = {
-    to: `http://127.0.0.1:${to}`,
-    url: `http://${host}/a/`,
-    listen,
-    key,
-    zone,
-    rotateMinutes: 60,
-    report,
-  };
+  const own = { listen, key, zone, rotateMinutes: 60, report };
+  const options = { ...own, to: `http://127.0.0.1:${to}`, url: `http://${host}/a/` };
   let serving = await serveHttpcrypt(options);
   const endpoint = parseEndpoint(serving.endpoint);
   if (!endpoint) throw new Error(`no endpoint: ${serving.endpoint}`);

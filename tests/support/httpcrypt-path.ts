@@ -1,14 +1,14 @@
 /** Path between a Reader and the HTTPCrypt endpoint of a key server, all real: NSD for its names, nginx before it, and Squid as the parent proxy. */
 
 import { Resolver } from 'node:dns/promises';
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import { accepts, type Child, freePort, startChild, until } from '../../cache-config/child.ts';
+import { buffer } from 'node:stream/consumers';
+import { accepts, freePort, startChild, until } from '../../cache-config/child.ts';
 import { startSquid } from '../../cache-config/servers.ts';
 import { temporaryFolder } from './keyserver-rig.ts';
-
-const START_MILLISECONDS = 20_000;
+import { started } from './started.ts';
 
 /** nginx that hands everything on, as it comes. @param more - directives */
 export async function startReverseProxy(
@@ -30,7 +30,7 @@ export async function startReverseProxy(
     }`,
   );
   const child = startChild(['nginx', '-p', `${folder}/`, '-c', 'nginx.conf'], folder, { stopSignal: 'SIGTERM' });
-  await started('nginx', child, folder, () => accepts(port));
+  await started('nginx', child, () => accepts(port));
   return { requests: () => readFileSync(join(folder, 'access.log'), 'utf8'), stop: child.stop };
 }
 
@@ -84,41 +84,25 @@ export async function startNameServer(host: string, records: string, keep = /^/)
       (soa) => soa.serial === serial,
       () => false,
     );
-  await started('nsd', child, folder, hasSerial);
+  await started('nsd', child, hasSerial);
   return {
     address: `127.0.0.1:${port}`,
     reload: async () => {
       write();
       process.kill(Number(readFileSync(join(folder, 'nsd.pid'), 'utf8')), 'SIGHUP');
-      if (!(await until(hasSerial, START_MILLISECONDS))) throw new Error('NSD did not read its zone again');
+      if (!(await until(hasSerial, 20_000))) throw new Error('NSD did not read its zone again');
     },
     stop: child.stop,
   };
 }
 
-async function started(name: string, child: Child, folder: string, works: () => Promise<boolean>): Promise<void> {
-  const good = await until(async () => child.ended() !== undefined || (await works()), START_MILLISECONDS);
-  if (good && child.ended() === undefined) return;
-  const output = join(folder, 'output.log');
-  const said = existsSync(output) ? readFileSync(output, 'utf8') : '';
-  await child.stop();
-  throw new Error(`${name} does not run: ${child.ended() ?? 'no answer'}; ${said}`);
-}
-
-/** An answer as it is seen from outside. */
-export interface SeenAnswer {
-  readonly status: number;
-  readonly headers: string[];
-  readonly body: Buffer;
-}
-
-/** Sends what was recorded, or put together by hand. @param body - a list: in as many chunks, without a length */
+/** Sends what was recorded, or put together by hand. @param body - a list: in as many chunks, without a length @returns what is seen from outside */
 export function sendRaw(
   url: string,
   method: string,
   cookie: string | undefined,
   body?: Uint8Array | readonly Uint8Array[],
-): Promise<SeenAnswer> {
+): Promise<{ readonly status: number; readonly headers: string[]; readonly body: Buffer }> {
   return new Promise((resolve, reject) => {
     const chunks = body instanceof Uint8Array ? undefined : body;
     const length = body && (chunks ? { 'transfer-encoding': 'chunked' } : { 'content-length': body.length });
@@ -126,13 +110,11 @@ export function sendRaw(
       url,
       { method, headers: { ...(cookie && { cookie }), ...length }, agent: false },
       async (answer) => {
-        const parts: Buffer[] = [];
-        for await (const part of answer) parts.push(part);
         const names = Object.entries(answer.headers).filter(([name]) => name !== 'date');
         resolve({
           status: answer.statusCode ?? 0,
           headers: names.map(([name, value]) => `${name}: ${value}`),
-          body: Buffer.concat(parts),
+          body: await buffer(answer),
         });
       },
     );

@@ -10,8 +10,8 @@ import { type Ended, type RunningProgram, startCommand } from './programs.ts';
 import { startReaderHome } from './reader-home.ts';
 import type { CleanUp } from './reader-rig.ts';
 import { startStaticHost } from './static-hosts.ts';
+import { PASSPHRASE } from './workspace.ts';
 
-const PASSPHRASE = 'correct horse battery staple';
 /** Ports of the key server: free ones. */
 const PORTS = {
   WISPR_KEYSERVER_LISTEN__PORT: '0',

@@ -4,10 +4,11 @@ import { parseConnectTo } from '../../client-proxy/index.ts';
 import { hostProofLine, type SiteDescription } from '../../core/keys/descriptor.ts';
 import { HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { makeCertificate, type TestCertificate } from './certificates.ts';
-import { closeServer, listenOnLoopback, startContentHost } from './content-host.ts';
-import { HostileKeyServer } from './hostile-key-server.ts';
+import { closeServer, listenOnLoopback } from './content-host.ts';
+import type { HostileKeyServer } from './hostile-key-server.ts';
+import { startProvablePublisher } from './provable-publisher.ts';
 import { CleanUp, type ReaderRig, startReaderOf, storageIn, temporaryFolder } from './reader-rig.ts';
-import { TestPublisher } from './test-publisher.ts';
+import type { TestPublisher } from './test-publisher.ts';
 
 export interface InvitedReader
   extends Omit<ReaderRig<HostileKeyServer>, 'another' | 'anotherStorage' | 'directory' | 'limits' | 'url'> {
@@ -23,10 +24,7 @@ export async function startInvitedReader(): Promise<InvitedReader> {
   const cleanUp = new CleanUp();
   const directory = await temporaryFolder(cleanUp);
   const storage = storageIn(directory);
-  const publisher = await TestPublisher.create();
-  const host = cleanUp.use(await startContentHost());
-  const keyServer = cleanUp.use(await HostileKeyServer.start(publisher));
-  await publisher.sign(host.files);
+  const { publisher, server: keyServer, host } = await startProvablePublisher(cleanUp);
   certified ??= makeCertificate(
     directory,
     HOSTS.map((name) => `DNS:${name}`),

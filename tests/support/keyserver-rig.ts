@@ -99,12 +99,8 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
   const folder = temporaryFolder();
   const host = await startContentHost();
   const publisher = await createPublisher(options.sets);
-  const config = {
-    ...configIn(folder),
-    ...(await storeIn(folder)),
-    fetchFrom: { [SITE]: host.origin },
-    ...options.config,
-  };
+  const own = { ...configIn(folder), ...(await storeIn(folder)), fetchFrom: { [SITE]: host.origin } };
+  const config = { ...own, ...options.config };
   const { log, text } = logged();
   // The clock stands still: what a test signs twice is the same, at the end of a second too.
   let now = options.startAt ?? Math.floor(Date.now() / 1000);
@@ -173,22 +169,9 @@ export function rigForFile(options: RigOptions | (() => RigOptions | Promise<Rig
 
 /** Tests all come from one address. */
 const GENEROUS: Partial<RequestLimits> = {
-  requestsPerAddress: 1_000_000,
-  changesPerAddress: 10_000,
-  bindingsPerAddress: 1000,
-  keyRequestsPerAddress: 1000,
-  signInsPerNameAndAddress: 1000,
-  signInsPerAddress: 1000,
-  signInsPerName: 1000,
-  signInsPerKnownBrowser: 1000,
-  mailsPerNameAndAddress: 1000,
-  mailsPerAddress: 1000,
-  mailsPerName: 1000,
-  mailsPerKnownBrowser: 1000,
-  joinsPerAddress: 1000,
-  documentsPerAddress: 10_000,
-  publishingRefusals: 1000,
-  publishingPerAddress: 1000,
-  subscriptionsPerAddress: 10_000,
-  metadataPerAddress: 10_000,
+  ...{ requestsPerAddress: 1_000_000, changesPerAddress: 10_000, documentsPerAddress: 10_000 },
+  ...{ metadataPerAddress: 10_000, subscriptionsPerAddress: 10_000, bindingsPerAddress: 1000, joinsPerAddress: 1000 },
+  ...{ keyRequestsPerAddress: 1000, publishingPerAddress: 1000, publishingRefusals: 1000 },
+  ...{ signInsPerNameAndAddress: 1000, signInsPerAddress: 1000, signInsPerName: 1000, signInsPerKnownBrowser: 1000 },
+  ...{ mailsPerNameAndAddress: 1000, mailsPerAddress: 1000, mailsPerName: 1000, mailsPerKnownBrowser: 1000 },
 };

@@ -7,13 +7,13 @@ import { comparePairs } from '../../core/publication/pair.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
-import { readTimestamp, type TimestampAuthority } from '../../publisher/authority/authority.ts';
+import type { TimestampAuthority } from '../../publisher/authority/authority.ts';
 import { rollBack } from '../../publisher/publish/rollback.ts';
 import type { Site } from '../../publisher/publish/site.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import { alteredTarget } from './altered-target.ts';
 import { readPublished, type TrustedStore } from './published.ts';
-import { Publishing, pairAt, targetsOf } from './publishing.ts';
+import { Publishing, pairAt, pairIn, targetsOf } from './publishing.ts';
 import { type PublishingKeyServer, startPublishingKeyServer } from './publishing-key-server.ts';
 import { createWorkspace, SITE } from './workspace.ts';
 
@@ -200,10 +200,4 @@ export async function openWorld({ withKeyServer }: { readonly withKeyServer: boo
   const made = await createWorkspace(Object.fromEntries(files), settings);
   await keyServer?.giveKeyTo(made);
   return new KillableWorld(new Publishing(made), directory, keyServer);
-}
-
-/** Reads the pair of a timestamp file. */
-function pairIn(bytes: Uint8Array): Pair {
-  const { timestamp } = readTimestamp(bytes);
-  return [timestamp.snapshot.version, timestamp.version];
 }

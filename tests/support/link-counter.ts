@@ -8,13 +8,6 @@ export interface Counted {
   readonly down: number;
 }
 
-export interface Counter {
-  readonly port: number;
-  /** Counts since the last call. */
-  readonly take: () => Counted;
-  readonly close: () => Promise<void>;
-}
-
 /** Changes bytes as a hostile link does. */
 export type Altered = (bytes: Buffer, direction: keyof Counted) => Buffer;
 
@@ -27,11 +20,7 @@ export const otherReference: Altered = (bytes, direction) => {
 };
 
 /** @param port - of `host`, where connections go on to */
-export async function startCounter(
-  port: number,
-  altered: Altered = (bytes) => bytes,
-  host = '127.0.0.1',
-): Promise<Counter> {
+export async function startCounter(port: number, altered: Altered = (bytes) => bytes, host = '127.0.0.1') {
   let counted = { up: 0, down: 0 };
   const sockets = new Set<Socket>();
   const carry = (from: Socket, to: Socket, direction: keyof Counted) => {
@@ -49,7 +38,8 @@ export async function startCounter(
     carry(far, near, 'down');
   });
   await once(server.listen(0, host), 'listening');
-  const take = () => {
+  /** Counts since the last call. */
+  const take = (): Counted => {
     const taken = counted;
     counted = { up: 0, down: 0 };
     return taken;

@@ -1,6 +1,7 @@
 /** A real mail server on loopback, and what it has seen. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { vi } from 'vitest';
 import { type MailConfig, mailConfig } from '../../keyserver/config/mail.ts';
@@ -12,6 +13,8 @@ export function mailSettings(smtp: string, more: Partial<MailConfig> = {}): Mail
 
 export interface MailServer {
   readonly port: number;
+  /** Settings of a key server that sends by it. */
+  readonly settings: MailConfig;
   /** Mails that nobody has taken yet, decoded, oldest first. */
   readonly mails: { readonly to: string; readonly text: string }[];
   readonly signIns: { readonly password: unknown; readonly overTls: boolean }[];
@@ -20,8 +23,10 @@ export interface MailServer {
   readonly close: () => Promise<void>;
 }
 
-/** Takes any password, or none, in the clear too. */
-export async function startMailServer(options: SMTPServerOptions): Promise<MailServer> {
+/** Takes any password, or none, in the clear too. @param options - left out: without TLS */
+export async function startMailServer(
+  options: SMTPServerOptions = { disabledCommands: ['STARTTLS'] },
+): Promise<MailServer> {
   const [mails, signIns] = [[], []] as [MailServer['mails'], MailServer['signIns']];
   const server = new SMTPServer({
     authOptional: true,
@@ -31,13 +36,11 @@ export async function startMailServer(options: SMTPServerOptions): Promise<MailS
       done(null, { user: username });
     },
     onData: (stream, { envelope }, done) => {
-      const chunks: Buffer[] = [];
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-      stream.on('end', () => {
-        const text = Buffer.concat(chunks).toString().replaceAll('=\r\n', '').replaceAll('=3D', '=');
-        mails.push({ to: envelope.rcptTo.map(({ address }) => address).join(), text });
+      text(stream).then((raw) => {
+        const decoded = raw.replaceAll('=\r\n', '').replaceAll('=3D', '=');
+        mails.push({ to: envelope.rcptTo.map(({ address }) => address).join(), text: decoded });
         done();
-      });
+      }, done);
     },
     ...options,
   });
@@ -49,7 +52,9 @@ export async function startMailServer(options: SMTPServerOptions): Promise<MailS
     const index = await vi.waitUntil(() => mails.findIndex(({ to }) => to === wanted) + 1, { timeout: 10_000 });
     return mails.splice(index - 1, 1)[0]?.text ?? '';
   };
-  return { port, mails, signIns, take, close: () => new Promise((resolve) => server.close(() => resolve())) };
+  const settings = mailSettings(`smtp://127.0.0.1:${port}`);
+  const close = () => new Promise<void>((resolve) => server.close(() => resolve()));
+  return { port, settings, mails, signIns, take, close };
 }
 
 /** The six digits in the subject of a mail; nothing, where it has none. */

@@ -1,9 +1,8 @@
 /** Things that a whole run has once: Vitest's own process makes it when the first test asks for it. */
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { inject } from 'vitest';
 import type { TestProject } from 'vitest/node';
+import { listenOnLoopback } from './content-host.ts';
 
 /** Addresses at which each is asked for. */
 interface Offers {
@@ -39,8 +38,7 @@ export async function offer<Thing>(
       (error: Error) => response.writeHead(500).end(error.message),
     );
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  provide(name, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  provide(name, `http://127.0.0.1:${await listenOnLoopback(server)}`);
   return async () => {
     server.close();
     const thing = await made?.catch(() => undefined);

@@ -1,6 +1,5 @@
 /** A real OpenID provider on loopback. Each person who comes is signed in at once, as the person that the test has named. */
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Provider } from 'oidc-provider';
 import { closeServer, listenOnLoopback } from './content-host.ts';
 
@@ -24,8 +23,7 @@ export interface OpenIdProviderRig {
 export async function startOpenIdProvider(back: () => string): Promise<OpenIdProviderRig> {
   let handle: ReturnType<Provider['callback']> | undefined;
   const server = createServer((request, response) => void handle?.(request, response));
-  await listenOnLoopback(server);
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const issuer = `http://127.0.0.1:${await listenOnLoopback(server)}`;
   const people = new Map<string, Person>();
   const rig: OpenIdProviderRig = { issuer, person: undefined, stop: () => closeServer(server) };
   const start = () => {

@@ -1,18 +1,14 @@
 /** Runs programs as another user of this machine. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 
 const OTHER_USER = 65_534;
 
-/** Returns what a program wrote, when it has ended. */
+/** Returns what a program wrote, once it writes no more. */
 export async function runAsOtherUser(program: string, ...args: string[]): Promise<string> {
-  const child = start(program, args);
-  let text = '';
-  child.stdout?.setEncoding('utf8').on('data', (part: string) => {
-    text += part;
-  });
-  await once(child, 'close');
-  return text;
+  const { stdout } = start(program, args);
+  return stdout ? text(stdout) : '';
 }
 
 /** A program that goes on running, and the first thing that it says. */
@@ -30,10 +26,8 @@ export async function startAsOtherUser(
 
 function start(program: string, args: string[]): ChildProcess {
   const isRoot = process.getuid?.() === 0;
+  const options: SpawnOptions = { cwd: '/', stdio: ['ignore', 'pipe', 'inherit'] };
   return isRoot
-    ? spawn(program, args, { uid: OTHER_USER, gid: OTHER_USER, cwd: '/', stdio: ['ignore', 'pipe', 'inherit'] })
-    : spawn('sudo', ['-n', '-u', `#${OTHER_USER}`, program, ...args], {
-        cwd: '/',
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
+    ? spawn(program, args, { ...options, uid: OTHER_USER, gid: OTHER_USER })
+    : spawn('sudo', ['-n', '-u', `#${OTHER_USER}`, program, ...args], options);
 }

@@ -1,7 +1,8 @@
 /** A publisher's own paywall on loopback: it checks signatures by the rules of Standard Webhooks, and misbehaves as it is told. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { closeServer, listenOnLoopback } from './content-host.ts';
 
 export interface Paywall {
   readonly url: string;
@@ -15,28 +16,14 @@ export interface Paywall {
 export async function startPaywall(secret: string): Promise<Paywall> {
   const paywall = { asked: [] as string[], answer: { plans: [] } as Paywall['answer'] };
   const server = createServer(async (request, response) => {
-    const subscriber = verified(await bodyOf(request), request, secret);
+    const subscriber = verified(await text(request), request, secret);
     if (subscriber === undefined) return void response.writeHead(401).end();
     paywall.asked.push(subscriber);
     if (typeof paywall.answer === 'function') paywall.answer(response);
     else response.end(JSON.stringify(paywall.answer));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return Object.assign(paywall, {
-    url: `http://127.0.0.1:${port}/wispr`,
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  });
-}
-
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = [];
-  for await (const piece of request) pieces.push(piece as Buffer);
-  return Buffer.concat(pieces).toString();
+  const url = `http://127.0.0.1:${await listenOnLoopback(server)}/wispr`;
+  return Object.assign(paywall, { url, close: () => closeServer(server) });
 }
 
 /** @returns whom the question is about */

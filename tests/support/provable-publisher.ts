@@ -1,19 +1,12 @@
 /** A publisher whose site a reader can prove: with a key server, and a content host that has its publication. */
-import { type ConnectTo, parseConnectTo } from '../../client-proxy/index.ts';
-import { type ContentHost, startContentHost } from './content-host.ts';
+import { parseConnectTo } from '../../client-proxy/index.ts';
+import { startContentHost } from './content-host.ts';
 import { HostileKeyServer } from './hostile-key-server.ts';
 import type { CleanUp } from './reader-rig.ts';
 import { TestPublisher } from './test-publisher.ts';
 
-export interface ProvablePublisher {
-  readonly publisher: TestPublisher;
-  readonly server: HostileKeyServer;
-  readonly host: ContentHost;
-  /** Route to its content host. */
-  readonly connectTo: ConnectTo;
-}
-
-export async function startProvablePublisher(cleanUp: CleanUp, site = 'news.example'): Promise<ProvablePublisher> {
+/** @returns also the route to its content host */
+export async function startProvablePublisher(cleanUp: CleanUp, site = 'news.example') {
   const publisher = await TestPublisher.create(site);
   const server = cleanUp.use(await HostileKeyServer.start(publisher));
   const host = cleanUp.use(await startContentHost());

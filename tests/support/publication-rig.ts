@@ -25,11 +25,6 @@ import { type PublisherWithSets, sealBundle } from './publisher-with-sets.ts';
 export const TIMESTAMP_PATH = `${METADATA_PATH}timestamp.json`;
 export const HOUR = 3600;
 
-export interface HandedOver {
-  readonly status: number;
-  readonly body: Record<string, unknown>;
-}
-
 export interface SnapshotWish {
   readonly closed?: boolean;
   readonly signer?: RoleSigner;
@@ -122,7 +117,7 @@ export class PublicationRig {
   async handOver(
     snapshot: Uint8Array,
     { roots = [], signer = this.rig.publisher.root.signers.snapshot }: HandOverWish = {},
-  ): Promise<HandedOver> {
+  ): Promise<{ readonly status: number; readonly body: Record<string, unknown> }> {
     const expiries = [
       { role: 'snapshot', expires: this.now() + 1000 },
       { role: 'targets', expires: this.now() + 2000 },

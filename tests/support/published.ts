@@ -98,13 +98,8 @@ export async function readPublished(out: string, options: PublishedOptions): Pro
     if (toHex(await headDigest(verified)) !== head || verified.length !== headLength) throw new Error(`${path}: head`);
     return opened;
   };
-  return {
-    version: snapshot.version,
-    files: snapshot.roles.size,
-    paths: await pathsOf(snapshot.roles, metadata),
-    entry,
-    open,
-  };
+  const paths = await pathsOf(snapshot.roles, metadata);
+  return { version: snapshot.version, files: snapshot.roles.size, paths, entry, open };
 }
 
 /** Finds the documents that bins and sections name, about which the client is then asked one by one. */

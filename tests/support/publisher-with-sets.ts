@@ -8,7 +8,7 @@ import { encodeDescriptor, type ProviderDescriptor } from '../../core/keys/descr
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import type { Metadata } from '../../core/object/metadata.ts';
 import { encodeObject, type PublisherIdentity, publisherIdentity } from '../../core/object/writer.ts';
-import { headTargetOf, targetUrlPath } from '../../core/publication/names.ts';
+import { headTargetOf } from '../../core/publication/names.ts';
 import { urlPathOf } from '../../core/site/path.ts';
 import type { ContentHost } from './content-host.ts';
 import type { FirstRoot } from './first-root.ts';
@@ -61,8 +61,18 @@ export interface TestDocument {
   readonly lastModified?: number;
 }
 
-/** Puts a document on the content host, as `wispr protect` and a web host would. */
-export async function publish(publisher: PublisherWithSets, host: ContentHost, document: TestDocument): Promise<void> {
+/** Puts documents on the content host, in one publication, as `wispr protect` and a web host would. */
+export async function publish(
+  publisher: PublisherWithSets,
+  host: ContentHost,
+  ...documents: readonly TestDocument[]
+): Promise<void> {
+  for (const document of documents) await add(publisher, host, document);
+  await signOnto(publisher.publication, host.files);
+  await publisher.afterPublishing();
+}
+
+async function add(publisher: PublisherWithSets, host: ContentHost, document: TestDocument): Promise<void> {
   const { path, set } = document;
   const plain = Buffer.from(document.content);
   const content = document.gzip ? gzipSync(plain) : plain;
@@ -73,28 +83,17 @@ export async function publish(publisher: PublisherWithSets, host: ContentHost, d
     ...(document.headers && { headers: document.headers }),
     ...(document.lastModified !== undefined && { lastModified: document.lastModified }),
   };
-  const options = {
-    site: SITE,
-    path,
-    publisher: publisher.identity,
-    metadata,
-    ...(set && { set: setOf(publisher, set) }),
-  };
+  const { identity, publication } = publisher;
+  const options = { site: SITE, path, publisher: identity, metadata, ...(set && { set: setOf(publisher, set) }) };
   const object = await encodeObject(options, content);
-  const { publication } = publisher;
   if (set) await publication.addEncrypted(path, setOf(publisher, set).id, object, await headLengthOf(object));
   else await publication.addPublic(path, object, content);
   host.files.set(urlPathOf(path), set ? Buffer.from('<!doctype html><title>Teaser</title>') : content);
-  await signOnto(publication, host.files);
-  await publisher.afterPublishing();
 }
 
 /** URL path of the file with a document's head, as the publication names it. */
 export function fileOf({ publication }: PublisherWithSets, path: string): string {
-  const target = headTargetOf(path);
-  const entry = publication.targetsFor(target).get(target) as { hashes: { sha256: string } } | undefined;
-  if (entry === undefined) throw new Error(`the publication does not name ${path}`);
-  return targetUrlPath(target, entry.hashes.sha256);
+  return publication.urlPathOf(headTargetOf(path));
 }
 
 export interface BundleOptions {

@@ -6,10 +6,10 @@ import { createToken } from '../../keyserver/publication/tokens.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
 import type { KeyServerState } from '../../keyserver/storage/state.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { readTimestamp } from '../../publisher/authority/authority.ts';
 import { TIMESTAMP_PATH } from '../../publisher/publication/files.ts';
 import type { ConfigurationInput } from '../../publisher/workspace/configuration/schema.ts';
 import { configIn, temporaryFolder } from './keyserver-rig.ts';
+import { pairIn } from './publishing.ts';
 import type { TestWorkspace } from './workspace.ts';
 
 export interface PublishingKeyServer {
@@ -48,9 +48,7 @@ export async function startPublishingKeyServer(): Promise<PublishingKeyServer> {
     timestamp: async () => Buffer.from(await (await fetch(server.url + TIMESTAMP_PATH)).arrayBuffer()),
     pair: async () => {
       const response = await fetch(server.url + TIMESTAMP_PATH);
-      if (!response.ok) return [0, 0];
-      const { timestamp } = await readTimestamp(new Uint8Array(await response.arrayBuffer()));
-      return [timestamp.snapshot.version, timestamp.version];
+      return response.ok ? pairIn(new Uint8Array(await response.arrayBuffer())) : [0, 0];
     },
     signAgain: async (seconds) => {
       ahead = seconds;

@@ -98,7 +98,11 @@ export function targetsOf(...publish: string[]): Pick<Configuration, 'timestampB
 /** Reads what readers find at a directory: versions of snapshot and timestamp. */
 export async function pairAt(directory: string): Promise<readonly [snapshot: number, timestamp: number]> {
   const bytes = await readFile(join(directory, TIMESTAMP_PATH)).catch(() => undefined);
-  if (bytes === undefined) return [0, 0];
+  return bytes === undefined ? [0, 0] : pairIn(bytes);
+}
+
+/** Reads the pair of a timestamp file. */
+export function pairIn(bytes: Uint8Array): readonly [snapshot: number, timestamp: number] {
   const { timestamp } = readTimestamp(bytes);
   return [timestamp.snapshot.version, timestamp.version];
 }

@@ -1,7 +1,8 @@
 /** A client and a host that speak in bytes, and so can break every rule of HTTP. */
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { expect } from 'vitest';
+import { listenOnLoopback } from './content-host.ts';
 
 /** A client that waits for the bytes it expects. */
 export interface RawClient {
@@ -34,9 +35,7 @@ export async function rawClient(port: number, host = '127.0.0.1'): Promise<RawCl
     change();
   });
   socket.on('end', end).on('close', end).on('error', end);
-  await new Promise<void>((resolve, reject) => {
-    socket.once('connect', resolve).once('error', reject);
-  });
+  await once(socket, 'connect');
   const matches = (wanted: string | RegExp) => (typeof wanted === 'string' ? text.includes(wanted) : wanted.test(text));
   return {
     socket,
@@ -75,9 +74,8 @@ export async function startRawHost(
       }
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listenOnLoopback(server),
     close: () =>
       new Promise((resolve) => {
         for (const socket of sockets) socket.destroy();

@@ -81,17 +81,8 @@ export function storageIn(directory: string) {
 /** `wispr proxy` on the reader's data as a process of its own. @param contentPort - of what stands for every site */
 export function proxyCommand({ storage }: Pick<ReaderRig, 'storage'>, contentPort: number): string[] {
   const { dataDirectory, keyFile } = storage;
-  const place = ['--data', dataDirectory, '--key-file', keyFile];
-  return [
-    'proxy',
-    '--port',
-    '0',
-    ...place,
-    '--allow-local',
-    '127.0.0.1',
-    '--connect-to',
-    `:80:127.0.0.1:${contentPort}`,
-  ];
+  const reach = ['--allow-local', '127.0.0.1', '--connect-to', `:80:127.0.0.1:${contentPort}`];
+  return ['proxy', '--port', '0', '--data', dataDirectory, '--key-file', keyFile, ...reach];
 }
 
 /** File that is alone in its folder while no Reader runs. */
@@ -109,12 +100,7 @@ export interface RigOptions {
 }
 
 /** Uses the real key server. */
-export function startReaderRig({
-  proxy,
-  sites,
-  confirm,
-  keyServer,
-}: RigOptions = {}): Promise<ReaderRig<TestKeyServer>> {
+export function startReaderRig({ proxy, sites, confirm, keyServer }: RigOptions = {}): Promise<ReaderRig> {
   return startRigAround(
     (publisher, host) => startKeyServerOf(publisher, sites && { sites: sites(host) }, keyServer),
     proxy,
@@ -150,12 +136,8 @@ async function startRigAround<KeyServer extends Pick<TestKeyServer, 'invite' | '
   const keyServer = cleanUp.use(await startKeyServer(publisher, host));
   await publisher.sign(host.files);
   const connectTo = [parseConnectTo(`:80:127.0.0.1:${host.port}`)]; // covers every host, on port 80
-  await bindSite({
-    ...storage,
-    connectTo,
-    link: await keyServer.invite(),
-    trustSites: [...(confirm ?? [publisher.site])],
-  });
+  const trustSites = confirm ?? [publisher.site];
+  await bindSite({ ...storage, connectTo, link: await keyServer.invite(), trustSites });
   const connected = readFileSync(join(storage.dataDirectory, DATABASE));
   let others = 0;
   // Nothing is kept: what a content host does now shall be seen.

@@ -1,6 +1,7 @@
 /** A TCP relay that keeps every byte of both directions, as one who captures a network does. */
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { listenOnLoopback } from './content-host.ts';
 
 /** A message of HTTP/1.1 as it was on the wire. */
 export interface CapturedMessage {
@@ -56,9 +57,8 @@ export async function startRecordingRelay(): Promise<RecordingRelay> {
       from.on('close', keep(from)).pipe(to);
     }
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listenOnLoopback(server),
     to: (port) => {
       target = port;
     },

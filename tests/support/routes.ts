@@ -33,15 +33,7 @@ export function fieldNames(): string[] {
     ...matches(pages, /\bname="([\w-]+)"/g),
     ...matches(code, /(?:[fF]ield|queryOf)\(request, '([\w-]+)'\)/g),
     ...matches([readFileSync('docs/openapi.json', 'utf8')], /"([a-zA-Z]+)": \{\s*"(?:type|description)"/g),
-    'device',
-    'keys',
-    'mac',
-    'nonce',
-    'time',
-    'ed25519',
-    'xwing',
-    'publisher',
-    'signature',
+    ...['device', 'keys', 'mac', 'nonce', 'time', 'ed25519', 'xwing', 'publisher', 'signature'],
   ];
   return [...new Set(names)];
 }

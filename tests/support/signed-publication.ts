@@ -18,13 +18,8 @@ export async function createPublication(): Promise<{ root: FirstRoot; publicatio
     snapshot: await fresh(),
     timestamp: await roleSigner(ed25519KeyPair(timestampSeed)),
   };
-  const ring = (name: keyof typeof signers) => ({ signers: [signers[name]], threshold: 1 });
-  const roles = {
-    root: ring('root'),
-    targets: ring('targets'),
-    snapshot: ring('snapshot'),
-    timestamp: ring('timestamp'),
-  };
+  const of = (name: keyof typeof signers) => ({ signers: [signers[name]], threshold: 1 });
+  const roles = { root: of('root'), targets: of('targets'), snapshot: of('snapshot'), timestamp: of('timestamp') };
   const publication = await TestPublication.create(nowInSeconds(), roles);
   return {
     root: { bytes: publication.firstRoot, id: publication.rootId as KeyId, signers, timestampSeed },

@@ -1,9 +1,10 @@
 /** Web hosts for plain files as people find them, without any configuration for wispr: nginx as Debian ships it, Python's, and one from npm. */
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { accepts, freePort, startChild, until } from '../../cache-config/child.ts';
+import { accepts, freePort, startChild } from '../../cache-config/child.ts';
 import { ROOT } from './programs.ts';
+import { started } from './started.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 export const STATIC_HOSTS = ['nginx', 'python', 'serve'] as const;
 export type StaticHostName = (typeof STATIC_HOSTS)[number];
@@ -18,40 +19,23 @@ export interface StaticHost {
 /** @param root - the directory to serve @param port - a free one if left out */
 export async function startStaticHost(name: StaticHostName, root: string, port?: number): Promise<StaticHost> {
   const chosen = port ?? (await freePort());
-  const directory = mkdtempSync(join(tmpdir(), `wispr-${name}-`));
+  const directory = temporaryFolder();
   const stopSignal = name === 'python' ? 'SIGKILL' : 'SIGTERM';
   const child = startChild(commandFor(name, directory, root, chosen), directory, { stopSignal });
-  const started = await until(async () => child.ended() !== undefined || (await accepts(chosen)), 20_000);
-  if (!started || child.ended() !== undefined)
-    throw new Error(`${name} does not start: ${readFileSync(join(directory, 'output.log'), 'utf8')}`);
+  await started(name, child, () => accepts(chosen));
   return { port: chosen, origin: `http://localhost:${chosen}`, stop: () => child.stop() };
 }
 
 function commandFor(name: StaticHostName, directory: string, root: string, port: number): string[] {
   switch (name) {
     case 'nginx':
-      return [
-        'nginx',
-        '-c',
-        debianNginx(directory, root, port),
-        '-e',
-        join(directory, 'error.log'),
-        '-g',
-        'daemon off;',
-      ];
+      return ['nginx', '-c', debianNginx(directory, root, port), '-e', `${directory}/error.log`, '-g', 'daemon off;'];
     case 'python':
       return ['python3', '-m', 'http.server', String(port), '--bind', '127.0.0.1', '--directory', root];
     case 'serve': {
       const program = `${ROOT}.cache/static-server/node_modules/serve/build/main.js`;
-      return [
-        process.execPath,
-        program,
-        '--listen',
-        `tcp://127.0.0.1:${port}`,
-        '--no-clipboard',
-        '--no-port-switching',
-        root,
-      ];
+      const options = ['--listen', `tcp://127.0.0.1:${port}`, '--no-clipboard', '--no-port-switching'];
+      return [process.execPath, program, ...options, root];
     }
   }
 }

@@ -1,4 +1,6 @@
-/** Events of the pretended Stripe, one by one, as their bodies. */
+/** Events of the pretended Stripe, one by one, as their bodies; and settings of a key server for it. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   chargeObject,
   eventOf,
@@ -7,9 +9,17 @@ import {
   sessionObject,
   subscriptionObject,
 } from '../../serve/stripe/objects.ts';
+import { temporaryFolder } from './keyserver-rig.ts';
 
 const purchaseOf = (plan: string, email = '', reference: string | null = null, start = 0): Purchase =>
   newPurchase({ name: plan, title: plan, price: '', amount: 600 }, email, reference, start);
+
+/** Settings of a key server whose prices are `price_PLAN` at Stripe. @param secret - by which Stripe signs */
+export function stripeSettings(secret: string, ...plans: string[]) {
+  const secretFile = join(temporaryFolder(), 'stripe.secret');
+  writeFileSync(secretFile, secret, { mode: 0o600 });
+  return { secretFile, plans: Object.fromEntries(plans.map((plan) => [`price_${plan}`, plan])) };
+}
 
 /** Part of a subscription that tests change. */
 interface SubscriptionWish {

@@ -7,7 +7,7 @@ import { utf8 } from '../../core/encoding/bytes.ts';
 import { toHex } from '../../core/encoding/hex.ts';
 import { binBitsFor, binFor, binNames, DOCUMENTS_ROLE, pathHashOf } from '../../core/publication/bins.ts';
 import { type TufObject, tufCanonicalText } from '../../core/publication/canonical.ts';
-import { encodeDocumentTarget } from '../../core/publication/document-entry.ts';
+import { type DocumentEntry, encodeDocumentTarget } from '../../core/publication/document-entry.ts';
 import { type RoleSigner, roleSigner } from '../../core/publication/keys.ts';
 import type { TopLevelRole } from '../../core/publication/metadata.ts';
 import {
@@ -93,12 +93,11 @@ export class TestPublication {
 
   /** Creates one with keys and a first root, and nothing published yet. */
   static async create(now: number, roles: Partial<Record<TopLevelRole, RoleKeyRing>> = {}): Promise<TestPublication> {
-    const [root, targets, snapshot, timestamp] = [keyRing(), keyRing(), keyRing(), keyRing()];
     const made = new TestPublication({
-      root: roles.root ?? (await root),
-      targets: roles.targets ?? (await targets),
-      snapshot: roles.snapshot ?? (await snapshot),
-      timestamp: roles.timestamp ?? (await timestamp),
+      root: roles.root ?? (await keyRing()),
+      targets: roles.targets ?? (await keyRing()),
+      snapshot: roles.snapshot ?? (await keyRing()),
+      timestamp: roles.timestamp ?? (await keyRing()),
     });
     made.setSettings(TEST_SETTINGS);
     made.wholeFiles.set(DESCRIPTOR_TARGET, utf8('a descriptor'));
@@ -113,17 +112,13 @@ export class TestPublication {
 
   /** An encrypted document. Its object may have its payload behind the head, which `headLength` then ends. */
   async addEncrypted(path: string, set: string, object: Uint8Array, headLength = object.length): Promise<void> {
-    const head = await this.#addHead(path, object, headLength);
-    const entry = { head, headLength, set: set as never, content: undefined, inPage: false };
-    this.targetsFor(headTargetOf(path)).set(headTargetOf(path), encodeDocumentTarget(entry));
+    await this.#addHead(path, object.subarray(0, headLength), object, { set: set as never });
   }
 
   /** A public document: a head and the content. */
   async addPublic(path: string, head: Uint8Array, content: Uint8Array): Promise<void> {
-    const hash = await this.#addHead(path, head, head.length);
     const contentHash = toHex(await sha256(content));
-    const entry = { head: hash, headLength: head.length, set: undefined, content: contentHash, inPage: false };
-    this.targetsFor(headTargetOf(path)).set(headTargetOf(path), encodeDocumentTarget(entry));
+    await this.#addHead(path, head, head, { content: contentHash });
     this.targetsFor(contentTargetOf(path)).set(contentTargetOf(path), await fileTarget(content));
     this.files.set(targetUrlPath(contentTargetOf(path), contentHash), content);
   }
@@ -145,10 +140,20 @@ export class TestPublication {
     return this.sections.find(({ paths }) => paths.includes(`${folder}*`))?.targets ?? this.documents;
   }
 
+  /** URL path of the file of a document's target. */
+  urlPathOf(targetPath: string): string {
+    const entry = this.targetsFor(targetPath).get(targetPath) as { hashes: { sha256: string } } | undefined;
+    if (entry === undefined) throw new Error(`the publication does not name ${targetPath}`);
+    return targetUrlPath(targetPath, entry.hashes.sha256);
+  }
+
   /** Signs the next root with the keys in {@link roles} and with those that were there before. */
   async publishRoot(now: number, signers = this.roles.root.signers): Promise<Uint8Array> {
     const about = { version: ++this.rootVersion, expires: now + ROLE_VALIDITY.root };
-    const bytes = signMetadata(await rootMetadata(about, mapRoles(this.roles)), signers);
+    const { root, timestamp, snapshot, targets } = this.roles;
+    const of = publicKeysOf;
+    const roles = { root: of(root), timestamp: of(timestamp), snapshot: of(snapshot), targets: of(targets) };
+    const bytes = signMetadata(await rootMetadata(about, roles), signers);
     this.#put('root', about.version, bytes);
     return bytes;
   }
@@ -250,16 +255,10 @@ export class TestPublication {
 
   async #publishDocuments(now: number): Promise<void> {
     const keys = publicKeysOf(this.roles.targets);
+    const delegation = { bits: this.bits, namePrefix: DOCUMENTS_ROLE, keyids: [], threshold: 1 };
     const bins = new Map(binNames(this.bits).map((name) => [name, [] as [string, TufObject][]]));
-    for (const [path, entry] of this.documents) {
-      const bin = binFor(await pathHashOf(path), {
-        bits: this.bits,
-        namePrefix: DOCUMENTS_ROLE,
-        keyids: [],
-        threshold: 1,
-      });
-      bins.get(bin)?.push([path, entry]);
-    }
+    for (const [path, entry] of this.documents)
+      bins.get(binFor(await pathHashOf(path), delegation))?.push([path, entry]);
     for (const [name, targets] of bins)
       await this.sign(name, this.roles.targets, binMetadata(this.#about(now), targets));
     await this.sign(DOCUMENTS_ROLE, this.roles.targets, await documentsMetadata(this.#about(now), this.bits, keys));
@@ -276,10 +275,11 @@ export class TestPublication {
     return targetsMetadata(this.#about(now), whole, publicKeysOf(this.roles.targets), sections);
   }
 
-  async #addHead(path: string, object: Uint8Array, headLength: number): Promise<string> {
-    const hash = toHex(await sha256(object.subarray(0, headLength)));
-    this.files.set(targetUrlPath(headTargetOf(path), hash), object);
-    return hash;
+  async #addHead(path: string, bytes: Uint8Array, object: Uint8Array, wish: Partial<DocumentEntry>): Promise<void> {
+    const head = toHex(await sha256(bytes));
+    this.files.set(targetUrlPath(headTargetOf(path), head), object);
+    const entry = { head, headLength: bytes.length, set: undefined, content: undefined, inPage: false, ...wish };
+    this.targetsFor(headTargetOf(path)).set(headTargetOf(path), encodeDocumentTarget(entry));
   }
 
   #about(now: number): { version: number; expires: number } {
@@ -293,16 +293,6 @@ export class TestPublication {
 
 function publicKeysOf({ signers, threshold }: RoleKeyRing): RolePublicKeys {
   return { publicKeys: signers.map(({ publicKey }) => publicKey), threshold };
-}
-
-function mapRoles(roles: Record<TopLevelRole, RoleKeyRing>): Record<TopLevelRole, RolePublicKeys> {
-  const { root, timestamp, snapshot, targets } = roles;
-  return {
-    root: publicKeysOf(root),
-    timestamp: publicKeysOf(timestamp),
-    snapshot: publicKeysOf(snapshot),
-    targets: publicKeysOf(targets),
-  };
 }
 
 function sameButTime(bytes: Uint8Array, signed: TufObject): boolean {

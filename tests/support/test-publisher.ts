@@ -16,7 +16,7 @@ import {
   publisherIdentity,
 } from '../../core/object/writer.ts';
 import { encodeDocumentTarget } from '../../core/publication/document-entry.ts';
-import { contentTargetOf, DESCRIPTOR_TARGET, headTargetOf, targetUrlPath } from '../../core/publication/names.ts';
+import { contentTargetOf, DESCRIPTOR_TARGET, headTargetOf } from '../../core/publication/names.ts';
 import { urlPathOf } from '../../core/site/path.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { FirstRoot } from './first-root.ts';
@@ -148,18 +148,12 @@ export class TestPublisher {
 
   /** URL path of the file with a document's head. */
   fileOf(path: string): string {
-    return this.#urlOf(headTargetOf(path));
+    return this.publication.urlPathOf(headTargetOf(path));
   }
 
   /** URL path of the file with a public document's content. */
   contentOf(path: string): string {
-    return this.#urlOf(contentTargetOf(path));
-  }
-
-  #urlOf(target: string): string {
-    const entry = this.publication.targetsFor(target).get(target) as { hashes: { sha256: string } } | undefined;
-    if (entry === undefined) throw new Error(`the publication does not name ${target}`);
-    return targetUrlPath(target, entry.hashes.sha256);
+    return this.publication.urlPathOf(contentTargetOf(path));
   }
 
   /** Origin of its reading site. */

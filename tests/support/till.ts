@@ -1,15 +1,13 @@
 /** A key server that sells by the pretended Stripe, for all tests of a file; and what browsers and Stripe do there. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { beforeAll, expect } from 'vitest';
 import { findSubscriber, type Named } from '../../keyserver/subscriptions/subscribers.ts';
 import { signatureOf } from '../../serve/stripe/objects.ts';
 import { forFile } from './for-file.ts';
-import { rigForFile, temporaryFolder } from './keyserver-rig.ts';
-import { mailSettings, startMailServer } from './mail-server.ts';
+import { rigForFile } from './keyserver-rig.ts';
+import { startMailServer } from './mail-server.ts';
 import { offerPlans } from './offers.ts';
 import { createVisitor, type Visitor } from './reading-site-visitor.ts';
-import { checkoutEvent, subscriptionEvent } from './stripe-events.ts';
+import { checkoutEvent, stripeSettings, subscriptionEvent } from './stripe-events.ts';
 
 const SECRET = 'whsec_of_this_test';
 export const DAY = 86_400;
@@ -28,13 +26,10 @@ export const PLANS = [
 
 /** Starts it, once the hooks of the file run. */
 export function tillForFile() {
-  const smtp = forFile(() => startMailServer({ disabledCommands: ['STARTTLS'] }));
+  const smtp = forFile(() => startMailServer());
   const rig = rigForFile(() => {
-    const secretFile = join(temporaryFolder(), 'stripe.secret');
-    writeFileSync(secretFile, SECRET, { mode: 0o600 });
-    const plans = { price_daily: 'daily', price_monday: 'monday' };
-    const mail = mailSettings(`smtp://127.0.0.1:${smtp.port}`);
-    return { config: { mail, stripe: { secretFile, plans, portal: PORTAL } } };
+    const stripe = { ...stripeSettings(SECRET, 'daily', 'monday'), portal: PORTAL };
+    return { config: { mail: smtp.settings, stripe } };
   });
   beforeAll(() => offerPlans(rig, PLANS));
 

@@ -2,20 +2,11 @@
 import { bindSite, parseConnectTo } from '../../client-proxy/index.ts';
 import { startContentHost } from './content-host.ts';
 import { HostileKeyServer } from './hostile-key-server.ts';
-import { CleanUp, type ReaderRig, startHostileReaderRig } from './reader-rig.ts';
+import { CleanUp, startHostileReaderRig } from './reader-rig.ts';
 import { TestPublisher } from './test-publisher.ts';
 
-export interface TwoSites {
-  readonly rig: ReaderRig<HostileKeyServer>;
-  /** Gateway origins. */
-  readonly news: string;
-  readonly other: string;
-  /** Puts the same page on both sites. */
-  publish(path: string, content: string, mediaType?: string): Promise<void>;
-  close(): Promise<void>;
-}
-
-export async function startTwoSites(): Promise<TwoSites> {
+/** @returns also the origins of their gateways */
+export async function startTwoSites() {
   const cleanUp = new CleanUp();
   const rig = cleanUp.use(await startHostileReaderRig());
   const host = cleanUp.use(await startContentHost());
@@ -31,7 +22,8 @@ export async function startTwoSites(): Promise<TwoSites> {
     rig,
     news: await originOf(rig.publisher.site),
     other: await originOf(publisher.site),
-    publish: async (path, content, mediaType = 'text/html; charset=utf-8') => {
+    /** Puts the same page on both sites. */
+    publish: async (path: string, content: string, mediaType = 'text/html; charset=utf-8') => {
       await rig.publisher.publish(rig.host.files, path, { content, metadata: { mediaType } });
       await publisher.publish(host.files, path, { content, metadata: { mediaType } });
       await rig.proxy.check();

@@ -1,5 +1,4 @@
 /** The in-browser reader as an operator would have it: hosts of their own over HTTPS, a content host with CORS, and Chromium. */
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -56,9 +55,7 @@ export async function startWebReaderServers(
   const folder = temporaryFolder();
   const names = [KEYS, READ, PAGES, ...(options.otherNames ?? [])].map((host) => `DNS:${host}`);
   const { key, cert } = await makeCertificate(folder, names);
-  const tls = { certificate: join(folder, 'chain.pem'), key: join(folder, 'leaf.key') };
-  await writeFile(tls.certificate, cert);
-  await writeFile(tls.key, key);
+  const tls = { certificate: join(folder, 'leaf.pem'), key: join(folder, 'leaf.key') };
   const listen = { host: '127.0.0.1', port: 0 };
   const [account, documents] = [`https://${READ}`, `https://${PAGES}`];
   const shown = { origin: documents, listen, tls, inBrowser: true, firstPage: options.firstPage ?? 'browser' };
@@ -87,7 +84,6 @@ export async function startWebReaderRig(firstPage: 'browser' | 'server' = 'brows
     `--host-resolver-rules=${rules}`,
   ];
   const browser = await launchChromium(...settings);
-  const store = await bundledStore();
   return {
     ...rig,
     browser,
@@ -97,8 +93,9 @@ export async function startWebReaderRig(firstPage: 'browser' | 'server' = 'brows
     giveKeys: async (page, sets, { notAfter = 2 ** 40 } = {}) => {
       const keys = sets.map((name) => setOf(rig.publisher, name));
       const plain = keys.map(({ id, key: bytes }) => ({ id, key: Buffer.from(bytes).toString('base64') }));
+      store ??= bundledStore();
       await page.evaluate(`(async () => {
-        ${store}
+        ${await store}
         const opened = await wisprStore.openStore();
         const algorithm = { name: 'HMAC', hash: 'SHA-512' };
         for (const { id, key } of ${JSON.stringify(plain)}) {
@@ -115,6 +112,9 @@ export async function startWebReaderRig(firstPage: 'browser' | 'server' = 'brows
     },
   };
 }
+
+/** Made once in a process, by the first that needs it. */
+let store: Promise<string> | undefined;
 
 /** `web-reader/store.ts`, as the global `wisprStore`. */
 async function bundledStore(): Promise<string> {

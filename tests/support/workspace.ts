@@ -3,7 +3,7 @@ import type { Dirent } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
-import { createGunzip } from 'node:zlib';
+import { gunzipSync } from 'node:zlib';
 import { parse } from 'jsonc-parser';
 import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { collect } from '../../core/encoding/byte-reader.ts';
@@ -59,13 +59,8 @@ export async function createWorkspace(
   settings: Partial<ConfigurationInput> = {},
 ): Promise<TestWorkspace> {
   const directory = await realpath(await mkdtemp(join(tmpdir(), 'wispr-publisher-')));
-  const { workspace } = await initWorkspace({
-    directory,
-    url: `http://${SITE}`,
-    passphrase: PASSPHRASE,
-    settings,
-    cost: CHEAP,
-  });
+  const url = `http://${SITE}`;
+  const { workspace } = await initWorkspace({ directory, url, passphrase: PASSPHRASE, settings, cost: CHEAP });
   const source = join(directory, settings.source ?? 'site');
   const out = join(directory, settings.out ?? 'protected');
   const write = async (path: string, content: string | Uint8Array) => {
@@ -79,8 +74,7 @@ export async function createWorkspace(
     () => readFile(workspace.keyStore),
     (bytes) => openKeyStore(bytes, PASSPHRASE),
   );
-  const published = async ({ now = nowInSeconds(), store }: PublishedWhen = {}) =>
-    readOutput(out, await keyStore(), now, store);
+  const published = async (when: PublishedWhen = {}) => readOutput(out, await keyStore(), when);
   const open = async (path: string) => (await published()).open(path);
   return {
     directory,
@@ -120,25 +114,17 @@ function memoised<Result>(
   };
 }
 
-async function readOutput(
-  out: string,
-  { contents }: OpenKeyStore,
-  now: number,
-  store?: TrustedStore,
-): Promise<Published> {
+async function readOutput(out: string, { contents }: OpenKeyStore, when: PublishedWhen): Promise<Published> {
   const keys = new Map<string, Uint8Array>();
   const all = [...contents.sets.values(), ...contents.kept.map(({ key }) => key)];
   for (const key of all) keys.set(await keyIdOf('set', key), key);
-  return readPublished(out, { site: SITE, keys, now, ...(store && { store }) });
+  return readPublished(out, { site: SITE, keys, now: nowInSeconds(), ...when });
 }
 
 /** Reads an opened document, with its coding undone. */
 export async function contentOf({ content, metadata }: OpenedDocument): Promise<Buffer> {
   const bytes = Buffer.from(await collect(content));
-  if (metadata.contentCoding === undefined) return bytes;
-  const decoder = createGunzip();
-  decoder.end(bytes);
-  return Buffer.from(await collect(decoder as AsyncIterable<Uint8Array>));
+  return metadata.contentCoding === undefined ? bytes : gunzipSync(bytes);
 }
 
 /** Reads every file below `directory` whose name is UTF-8, with its content, so that two states can be compared. */

@@ -198,13 +198,7 @@ async function writeArrays(data: string): Promise<void> {
   const [v2, v3] = [join(data, 'height.v2'), join(data, 'height.v3')];
   await Promise.all([mkdir(v2), mkdir(join(v3, 'c'), { recursive: true })]);
   const head = {
-    zarr_format: 2,
-    shape: [4],
-    chunks: [4],
-    dtype: '<i4',
-    fill_value: 0,
-    order: 'C',
-    filters: null,
+    ...{ zarr_format: 2, shape: [4], chunks: [4], dtype: '<i4', fill_value: 0, order: 'C', filters: null },
     compressor: { id: 'gzip', level: 1 },
   };
   await writeFile(join(v2, '.zarray'), JSON.stringify(head));

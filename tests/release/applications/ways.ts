@@ -15,6 +15,7 @@ import { type CleanUp, temporaryFolder } from '../../support/reader-rig.ts';
 import { startStaticHost } from '../../support/static-hosts.ts';
 import { buildWebReader } from '../../support/web-reader.ts';
 import { runWispr } from '../../support/wispr.ts';
+import { PASSPHRASE } from '../../support/workspace.ts';
 
 export const WAYS = ['plain', 'gateway', 'in-browser', 'serverless'] as const;
 type Way = (typeof WAYS)[number];
@@ -25,7 +26,6 @@ interface OpenWay {
   readonly enter: (context: BrowserContext) => Promise<void>;
 }
 
-const PASSPHRASE = 'correct horse battery staple';
 const ISOLATED = { 'Cross-Origin-Embedder-Policy': 'require-corp' };
 
 /** Settings that an application may need, as docs/configuration.md has it. */

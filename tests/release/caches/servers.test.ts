@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync }
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { SERVER_NAMES, type ServerName } from '../../../cache-config/parameters.ts';
+import { HOST_NAMES, type HostName, SERVER_NAMES, type ServerName } from '../../../cache-config/parameters.ts';
 import { squidServiceName } from '../../../cache-config/render.ts';
 import {
   type CacheServer,
@@ -26,19 +26,13 @@ const host = { root: site.root, readingOrigin: READING_ORIGIN };
 /** Need not answer. */
 const cache = { backend: { host: '127.0.0.1', port: 9 } };
 /** Starts a server by itself. */
-const START: Record<ServerName, (options: ServerOptions) => Promise<CacheServer>> = {
-  nginx: (options) => startHost('nginx', { ...host, ...options }),
-  apache: (options) => startHost('apache', { ...host, ...options }),
-  caddy: (options) => startHost('caddy', { ...host, ...options }),
-  lighttpd: (options) => startHost('lighttpd', { ...host, ...options }),
-  'nginx-cache': (options) => startReverse('nginx-cache', { ...cache, ...options }),
-  'apache-cache': (options) => startReverse('apache-cache', { ...cache, ...options }),
-  varnish: (options) => startReverse('varnish', { ...cache, ...options }),
-  'squid-reverse': (options) => startReverse('squid-reverse', { ...cache, ...options }),
-  haproxy: (options) => startReverse('haproxy', { ...cache, ...options }),
-  trafficserver: (options) => startReverse('trafficserver', { ...cache, diskMegabytes: 128, ...options }),
-  squid: (options) => startSquid({ connectLoopback: true, ...options }),
-};
+function start(name: ServerName, options: ServerOptions): Promise<CacheServer> {
+  if (name === 'squid') return startSquid({ connectLoopback: true, ...options });
+  if (isHost(name)) return startHost(name, { ...host, ...options });
+  return startReverse(name, { ...cache, ...(name === 'trafficserver' && { diskMegabytes: 128 }), ...options });
+}
+
+const isHost = (name: ServerName): name is HostName => (HOST_NAMES as readonly string[]).includes(name);
 
 /** Process ids with their parents', of all that run (and are not just waiting for their parent to notice their end). */
 function allProcesses(): [number, number][] {
@@ -71,8 +65,8 @@ function sharedMemoryOf(directories: string[]): string[] {
 const isAlive = (pid: number) => processesOf(pid).includes(pid);
 
 test.each(SERVER_NAMES)('%s runs twice, on another port than a stranger, and goes without a trace', async (name) => {
-  const first = await START[name]({});
-  const second = await START[name]({ port: first.port });
+  const first = await start(name, {});
+  const second = await start(name, { port: first.port });
   const servers = [first, second];
   expect(second.port).not.toBe(first.port);
   expect(first.version).toMatch(/^\d+\.\d+/);

@@ -1,19 +1,19 @@
 /** zsync, which asks for several ranges of a document at once, and knows from a seed file which. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { forFile } from '../../support/for-file.ts';
 import { startHostileReaderRig } from '../../support/reader-rig.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const run = promisify(execFile);
 const rig = forFile(startHostileReaderRig);
 
 it('zsync makes a new version out of an old one and the parts that differ, through the proxy', async () => {
-  const cwd = await mkdtemp(join(tmpdir(), 'wispr-zsync-'));
+  const cwd = temporaryFolder();
   const content = randomBytes(4_000_000);
   await rig.publisher.publish(rig.host.files, '/film.bin', { content });
   const seed = Buffer.from(content);

@@ -4,12 +4,11 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Ended, ROOT, startCommand } from '../../support/programs.ts';
-import { CleanUp, temporaryFolder } from '../../support/reader-rig.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { runWispr } from '../../support/wispr.ts';
-
-const PASSPHRASE = 'correct horse battery staple';
+import { PASSPHRASE } from '../../support/workspace.ts';
 
 /** Copies files between folders, as the program of the bucket's provider does between a bucket and a folder. */
 const AWS = `#!/bin/sh
@@ -22,8 +21,7 @@ interface Job {
   readonly steps?: readonly { readonly run?: string }[];
 }
 
-const cleanUp = new CleanUp();
-const folder = await temporaryFolder(cleanUp);
+const folder = temporaryFolder();
 let packed: string;
 beforeAll(async () => {
   const [{ filename }] = JSON.parse(run('npm', 'pack', '--json', '--silent', '--pack-destination', folder));
@@ -31,7 +29,6 @@ beforeAll(async () => {
   await mkdir(join(folder, 'bin'));
   await writeFile(join(folder, 'bin/aws'), AWS, { mode: 0o755 });
 });
-afterAll(() => cleanUp.run());
 
 function run(command: string, ...args: string[]): string {
   return execFileSync(command, args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });

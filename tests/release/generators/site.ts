@@ -13,6 +13,7 @@ import { launchChromium } from '../../support/chromium.ts';
 import { openPage } from '../../support/pages/browser.ts';
 import { ROOT } from '../../support/programs.ts';
 import { runWispr } from '../../support/wispr.ts';
+import { PASSPHRASE } from '../../support/workspace.ts';
 
 export interface Generator {
   /** The folder of its source below `tests/generators`, and of what is installed for it below `.cache/generators`. */
@@ -64,7 +65,7 @@ export class GeneratedSite {
 
   /** Makes keys and a configuration. */
   async init(): Promise<void> {
-    await writeFile(join(this.directory, 'passphrase'), 'correct horse battery staple', { mode: 0o600 });
+    await writeFile(join(this.directory, 'passphrase'), PASSPHRASE, { mode: 0o600 });
     const args = ['init', 'http://news.example', '--passphrase-file', 'passphrase'];
     const { code, stderr } = await runWispr(args, { cwd: this.directory });
     expect([code, stderr]).toEqual([0, '']);

@@ -1,13 +1,13 @@
 /** `kill -9` at every step of a rotation, as the file system sees the steps. */
 import { watch } from 'node:fs';
-import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openKeyStore } from '../../../publisher/keys/key-store.ts';
 import { verifyChain } from '../../../publisher/keys/roots.ts';
 import { openSigningKeys } from '../../../publisher/keys/signing-keys.ts';
 import { startProgram } from '../../support/programs.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { runWispr } from '../../support/wispr.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../../support/workspace.ts';
 
@@ -54,7 +54,7 @@ it.each([
     const before = await expectNothingLost(origin.directory);
     let killed = 0;
     for (const change of changes) {
-      const cwd = await mkdtemp(join(tmpdir(), 'wispr-kill-'));
+      const cwd = temporaryFolder();
       for (const file of FILES) await copyFile(join(origin.directory, file), join(cwd, file));
       if (await killAt(cwd, role, change)) killed++;
       const left = await expectNothingLost(cwd);
@@ -65,7 +65,6 @@ it.each([
       const done = await expectNothingLost(cwd);
       expect(done.rootKeys.seeds).toHaveLength(1);
       expect(done.root.version).toBe(left.root.version + 1);
-      await rm(cwd, { recursive: true });
     }
     expect(killed).toBeGreaterThan(changes.length / 2);
   },

@@ -2,24 +2,19 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { seal } from '../../../scripts/build-release.ts';
-import { CleanUp, temporaryFolder } from '../../support/reader-rig.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const BILL = `wispr-${packageJson.version}.cdx.json`;
 const TIME = 1_795_000_000;
 const VERIFY =
   'ssh-keygen -Y verify -f allowed_signers -I wispr -n wispr-release -s SHA256SUMS.sig < SHA256SUMS && sha256sum --check SHA256SUMS';
 
-const cleanUp = new CleanUp();
-const folder = await temporaryFolder(cleanUp);
-let key: string;
-beforeAll(async () => {
-  key = join(folder, 'key');
-  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', key]);
-});
-afterAll(() => cleanUp.run());
+const folder = temporaryFolder();
+const key = join(folder, 'key');
+beforeAll(() => void execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', key]));
 
 async function sealed(name: string, content: string): Promise<string> {
   const release = join(folder, name);

@@ -3,42 +3,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '../../support/chromium.ts';
 import { forFile } from '../../support/for-file.ts';
 import { startRig } from '../../support/keyserver-rig.ts';
-import { publish } from '../../support/publisher-with-sets.ts';
+import { expectStory, publishStories } from '../../support/pages/stories.ts';
 
 const PASSWORD = 'correct horse battery';
-const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
-const ARTICLE = `<!doctype html><title>The harbour</title><link rel="stylesheet" href="../style.css">
-  <h1>The harbour</h1><img src="boat.png" alt="A boat"><p style="height: 3000px">Ships</p><h2 id="quay">The quay</h2>
-  <script src="/script.js"></script>`;
 
 const rig = forFile(startRig);
 const browser = forFile(launchChromium);
-beforeAll(async () => {
-  const { publisher, host } = rig;
-  await publish(publisher, host, {
-    path: '/20/harbour.html',
-    content: ARTICLE,
-    mediaType: 'text/html; charset=utf-8',
-    set: 'day-1',
-  });
-  await publish(publisher, host, {
-    path: '/20/boat.png',
-    content: Buffer.from(PIXEL, 'base64'),
-    mediaType: 'image/png',
-    set: 'day-1',
-  });
-  await publish(publisher, host, { path: '/style.css', content: 'h1 { color: rgb(1, 2, 3) }', mediaType: 'text/css' });
-  await publish(publisher, host, {
-    path: '/script.js',
-    content: 'document.title += " (script)"',
-    mediaType: 'text/javascript',
-  });
-  await publish(publisher, host, {
-    path: '/index.html',
-    content: '<a href="20/harbour.html">Harbour</a>',
-    mediaType: 'text/html',
-  });
-});
+beforeAll(() => publishStories(rig));
 
 /** A page of a browser that has never been here; whatever its console or its policies complain about is collected. */
 async function openPage(): Promise<{ page: Page; complaints: string[] }> {
@@ -58,12 +29,6 @@ async function joinBy(page: Page, name: string): Promise<void> {
   await page.fill('#password', PASSWORD);
   await page.click('form#join button');
   await page.waitForURL('**/-/account');
-}
-
-async function expectArticle(page: Page): Promise<void> {
-  await page.waitForFunction('document.title === "The harbour (script)"');
-  expect(await page.evaluate('document.querySelector("img").naturalWidth')).toBe(1);
-  expect(await page.evaluate('getComputedStyle(document.querySelector("h1")).color')).toBe('rgb(1, 2, 3)');
 }
 
 describe('in Chromium', () => {
@@ -98,7 +63,7 @@ describe('in Chromium', () => {
     rig.host.handlers.set('/evil.html', (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/html' });
       response.end(`<form method="post" action="${reading}/-/sign-out"><button>Win</button></form>
-        <img id="stolen" src="${documents}/20/boat.png"><iframe src="${documents}/20/harbour.html"></iframe>`);
+        <img id="stolen" src="${documents}/20/boat.png"><iframe src="${documents}/20/story.html"></iframe>`);
     });
     const evil = rig.host.origin.replace('127.0.0.1', 'localhost');
     await page.goto(`${evil}/evil.html`, { waitUntil: 'load' });
@@ -106,8 +71,8 @@ describe('in Chromium', () => {
     for (const frame of page.frames().slice(1)) expect(await frame.content()).not.toContain('The quay');
     await page.click('button');
     await page.waitForSelector('text=cross-site', { state: 'attached' }); // the text is folded away
-    await page.goto(`${reading}/20/harbour.html`);
-    await expectArticle(page);
+    await page.goto(`${reading}/20/story.html`);
+    await expectStory(page);
     await page.context().close();
   });
 
@@ -118,7 +83,7 @@ describe('in Chromium', () => {
     await page.fill('#password', PASSWORD);
     await page.click('form#join button');
     await page.waitForURL('**/-/account');
-    await page.goto(`${rig.server.readingUrl}/20/harbour.html`);
+    await page.goto(`${rig.server.readingUrl}/20/story.html`);
     await page.click('text=Go on');
     expect(await page.textContent('h2')).toBe('The quay');
     await page.context().close();

@@ -1,6 +1,4 @@
 /** Way from the plans to the article in Chromium, by the pretended Stripe, whose events come later than the browser. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -8,11 +6,12 @@ import { buyPath, type PretendedStripe, startPretendedStripe } from '../../../se
 import { accessibilityProblems } from '../../support/axe.ts';
 import { launchChromium } from '../../support/chromium.ts';
 import { forFile } from '../../support/for-file.ts';
-import { startRig, temporaryFolder } from '../../support/keyserver-rig.ts';
-import { mailSettings, startMailServer } from '../../support/mail-server.ts';
+import { startRig } from '../../support/keyserver-rig.ts';
+import { startMailServer } from '../../support/mail-server.ts';
 import { offerPlans } from '../../support/offers.ts';
 import { takePictures } from '../../support/pages/browser.ts';
 import { publish } from '../../support/publisher-with-sets.ts';
+import { stripeSettings } from '../../support/stripe-events.ts';
 
 const SECRET = 'whsec_of_this_test';
 const PORTAL = 'https://billing.stripe.com/p/login/test';
@@ -23,14 +22,10 @@ const PLANS = [
   { name: 'institution', title: 'For an institution', about: 'From 10 people, one link', price: '€40 a month' },
 ];
 const browser = forFile(launchChromium);
-const smtp = forFile(() => startMailServer({ disabledCommands: ['STARTTLS'] }));
+const smtp = forFile(() => startMailServer());
 const rig = forFile(() => {
-  const secretFile = join(temporaryFolder(), 'stripe.secret');
-  writeFileSync(secretFile, SECRET, { mode: 0o600 });
-  const mail = mailSettings(`smtp://127.0.0.1:${smtp.port}`);
-  const plans = { price_daily: 'daily', price_monday: 'monday', price_institution: 'institution' };
-  const stripe = { secretFile, plans, portal: PORTAL };
-  return startRig({ config: { mail, stripe } });
+  const stripe = { ...stripeSettings(SECRET, 'daily', 'monday', 'institution'), portal: PORTAL };
+  return startRig({ config: { mail: smtp.settings, stripe } });
 });
 let shop: PretendedStripe;
 beforeAll(async () => {

@@ -34,19 +34,8 @@ test('leads to a site that verifies, and to a reader who is connected', async ()
   writeFileSync(join(folder, 'front'), front);
   const commands = blocks('sh').filter((block) => /^# (server|publisher)\n/.test(block));
   writeFileSync(join(folder, 'commands'), commands.join(''));
-  const args = [
-    '--net',
-    '--mount',
-    '--pid',
-    '--fork',
-    '--mount-proc',
-    '--kill-child',
-    'bash',
-    STAGE,
-    folder,
-    WISPR,
-    UNITS,
-  ];
+  const namespaces = ['--net', '--mount', '--pid', '--fork', '--mount-proc', '--kill-child'];
+  const args = [...namespaces, 'bash', STAGE, folder, WISPR, UNITS];
   const { stdout } = await promisify(execFile)('unshare', args, { maxBuffer: 2 ** 24 }).catch((error) => {
     throw new Error(error.stdout); // output with what failed at its end
   });

@@ -24,7 +24,7 @@ async function startCaddy({ folder, port, ports }: Front): Promise<void> {
   const sites = Object.entries(ports).map(
     ([host, at]) => `https://${host}:${port} {
 	bind 127.0.0.1
-	tls ${folder}/cert.pem ${folder}/key.pem
+	tls ${folder}/leaf.pem ${folder}/leaf.key
 	reverse_proxy 127.0.0.1:${at}
 }`,
   );
@@ -54,7 +54,7 @@ async function startNginx({ folder, port, ports }: Front): Promise<void> {
   await writeFile(
     file,
     `${head} events {} http { ${places.join(' ')} access_log off;
-ssl_certificate ${folder}/cert.pem; ssl_certificate_key ${folder}/key.pem; ${sites.join('\n')} }`,
+ssl_certificate ${folder}/leaf.pem; ssl_certificate_key ${folder}/leaf.key; ${sites.join('\n')} }`,
   );
   const child = startChild(['nginx', '-c', file, '-e', 'stderr'], folder, { stopSignal: 'SIGTERM' });
   onTestFinished(() => child.stop());
@@ -66,11 +66,10 @@ it.each([
 ] as const)('%s carries invitation and first page over one connection, compressed', async (_name, start) => {
   await buildWebReader();
   const folder = temporaryFolder();
-  const { key, cert } = await makeCertificate(
+  const { cert } = await makeCertificate(
     folder,
     [KEYS, READ, PAGES].map((host) => `DNS:${host}`),
   );
-  await Promise.all([writeFile(join(folder, 'cert.pem'), cert), writeFile(join(folder, 'key.pem'), key)]);
   const listen = { host: '127.0.0.1', port: 0 };
   const at = (host: string) => ({ origin: `https://${host}`, listen });
   const reading = { ...at(READ), documents: at(PAGES) };

@@ -1,27 +1,19 @@
 /** `wispr check` on sites that were not made for it. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { checkSite } from '../../../publisher/check/check-site.ts';
 import type { CheckKind } from '../../../publisher/check/kinds.ts';
 import type { CheckReport } from '../../../publisher/check/report.ts';
+import { GOOD } from '../../support/configured.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const MINUTE = 60_000;
-const folder = await mkdtemp(join(tmpdir(), 'wispr-check-'));
-afterAll(() => rm(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 async function check(source: string): Promise<CheckReport> {
   const configurationFile = join(folder, 'wispr.json');
-  const configuration = {
-    site: 'docs.example',
-    source,
-    out: 'protected',
-    content: 'http://docs.example',
-    keyServer: 'https://keys.docs.example',
-    reading: 'https://read.docs.example',
-  };
-  await writeFile(configurationFile, JSON.stringify(configuration));
+  await writeFile(configurationFile, JSON.stringify({ ...GOOD, source }));
   return checkSite({ configurationFile });
 }
 

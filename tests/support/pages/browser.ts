@@ -14,6 +14,22 @@ export function openBrowser(proxy?: string): Promise<Browser> {
   return proxy === undefined ? launchChromium() : launchChromium(`--proxy-server=${proxy}`);
 }
 
+/** A picture of one pixel: PNG. */
+export const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+/** Opens the roots of shadow trees: a closed one, as the sheet has it, is out of reach of tests and of axe. */
+export function openShadows(of: Pick<Page, 'addInitScript'>): Promise<unknown> {
+  return of.addInitScript(() => {
+    const { attachShadow } = Element.prototype;
+    Element.prototype.attachShadow = function open(init) {
+      return attachShadow.call(this, { ...init, mode: 'open' });
+    };
+  });
+}
+
 /** A page, and a record of what it asked for and complained about. */
 export interface WatchedPage {
   readonly page: Page;

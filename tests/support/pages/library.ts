@@ -2,13 +2,13 @@
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import type { SiteSettings } from '../../../core/publication/settings.ts';
-import { publish } from '../publisher-with-sets.ts';
+import { publish, type TestDocument } from '../publisher-with-sets.ts';
 import { signOnto } from '../signed-publication.ts';
 import { TEST_SETTINGS } from '../test-publication.ts';
 import { startWebReaderRig, visit, type WebReaderRig } from '../web-reader-rig.ts';
+import { openShadows, PIXEL } from './browser.ts';
 
 const HTML = 'text/html; charset=utf-8';
-export const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 const LOGO =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 200 200"><path d="M0 0h200v200H0z" fill="#a3301d"/></svg>';
 export const LOOK = { ...TEST_SETTINGS, accent: '#a3301d', logo: '/logo.svg' };
@@ -24,42 +24,25 @@ export async function startLibrary(): Promise<Library> {
   const rig = await startWebReaderRig();
   rig.publisher.publication.setSettings(LOOK);
   const film = Buffer.alloc(17_000_000, 'film');
-  for (const document of [
+  const day1 = { mediaType: HTML, set: 'day-1' };
+  const strict = { 'content-security-policy': "default-src 'none'" };
+  const documents: TestDocument[] = [
     { path: '/index.html', content: page$('Front', '<a href="1/story.html">Story</a>'), mediaType: HTML },
     { path: '/style.css', content: 'h1 { color: rgb(1, 2, 3) } @import "more.css";', mediaType: 'text/css' },
     { path: '/more.css', content: 'p { color: rgb(1, 2, 4) }', mediaType: 'text/css' },
     { path: '/logo.svg', content: LOGO, mediaType: 'image/svg+xml' },
     { path: '/unused.html', content: '<h1>Not of the issue</h1>', mediaType: HTML },
-    {
-      path: '/1/story.html',
-      content: page$('Fish &amp; chips', '<img src="boat.png" alt="A boat">'),
-      mediaType: HTML,
-      set: 'day-1',
-    },
-    { path: '/1/boat.png', content: Buffer.from(PIXEL, 'base64'), mediaType: 'image/png', set: 'day-1' },
+    { ...day1, path: '/1/story.html', content: page$('Fish &amp; chips', '<img src="boat.png" alt="A boat">') },
+    { path: '/1/boat.png', content: PIXEL, mediaType: 'image/png', set: 'day-1' },
     { path: '/1/second page.html', content: page$('Second', ''), mediaType: HTML, set: 'day-1', gzip: true },
     { path: '/1/film.webm', content: film, mediaType: 'video/webm', set: 'day-1' },
-    {
-      path: '/1/strict.html',
-      content: page$('Strict', ''),
-      mediaType: HTML,
-      set: 'day-1',
-      headers: { 'content-security-policy': "default-src 'none'" },
-    },
+    { ...day1, path: '/1/strict.html', content: page$('Strict', ''), headers: strict },
     { path: '/2/other.html', content: page$('Other', ''), mediaType: HTML, set: 'day-2' },
-  ])
-    await publish(rig.publisher, rig.host, document);
-  const context = await rig.browser.newContext({
-    ignoreHTTPSErrors: true,
-    permissions: ['clipboard-read', 'clipboard-write'],
-  });
-  // A closed root is out of reach of axe, and of this test.
-  await context.addInitScript(() => {
-    const { attachShadow } = Element.prototype;
-    Element.prototype.attachShadow = function open(init) {
-      return attachShadow.call(this, { ...init, mode: 'open' });
-    };
-  });
+  ];
+  await publish(rig.publisher, rig.host, ...documents);
+  const permissions = ['clipboard-read', 'clipboard-write'];
+  const context = await rig.browser.newContext({ ignoreHTTPSErrors: true, permissions });
+  await openShadows(context);
   const page = await context.newPage();
   await visit(page, `${rig.documents}/`, 'h1:text("Front")');
   await rig.giveKeys(page, ['day-1']);
@@ -75,14 +58,10 @@ export async function publishFor(library: Library, seconds: number, settings: Si
   await signOnto(publication, library.rig.host.files);
   const [version, expires] = [now(), now() + seconds];
   await publication.publishTimestamp(now(), { version, expires });
-  putOnHost(library);
+  for (const [path, bytes] of publication.files) library.rig.host.files.set(path, bytes);
   await openUntil(library, '/1/story.html', 'wispr-confirmed', new Date(version * 1000).toUTCString());
   await library.page.waitForFunction('document.querySelector("img").naturalWidth === 1');
   return expires;
-}
-
-function putOnHost({ rig }: Library): void {
-  for (const [path, bytes] of rig.publisher.publication.files) rig.host.files.set(path, bytes);
 }
 
 /** Opens a page again until it is shown, or refused, as is wanted. */

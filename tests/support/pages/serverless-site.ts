@@ -1,6 +1,5 @@
 /** A site without a key server: published by the command line, carried by hosts without any configuration, read in Chromium by links alone. One in each file. */
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { expect } from 'vitest';
@@ -11,13 +10,14 @@ import { readConfiguration } from '../../../publisher/workspace/configuration/re
 import { launchChromium } from '../chromium.ts';
 import { ROOT } from '../programs.ts';
 import { type StaticHost, type StaticHostName, startStaticHost } from '../static-hosts.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { buildWebReader } from '../web-reader.ts';
 import { runWispr } from '../wispr.ts';
+import { PASSPHRASE } from '../workspace.ts';
 import { openPage, pictures, playFilm } from './browser.ts';
 
 export const ARTICLE = '/2026/11/17/the%20great%20tide.html';
 export const OTHER_DAY = '/2026/11/18/new-ferry.html';
-export const PASSPHRASE = 'correct horse battery staple';
 export const ENDED = 'This invitation no longer works, or the link is not whole.';
 
 export class ServerlessSite {
@@ -35,7 +35,7 @@ export class ServerlessSite {
   /** Publishes the newspaper, and invites. @param names - of the hosts that carry it; nginx is the one of the configuration */
   static async start(...names: StaticHostName[]): Promise<ServerlessSite> {
     await buildWebReader();
-    const site = new ServerlessSite(await mkdtemp(join(tmpdir(), 'wispr-serverless-')));
+    const site = new ServerlessSite(temporaryFolder());
     const port = await freePort();
     await site.#configure(port);
     for (const name of ['ada', 'ben', 'dora', 'erin', 'mallory']) await site.invite(name);
@@ -124,7 +124,6 @@ export class ServerlessSite {
   async close(): Promise<void> {
     await this.browser?.close();
     await stopAll();
-    await rm(this.directory, { recursive: true, force: true });
   }
 }
 

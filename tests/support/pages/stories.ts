@@ -2,11 +2,11 @@
 import { readFile } from 'node:fs/promises';
 import type { Page, Response } from 'playwright-core';
 import { expect } from 'vitest';
-import { publish } from '../publisher-with-sets.ts';
+import { publish, type TestDocument } from '../publisher-with-sets.ts';
 import { startWebReaderRig, visit, type WebReaderRig } from '../web-reader-rig.ts';
+import { PIXEL } from './browser.ts';
 
-const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
-const FILM = 'examples/newspaper/site/2026/11/17/film/high-water.webm';
+export const FILM = 'examples/newspaper/site/2026/11/17/film/high-water.webm';
 const HTML = 'text/html; charset=utf-8';
 const STORY = `<!doctype html><title>The harbour</title><link rel="stylesheet" href="../style.css">
   <h1>The harbour</h1><img src="boat.png" alt="A boat"><p style="height: 3000px">Ships</p><h2 id="quay">The quay</h2>
@@ -19,19 +19,19 @@ export async function startStories(): Promise<WebReaderRig> {
   return rig;
 }
 
-async function publishStories({ publisher, host }: WebReaderRig): Promise<void> {
+export async function publishStories({ publisher, host }: Pick<WebReaderRig, 'publisher' | 'host'>): Promise<void> {
   const headers = { 'content-language': 'en-GB', 'content-security-policy': "default-src 'self' 'unsafe-inline'" };
-  for (const document of [
+  const documents: TestDocument[] = [
     { path: '/index.html', content: '<h1>Front</h1><a href="20/story.html">Story</a>', mediaType: HTML },
     { path: '/20/story.html', content: STORY, mediaType: HTML, set: 'day-1', gzip: true, headers },
-    { path: '/20/boat.png', content: Buffer.from(PIXEL, 'base64'), mediaType: 'image/png', set: 'day-1' },
+    { path: '/20/boat.png', content: PIXEL, mediaType: 'image/png', set: 'day-1' },
     { path: '/style.css', content: 'h1 { color: rgb(1, 2, 3) }', mediaType: 'text/css' },
     { path: '/script.js', content: 'document.title += " (script)"', mediaType: 'text/javascript' },
     { path: '/20/film.html', content: '<h1>Film</h1><video src="film.webm"></video>', mediaType: HTML, set: 'day-1' },
     { path: '/20/film.webm', content: await readFile(FILM), mediaType: 'video/webm', set: 'day-1' },
     { path: '/21/story.html', content: '<h1>Tomorrow</h1>', mediaType: HTML, set: 'day-2' },
-  ])
-    await publish(publisher, host, document);
+  ];
+  await publish(publisher, host, ...documents);
 }
 
 /** A reader who has been here, and has the keys of these sets. */

@@ -31,29 +31,29 @@ export interface Vault {
 
 export async function startVault(firstPage?: 'browser' | 'server'): Promise<Vault> {
   const rig = await startWebReaderRig(firstPage);
-  for (const [path, content, set, mediaType = HTML, policy] of [
-    ['/index.html', '<title>Front</title><h1>Front</h1><a href="letter.html">Letter</a>', undefined],
-    ['/evil.html', '<title>Evil</title><body><h1>Evil</h1>', undefined],
-    ['/letter.html', LETTER, 'day-1'],
-    ['/letter.css', 'h1 { color: green }', undefined, 'text/css'],
-    ['/closed.html', '<title>Closed</title><h1>Closed</h1>', undefined, HTML, "default-src 'none'"],
+  const documents = (
     [
-      '/frameless.html',
-      `<meta http-equiv="Content-Security-Policy" content="frame-src 'none'"><title>Frameless</title><h1>Frameless</h1>`,
-      undefined,
-    ],
-    ['/second.html', '<title>Second</title><h1>Second</h1>', 'day-2'],
-    ['/app.html', APP, undefined],
-    ['/app.js', 'document.title += " started"', 'day-1', 'text/javascript'],
-    ['/app.svg', '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>', 'day-1', 'image/svg+xml'],
-  ] as const)
-    await publish(rig.publisher, rig.host, {
-      path,
-      content,
-      mediaType,
-      ...(set && { set }),
-      ...(policy && { headers: { 'content-security-policy': policy } }),
-    });
+      ['/index.html', '<title>Front</title><h1>Front</h1><a href="letter.html">Letter</a>', undefined],
+      ['/evil.html', '<title>Evil</title><body><h1>Evil</h1>', undefined],
+      ['/letter.html', LETTER, 'day-1'],
+      ['/letter.css', 'h1 { color: green }', undefined, 'text/css'],
+      ['/closed.html', '<title>Closed</title><h1>Closed</h1>', undefined, HTML, "default-src 'none'"],
+      [
+        '/frameless.html',
+        `<meta http-equiv="Content-Security-Policy" content="frame-src 'none'"><title>Frameless</title><h1>Frameless</h1>`,
+        undefined,
+      ],
+      ['/second.html', '<title>Second</title><h1>Second</h1>', 'day-2'],
+      ['/app.html', APP, undefined],
+      ['/app.js', 'document.title += " started"', 'day-1', 'text/javascript'],
+      ['/app.svg', '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>', 'day-1', 'image/svg+xml'],
+    ] as const
+  ).map(([path, content, set, mediaType = HTML, policy]) => ({
+    ...{ path, content, mediaType },
+    ...(set && { set }),
+    ...(policy && { headers: { 'content-security-policy': policy } }),
+  }));
+  await publish(rig.publisher, rig.host, ...documents);
   const elsewhere = createServer((_request, response) =>
     response.setHeader('content-type', HTML).end('<title>Elsewhere</title>'),
   );
@@ -119,15 +119,15 @@ export async function contentKeys(context: BrowserContext): Promise<{ ids: strin
   return kept;
 }
 
-/** Clears keys as when they have run out. @param page - at the content origin */
-export async function clearKeys(page: Page): Promise<void> {
-  await page.evaluate(`new Promise((resolve) => {
-    const open = indexedDB.open('wispr');
-    open.onsuccess = () => {
-      const change = open.result.transaction(['keys', 'state'], 'readwrite');
-      change.objectStore('keys').clear();
-      change.objectStore('state').delete(IDBKeyRange.bound('asked ', 'asked ~'));
-      change.oncomplete = () => resolve(open.result.close());
-    };
-  })`);
-}
+/** Clears keys as when they have run out: an expression for a page at the content origin. */
+export const CLEAR_KEYS = `new Promise((resolve) => {
+  const open = indexedDB.open('wispr');
+  open.onsuccess = () => {
+    const change = open.result.transaction(['keys', 'state'], 'readwrite');
+    change.objectStore('keys').clear();
+    change.objectStore('state').delete(IDBKeyRange.bound('asked ', 'asked ~'));
+    change.oncomplete = () => resolve(open.result.close());
+  };
+})`;
+
+export const clearKeys = (page: Page) => page.evaluate(CLEAR_KEYS);

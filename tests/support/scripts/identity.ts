@@ -4,8 +4,7 @@ import { join, resolve } from 'node:path';
 import { expect } from 'vitest';
 import { formatConnectTo } from '../../../client-proxy/index.ts';
 import { toBase64url } from '../../../core/encoding/base64url.ts';
-import { ROAMING_COST } from '../../../core/keys/roaming.ts';
-import { CHEAP } from '../cheap-keys.ts';
+import { makeRoamingCheap } from '../cheap-roaming.ts';
 import { fillStore, secretsIn } from '../filled-store.ts';
 import { startProvablePublisher } from '../provable-publisher.ts';
 import type { Run } from './run.ts';
@@ -24,19 +23,14 @@ function moveTo(run: Run, home: string): void {
   run.env = { PATH, HOME: home, XDG_DATA_HOME: join(home, 'data'), XDG_CONFIG_HOME: join(home, 'config') };
 }
 
-function openRoamingFilesFast({ cleanUp }: Run): void {
-  const cost = { ...ROAMING_COST };
-  Object.assign(ROAMING_COST, CHEAP);
-  cleanUp.add(async () => Object.assign(ROAMING_COST, cost));
-}
-
 export const IDENTITY: Readonly<Record<string, Verb>> = {
   /**
    * `identity`: a reader who is connected with news.example, with the folder for a home; `${keyfile}` and `${database}` are where they are, `${trusted}`
    * what proves and trusts the site, `${reach}` the same without trust. Nothing may print a key of theirs.
    */
   identity: async (run) => {
-    openRoamingFilesFast(run);
+    const makeRoamingDear = makeRoamingCheap();
+    run.cleanUp.add(async () => makeRoamingDear());
     moveTo(run, run.folder);
     const keyFile = join(run.folder, 'config/wispr/reader.key');
     const storage = { dataDirectory: join(run.folder, 'data/wispr'), keyFile };

@@ -7,6 +7,7 @@ import { fromBase64url, toBase64url } from '../../../core/encoding/base64url.ts'
 import { forDevelopment, readConfig } from '../../../keyserver/config/config.ts';
 import { startKeyServer } from '../../../keyserver/server.ts';
 import { askForKeys, type BoundDevice, bind } from '../device.ts';
+import { writeServerConfig } from '../keyserver-rig.ts';
 import { createPublisher, type PublisherWithSets, sealBundle, setOf } from '../publisher-with-sets.ts';
 import { createVisitor } from '../reading-site-visitor.ts';
 import { storeIn } from '../store.ts';
@@ -27,11 +28,7 @@ export const KEY_SERVER: Readonly<Record<string, Verb>> = {
   /** `keyserver`: runs in the folder, on SQLite or PostgreSQL; `${keyserver}` and `${reading}` are its origins, `${root}` the id of its publisher, whose sets are day-1 and day-2. */
   keyserver: async (run) => {
     const { folder, cleanUp } = run;
-    const listen = { host: '127.0.0.1', port: 0 };
-    const paths = { ...(await storeIn(folder)), masterKey: 'master.key', publicKey: 'keyserver.pub' };
-    const fetchFrom = { 'news.example': 'http://127.0.0.1:9' };
-    const config = { listen, reading: { listen, documents: { listen } }, ...paths, fetchFrom };
-    await writeFile(join(folder, 'keyserver.json'), JSON.stringify(config));
+    writeServerConfig(folder, { ...(await storeIn(folder)), fetchFrom: { 'news.example': 'http://127.0.0.1:9' } });
     const development = forDevelopment(readConfig(join(folder, 'keyserver.json')));
     const server = cleanUp.use(await startKeyServer(development, { log: pino({ level: 'silent' }) }));
     const publisher = await createPublisher();

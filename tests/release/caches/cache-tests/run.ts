@@ -3,8 +3,8 @@
  * the results as JSON. A process of its own, because the tests keep their state in their modules.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Agent, fetch, ProxyAgent } from 'undici';
+import { listenOnLoopback } from '../../../support/content-host.ts';
 
 const PACKAGE = new URL('../../../../.cache/http-cache-tests/package/', import.meta.url);
 
@@ -22,8 +22,7 @@ async function startServer(): Promise<string> {
     if (handler) handler(segments, request, response);
     else response.writeHead(404).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${await listenOnLoopback(server)}`;
 }
 
 const [proxy] = process.argv.slice(2);
