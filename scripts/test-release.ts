@@ -36,7 +36,7 @@ export const PARTS: readonly Part[] = [
     name: 'pages',
     minutes: 4,
     sources: ['reading/', 'web-reader/', 'serve/', ...PROGRAMS],
-    tests: ['tests/release/pages/', 'tests/e2e/', 'tests/reading/', 'gateway/browser', 'reading-origins'],
+    tests: ['tests/release/pages/', 'tests/e2e/', 'tests/reading/', 'gateway/browser'],
   },
   { name: 'browsers', minutes: 1, sources: ['web-reader/', 'keyserver/'], tests: ['tests/browsers/'] },
   { name: 'postgres', minutes: 1, sources: ['keyserver/'] },

@@ -30,7 +30,7 @@ const mountLine = new RegExp(`^\\S+ ${IN_MEMORY} tmpfs .*$`, 'm');
 
 /** Started early: one of these that starts last runs alone, while the other core is idle. */
 const LONG =
-  /\/(?:e2e\/|client-proxy\/(?:gateway\/(?:browser|rewriting-properties)|hostile-host|opening)|publisher\/(?:publish-property|protect-failures)|cli\/scripts|keyserver\/(?:dispatcher|reading-origins))/;
+  /\/(?:e2e\/|client-proxy\/(?:gateway\/browser|hostile-host|opening)|publisher\/(?:publish-property|protect-failures)|cli\/scripts|keyserver\/(?:dispatcher|reading-origins))/;
 
 /** Isolated files come before all others: a process is only shared by files that follow one another. */
 export class LongestFirst extends BaseSequencer {
