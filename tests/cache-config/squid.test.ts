@@ -3,16 +3,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type CacheServer, startNginx, startSquid } from '../../cache-config/servers.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
-import {
-  FILES,
-  get,
-  LETS_PAGES_READ,
-  logged,
-  makeSite,
-  ONE_OF_EACH_KIND,
-  READING_ORIGIN,
-  timesAsked,
-} from './site.ts';
+import { FILES, get, LETS_PAGES_READ, logged, makeSite, ONE_OF_EACH_KIND, READING_ORIGIN, timesAsked } from './site.ts';
 
 const site = makeSite();
 let nginx: CacheServer;

@@ -2,16 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type CacheServer, startNginx, startVarnish } from '../../cache-config/servers.ts';
-import {
-  FILES,
-  get,
-  LETS_PAGES_READ,
-  logged,
-  makeSite,
-  ONE_OF_EACH_KIND,
-  READING_ORIGIN,
-  timesAsked,
-} from './site.ts';
+import { FILES, get, LETS_PAGES_READ, logged, makeSite, ONE_OF_EACH_KIND, READING_ORIGIN, timesAsked } from './site.ts';
 
 const site = makeSite();
 let nginx: CacheServer;

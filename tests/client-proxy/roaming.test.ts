@@ -316,9 +316,7 @@ describe('a roaming file on the web', () => {
       host.handlers.set(from, (_request, response) => response.writeHead(301, { location }).end());
     host.handlers.set('/page', (_request, response) => response.end('<html>'));
     let sent = 0;
-    host.handlers.set('/endless', (_request, response) =>
-      flood(response, randomBytes(65_536), () => (sent += 65_536)),
-    );
+    host.handlers.set('/endless', (_request, response) => flood(response, randomBytes(65_536), () => (sent += 65_536)));
     const error = await fromWeb(`${path}?token`).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code });
     expect(String(error)).not.toContain('token');

@@ -59,10 +59,9 @@ beforeAll(async () => {
   const nginxPort = await freePort();
   nginx = await startReverseProxy(nginxPort, await listenOnLoopback(app), STREAMING);
   const to = `http://127.0.0.1:${nginxPort}`;
-  serving = await startWispr(
-    `httpcrypt serve --to ${to} --url ${URL_OF} --listen 127.0.0.1:0 --zone zone`.split(' '),
-    { cwd: folder },
-  );
+  serving = await startWispr(`httpcrypt serve --to ${to} --url ${URL_OF} --listen 127.0.0.1:0 --zone zone`.split(' '), {
+    cwd: folder,
+  });
   client = new HttpcryptClient(serving.ready.endpoint, serving.ready.port);
 });
 afterAll(async () => {

@@ -183,7 +183,6 @@ describe('a publisher with a token', () => {
     expect(database.includes(secret)).toBe(false);
     expect(database.includes(Buffer.from(the.rig.publisher.root.timestampSeed))).toBe(false);
   });
-
 });
 
 describe('a publication is refused, and the current one stays', () => {

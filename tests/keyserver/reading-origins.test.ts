@@ -128,4 +128,3 @@ it('attack 97: leaves pictures in pages, and pages in XHTML, as they are', async
   await page.goto(`${DOCUMENTS}/page.xhtml`);
   expect(await wasRun()).toBe('yes');
 });
-

@@ -22,7 +22,14 @@ it('attack 126: takes no name for the session that is another one to a browser: 
 it('attack 126: takes neither of two sessions of one name, and none that browsers see under another', () => {
   for (const name of ['__Host-wispr', ' __Host-wispr', '__Host-wispr ', '\t__Host-wispr\t'])
     for (const pair of ['own EVIL', 'EVIL own', 'own own'])
-      expect(read(pair.split(' ').map((value) => `${name}=${value}`).join('; '))).toBeUndefined();
+      expect(
+        read(
+          pair
+            .split(' ')
+            .map((value) => `${name}=${value}`)
+            .join('; '),
+        ),
+      ).toBeUndefined();
 });
 
 it('reads as many flows of a browser as it writes, whatever a cookie holds (attack 142)', () => {

@@ -100,7 +100,9 @@ it('R5: where the key server does not answer, the publisher signs for a higher p
   const before = await the.on(({ authority }) => authority.current());
   the.changes = { token: keyServer.token, keyServer: 'http://127.0.0.1:9' };
   await the.on(async (site) => {
-    await expect(site.authority.confirm(await snapshotOf(site, 6))).rejects.toMatchObject({ code: 'publication-older' });
+    await expect(site.authority.confirm(await snapshotOf(site, 6))).rejects.toMatchObject({
+      code: 'publication-older',
+    });
     const other = site.authority.confirm(await snapshotOf(site, 7, 'other'));
     await expect(other).rejects.toMatchObject({ code: 'publication-other' });
     expect(await site.authority.confirm(await snapshotOf(site, 7))).toEqual(before?.bytes); // its timestamp is good

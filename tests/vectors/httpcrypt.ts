@@ -260,11 +260,9 @@ async function requests(): Promise<KeyVector[]> {
       ...{ method: 'GET', path: '/\u00e9', fields: ['x', '\u00c3\u00a9'], content: nothing },
     }),
     open('an answer sent as a request', 'channel-unreadable', await answerTo(reader), { attacks: [110] }),
-    await read(
-      'names in capitals',
-      known(control(), withLength(concat(text('A-b'), text('C'))), withLength(content)),
-      { fields: ['a-b', 'C'] },
-    ),
+    await read('names in capitals', known(control(), withLength(concat(text('A-b'), text('C'))), withLength(content)), {
+      fields: ['a-b', 'C'],
+    }),
     await read(
       'lengths in more bytes than they take',
       concat(
