@@ -41,7 +41,9 @@ describe('a person who subscribes', () => {
     expect(await accountOf(other)).toContain(bought.email);
     expect(rig.log()).not.toContain(bought.email);
     const again = (await other.get('/-/subscribe')).text;
-    expect(again).toMatch(/value="daily" required disabled>[\s\S]*You have this plan[\s\S]*value="monday" required checked>/);
+    expect(again).toMatch(
+      /value="daily" required disabled>[\s\S]*You have this plan[\s\S]*value="monday" required checked>/,
+    );
     expect((await other.post('/-/subscribe', { plan: 'daily', to: '/' })).headers.location).toBe('/-/account');
   });
 

@@ -39,11 +39,11 @@ const CASES = Array.from({ length: Math.ceil(ALL / EACH) }, (_, index) => caseAt
 /** One of all cases: its number has a digit for each axis. */
 function caseAt(number: number): Case {
   let rest = number;
-  const chosen = Object.entries(AXES).reduceRight<[string, unknown][]>((later, [axis, values]) => {
+  const chosen = Object.entries(AXES).map(([axis, values]): [string, unknown] => {
     const value = values[rest % values.length];
     rest = Math.floor(rest / values.length);
-    return [[axis, value], ...later];
-  }, []);
+    return [axis, value];
+  });
   return Object.fromEntries(chosen) as Case;
 }
 
