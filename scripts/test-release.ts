@@ -36,7 +36,7 @@ export const PARTS: readonly Part[] = [
     name: 'pages',
     minutes: 4,
     sources: ['reading/', 'web-reader/', 'serve/', ...PROGRAMS],
-    tests: ['tests/release/pages/', 'tests/e2e/', 'tests/reading/', 'gateway/browser'],
+    tests: ['tests/release/pages/', 'tests/e2e/', 'tests/reading/', 'gateway/browser', 'reading-origins'],
   },
   { name: 'browsers', minutes: 1, sources: ['web-reader/', 'keyserver/'], tests: ['tests/browsers/'] },
   { name: 'postgres', minutes: 1, sources: ['keyserver/'] },
@@ -59,7 +59,11 @@ export const PARTS: readonly Part[] = [
     sources: ['client-proxy/', 'keyserver/', 'cli/', 'docs/deploy.md', 'docs/operations.md'],
   },
   { name: 'debian', minutes: 3, sources: ['packaging/', 'scripts/', 'cli/', 'keyserver/'] },
-  { name: 'package', minutes: 1, sources: ['bin/', 'cli/', 'keyserver/', 'publisher/', 'scripts/', 'package'] },
+  {
+    name: 'package',
+    minutes: 1,
+    sources: [...PROGRAMS, 'web-reader/', 'serve/', 'bin/', 'cli/', 'scripts/', 'package'],
+  },
   { name: 'single', minutes: 2, sources: ['cli/', 'keyserver/', 'publisher/', 'scripts/', 'package'] },
   {
     name: 'generators',

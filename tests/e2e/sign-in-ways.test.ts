@@ -67,50 +67,50 @@ it('a code that is typed sends itself, once, and leads to the article', async ()
   await expectArticle(page);
 });
 
-it('signing up leads to the article, also after “start again” and a code that is over', async () => {
-  const page = await wanting();
-  const signUp = async () => {
-    await page.fill('#name', 'new@example.org');
-    await page.click('#sign-up button');
-    return codeInMail(await smtp.take('new@example.org'));
-  };
-  await page.click('#begin');
-  const first = await signUp();
-  expect(await page.textContent('.lead')).toMatch(/^A code is on its way/);
-  expect(await page.isDisabled('#send-again button')).toBe(true);
-  await page.click('text=start again');
-  await signUp();
-  rig.passTime(601);
-  await page.fill('#code', first);
-  await page.click('text=Get a new code');
-  await page.fill('#code', await signUp());
-  await expectArticle(page);
-});
-
-it('the link of the mail leads another browser to the article, and stays good when its page is loaded again', async () => {
-  const link = /http:\S+#\S+/.exec(await askForCode(await wanting()))?.[0] ?? '';
-  const page = await newPage();
-  await page.goto(link);
-  await page.waitForSelector('#as:not([hidden])');
-  await page.reload();
-  await page.click('text=Read as ada@example.org');
-  await expectArticle(page);
-});
-
-it('a password leads to the article, also after a wrong one and the way over the sign-up', async () => {
-  const page = await wanting();
-  await page.click('#begin');
-  await page.click('text=Sign in');
-  await page.click('summary');
-  await page.fill('#name', 'ada@example.org');
-  for (const password of ['not this one', PASSWORD]) {
-    await page.fill('#password', password);
-    await page.click('#sign-in button');
-  }
-  await expectArticle(page);
-});
-
 inRelease(() => {
+  it('signing up leads to the article, also after “start again” and a code that is over', async () => {
+    const page = await wanting();
+    const signUp = async () => {
+      await page.fill('#name', 'new@example.org');
+      await page.click('#sign-up button');
+      return codeInMail(await smtp.take('new@example.org'));
+    };
+    await page.click('#begin');
+    const first = await signUp();
+    expect(await page.textContent('.lead')).toMatch(/^A code is on its way/);
+    expect(await page.isDisabled('#send-again button')).toBe(true);
+    await page.click('text=start again');
+    await signUp();
+    rig.passTime(601);
+    await page.fill('#code', first);
+    await page.click('text=Get a new code');
+    await page.fill('#code', await signUp());
+    await expectArticle(page);
+  });
+
+  it('the link of the mail leads another browser to the article, and stays good when its page is loaded again', async () => {
+    const link = /http:\S+#\S+/.exec(await askForCode(await wanting()))?.[0] ?? '';
+    const page = await newPage();
+    await page.goto(link);
+    await page.waitForSelector('#as:not([hidden])');
+    await page.reload();
+    await page.click('text=Read as ada@example.org');
+    await expectArticle(page);
+  });
+
+  it('a password leads to the article, also after a wrong one and the way over the sign-up', async () => {
+    const page = await wanting();
+    await page.click('#begin');
+    await page.click('text=Sign in');
+    await page.click('summary');
+    await page.fill('#name', 'ada@example.org');
+    for (const password of ['not this one', PASSWORD]) {
+      await page.fill('#password', password);
+      await page.click('#sign-in button');
+    }
+    await expectArticle(page);
+  });
+
   it('a code, and the link of its mail in another browser, sign in; opening the link alone uses nothing up', async () => {
     const page = await newPage();
     await page.goto(`${rig.server.readingUrl}/-/sign-in`);

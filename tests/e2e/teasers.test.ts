@@ -79,40 +79,40 @@ it('a link out of the address bar shows a stranger the teaser, before the in-bro
   expect(moves()).toBeLessThan(5);
 });
 
-it('the same link opens the page for who is signed in, whose keys have run out, and who signs in on the way', async () => {
-  const page = await vault.newPage();
-  await vault.joinAs(page, 'anna');
-  await page.goto(`${VAULT}/tide.html?q=1#end`);
-  await page.waitForURL(`${CONTENT}/tide.html?q=1#end`);
-  await page.waitForSelector('#paid');
-  await readerHasCome(page);
-  await page.goto(`${CONTENT}/`);
-  await clearKeys(page);
-  await page.goto(`${CONTENT}/tide.html?q=1#end`);
-  await page.waitForSelector('#paid');
-  await page.goto(`${CONTENT}/`);
-  await clearKeys(page);
-  await page.goto(`${VAULT}/tide.html?q=1#end`);
-  await page.waitForSelector('#paid');
-  expect(page.url()).toBe(`${CONTENT}/tide.html?q=1#end`);
-});
-
-it('a reader whose rights leave the page out sees what would open it, and reads as soon as that is had', async () => {
-  const page = await vault.newPage();
-  await vault.joinAs(page, 'berta', ['day-2']);
-  await readerHasCome(page);
-  const moves = countMoves(page);
-  await page.goto(`${CONTENT}/tide.html?q=1#end`);
-  await expectTeaser(page, 'This is in “The issue of Monday”');
-  expect(moves()).toBeLessThan(5);
-  expect(await page.textContent('aside')).toContain('Every day has it, for €6 a month.');
-  await vault.rig.invite({ name: 'berta', plan: 'all' });
-  await page.reload();
-  await page.waitForSelector('#paid');
-  expect(page.url()).toBe(`${CONTENT}/tide.html?q=1#end`);
-});
-
 inRelease(() => {
+  it('the same link opens the page for who is signed in, whose keys have run out, and who signs in on the way', async () => {
+    const page = await vault.newPage();
+    await vault.joinAs(page, 'anna');
+    await page.goto(`${VAULT}/tide.html?q=1#end`);
+    await page.waitForURL(`${CONTENT}/tide.html?q=1#end`);
+    await page.waitForSelector('#paid');
+    await readerHasCome(page);
+    await page.goto(`${CONTENT}/`);
+    await clearKeys(page);
+    await page.goto(`${CONTENT}/tide.html?q=1#end`);
+    await page.waitForSelector('#paid');
+    await page.goto(`${CONTENT}/`);
+    await clearKeys(page);
+    await page.goto(`${VAULT}/tide.html?q=1#end`);
+    await page.waitForSelector('#paid');
+    expect(page.url()).toBe(`${CONTENT}/tide.html?q=1#end`);
+  });
+
+  it('a reader whose rights leave the page out sees what would open it, and reads as soon as that is had', async () => {
+    const page = await vault.newPage();
+    await vault.joinAs(page, 'berta', ['day-2']);
+    await readerHasCome(page);
+    const moves = countMoves(page);
+    await page.goto(`${CONTENT}/tide.html?q=1#end`);
+    await expectTeaser(page, 'This is in “The issue of Monday”');
+    expect(moves()).toBeLessThan(5);
+    expect(await page.textContent('aside')).toContain('Every day has it, for €6 a month.');
+    await vault.rig.invite({ name: 'berta', plan: 'all' });
+    await page.reload();
+    await page.waitForSelector('#paid');
+    expect(page.url()).toBe(`${CONTENT}/tide.html?q=1#end`);
+  });
+
   it('a window ends at words, and is not led round and round, where account and vault do not agree', async () => {
     const page = await vault.newPage();
     await vault.joinAs(page, 'carla', ['day-2']);

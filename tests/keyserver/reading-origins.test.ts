@@ -1,12 +1,17 @@
 /** Published content that the reading site decrypts, in Chromium, over HTTPS and with hosts of their own as an operator would have them: row 97 of the attack list. */
+import { get } from 'node:https';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import type { BrowserContext, Page } from 'playwright-core';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
+import { startKeyServer } from '../../keyserver/server.ts';
 import { makeCertificate } from '../support/certificates.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { forFile } from '../support/for-file.ts';
-import { rigForFile, temporaryFolder } from '../support/keyserver-rig.ts';
+import { logged, rigForFile, temporaryFolder } from '../support/keyserver-rig.ts';
+import { offerPlans } from '../support/offers.ts';
 import { publish } from '../support/publisher-with-sets.ts';
+import { inRelease } from '../support/tier.ts';
 
 const [KEYS, READ, PAGES] = ['keys.news.example', 'read.news.example', 'pages.news.example'];
 const [ACCOUNT, DOCUMENTS] = [`https://${READ}`, `https://${PAGES}`];
@@ -127,4 +132,20 @@ it('attack 97: leaves pictures in pages, and pages in XHTML, as they are', async
   expect(await page.evaluate('document.querySelector("img").naturalWidth')).toBe(9);
   await page.goto(`${DOCUMENTS}/page.xhtml`);
   expect(await wasRun()).toBe('yes');
+});
+
+inRelease(() => {
+  it('has the publisher’s colour after a new start, before anything was read', async () => {
+    await offerPlans(rig, [], {}, { accent: '#a3301d' });
+    await rig.server.close();
+    await rig.host.close();
+    const server = await startKeyServer(rig.config, { log: logged().log });
+    const options = { port: server.ports.reading, path: '/-/style.css', headers: { host: READ }, servername: READ };
+    const style = () =>
+      new Promise<string>((resolve, reject) =>
+        get({ ...options, rejectUnauthorized: false }, (response) => resolve(text(response))).on('error', reject),
+      );
+    expect(await style()).toContain('--accent:#a3301d');
+    await server.close();
+  });
 });

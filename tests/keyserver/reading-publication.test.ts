@@ -1,9 +1,7 @@
 /** The publication at the reading site: row 69 of the attack list for browsers without the Reader, and the look of its pages. */
 import { beforeEach, expect, it } from 'vitest';
-import { startKeyServer } from '../../keyserver/server.ts';
 import { forEachTest } from '../support/for-file.ts';
-import { logged, startRig } from '../support/keyserver-rig.ts';
-import { offerPlans } from '../support/offers.ts';
+import { startRig } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
 import { createVisitor, type Page, type Visitor } from '../support/reading-site-visitor.ts';
 import { signOnto } from '../support/signed-publication.ts';
@@ -60,12 +58,4 @@ it('has the publisher’s colour and logo out of the signed settings on its own 
   expect(text).toContain('Everything');
   expect(text).toContain('no end date');
   expect(text).not.toContain('<code>');
-});
-
-it('has the publisher’s colour after a new start, before anything was read', async () => {
-  await offerPlans(rig, [], {}, { accent: '#a3301d' });
-  await rig.host.close();
-  const again = await startKeyServer(rig.config, { log: logged().log });
-  expect((await createVisitor(again.readingUrl).get('/-/style.css')).text).toContain('--accent:#a3301d');
-  await again.close();
 });

@@ -31,7 +31,7 @@ const AXES = {
 
 type Case = { readonly [Axis in keyof typeof AXES]: (typeof AXES)[Axis][number] };
 
-/** The greatest prime that leaves every value of every axis with every other. */
+/** Prime that leaves every value of every axis with every other. */
 const EACH = 23;
 const ALL = Object.values(AXES).reduce((count, values) => count * values.length, 1);
 const CASES = Array.from({ length: Math.ceil(ALL / EACH) }, (_, index) => caseAt(index * EACH));

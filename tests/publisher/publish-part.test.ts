@@ -154,26 +154,26 @@ it.each<[string, () => Promise<unknown>]>([
   expect(await found()).toEqual([]);
 });
 
-it('remembers nothing of an upload that was broken off, and of a target that was left behind', async () => {
-  await publish();
-  const { changes } = the;
-  for (const name of ['part-0/0.html', 'part-0/3.html']) {
-    await made.write(name, page('Changed.'));
-    let left = 2;
-    const upload = (target: Target) => {
-      const broken = unwritable()(target);
-      return alteredTarget(target, { upload: (...put) => (left-- > 0 ? target : broken).upload(...put) });
-    };
-    the.changes = { ...changes, target: upload };
-    await expect(publish()).rejects.toMatchObject({ code: 'target-unreachable' });
-    the.changes = changes;
-  }
-  await publish();
-  expect(looked).not.toContain('everything');
-  expect(await found()).toEqual([]);
-});
-
 inRelease(() => {
+  it('remembers nothing of an upload that was broken off, and of a target that was left behind', async () => {
+    await publish();
+    const { changes } = the;
+    for (const name of ['part-0/0.html', 'part-0/3.html']) {
+      await made.write(name, page('Changed.'));
+      let left = 2;
+      const upload = (target: Target) => {
+        const broken = unwritable()(target);
+        return alteredTarget(target, { upload: (...put) => (left-- > 0 ? target : broken).upload(...put) });
+      };
+      the.changes = { ...changes, target: upload };
+      await expect(publish()).rejects.toMatchObject({ code: 'target-unreachable' });
+      the.changes = changes;
+    }
+    await publish();
+    expect(looked).not.toContain('everything');
+    expect(await found()).toEqual([]);
+  });
+
   it('goes back and on again, and withdraws, without a look at everything', async () => {
     await publish();
     await made.write('part-0/0.html', page('A mistake.'));

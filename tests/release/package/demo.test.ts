@@ -1,10 +1,9 @@
 import { request } from 'undici';
 import { describe, expect, test } from 'vitest';
-import { accessibilityProblems } from '../support/axe.ts';
-import { launchChromium } from '../support/chromium.ts';
-import { type Addresses, demoRuns, KEYS, stepsOf, viaProxy } from '../support/demo-runs.ts';
-import { listeningOn, processesIn, ROOT, startCommand } from '../support/programs.ts';
-import { inRelease } from '../support/tier.ts';
+import { accessibilityProblems } from '../../support/axe.ts';
+import { launchChromium } from '../../support/chromium.ts';
+import { type Addresses, demoRuns, KEYS, stepsOf, viaProxy } from '../../support/demo-runs.ts';
+import { listeningOn, processesIn, ROOT, startCommand } from '../../support/programs.ts';
 
 const runs = demoRuns();
 
@@ -24,59 +23,57 @@ describe('wispr demo', () => {
   });
 });
 
-inRelease(() => {
-  test('says what to try, with addresses that answer, until Ctrl-C', async () => {
-    const running = runs.start('demo');
-    const [, proxy = '', url = ''] = /curl -x (\S+) (\S+)/.exec(await running.line(/curl -x /)) ?? [];
-    expect(await viaProxy(proxy, url)).toEqual({ status: 200 });
-    const [, object = ''] = /curl (http\S+\.protected) /.exec(await running.line(/\.protected/)) ?? [];
-    expect((await body(object)).subarray(0, 8).toString()).toBe('wispr/1\n');
-    const [, tour = ''] = /the tour +(\S+)/.exec(running.stdout()) ?? [];
-    await takeTour(tour);
-    const { code, stderr } = await running.stop('SIGINT');
+test('says what to try, with addresses that answer, until Ctrl-C', async () => {
+  const running = runs.start('demo');
+  const [, proxy = '', url = ''] = /curl -x (\S+) (\S+)/.exec(await running.line(/curl -x /)) ?? [];
+  expect(await viaProxy(proxy, url)).toEqual({ status: 200 });
+  const [, object = ''] = /curl (http\S+\.protected) /.exec(await running.line(/\.protected/)) ?? [];
+  expect((await body(object)).subarray(0, 8).toString()).toBe('wispr/1\n');
+  const [, tour = ''] = /the tour +(\S+)/.exec(running.stdout()) ?? [];
+  await takeTour(tour);
+  const { code, stderr } = await running.stop('SIGINT');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  await runs.expectNothingLeft();
+});
+
+describe('npm run demo', () => {
+  test('--once prints the journey in six to twelve lines, and ends well', async () => {
+    const { code, stdout, stderr } = await runs.run('demo', '--once');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const steps = stepsOf(stdout);
+    expect(steps.length).toBeGreaterThanOrEqual(6);
+    expect(steps.length).toBeLessThanOrEqual(12);
+    for (const [index, step] of steps.entries()) expect(step).toMatch(new RegExp(`^ ?${index + 1}  \\S`));
+    expect(steps.at(-4)).toContain('block-digest');
+    expect(steps.at(-1)).toContain('eve@example.org is among the subscribers');
     await runs.expectNothingLeft();
   });
 
-  describe('npm run demo', () => {
-    test('--once prints the journey in six to twelve lines, and ends well', async () => {
-      const { code, stdout, stderr } = await runs.run('demo', '--once');
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      const steps = stepsOf(stdout);
-      expect(steps.length).toBeGreaterThanOrEqual(6);
-      expect(steps.length).toBeLessThanOrEqual(12);
-      for (const [index, step] of steps.entries()) expect(step).toMatch(new RegExp(`^ ?${index + 1}  \\S`));
-      expect(steps.at(-4)).toContain('block-digest');
-      expect(steps.at(-1)).toContain('eve@example.org is among the subscribers');
-      await runs.expectNothingLeft();
-    });
+  test('--json stays up, every address answers, and everything ends when npm is stopped', async () => {
+    const running = runs.stays(
+      startCommand(['npm', 'run', '--silent', 'demo', '--', '--json'], { env: runs.env(), cwd: ROOT }),
+    );
+    const addresses: Addresses = JSON.parse(await running.line(/^\{/));
+    expect(Object.keys(addresses)).toEqual(KEYS);
+    await expectAllAnswer(addresses);
+    const { site, ...local } = addresses;
+    const ports = Object.values(local).map((url) => Number(new URL(url).port));
+    const sockets = listeningOn(ports);
+    expect(sockets.length).toBeGreaterThanOrEqual(5); // proxy and gateway share one
+    expect(processesIn(runs.folder()).length).toBeGreaterThan(0);
 
-    test('--json stays up, every address answers, and everything ends when npm is stopped', async () => {
-      const running = runs.stays(
-        startCommand(['npm', 'run', '--silent', 'demo', '--', '--json'], { env: runs.env(), cwd: ROOT }),
-      );
-      const addresses: Addresses = JSON.parse(await running.line(/^\{/));
-      expect(Object.keys(addresses)).toEqual(KEYS);
-      await expectAllAnswer(addresses);
-      const { site, ...local } = addresses;
-      const ports = Object.values(local).map((url) => Number(new URL(url).port));
-      const sockets = listeningOn(ports);
-      expect(sockets.length).toBeGreaterThanOrEqual(5); // proxy and gateway share one
-      expect(processesIn(runs.folder()).length).toBeGreaterThan(0);
+    const { stdout } = await running.stop('SIGTERM');
+    expect(stdout).toBe(`${JSON.stringify(addresses)}\n`);
+    expect(listeningOn(ports).filter((inode) => sockets.includes(inode))).toEqual([]);
+    await runs.expectNothingLeft();
+  });
 
-      const { stdout } = await running.stop('SIGTERM');
-      expect(stdout).toBe(`${JSON.stringify(addresses)}\n`);
-      expect(listeningOn(ports).filter((inode) => sockets.includes(inode))).toEqual([]);
-      await runs.expectNothingLeft();
-    });
-
-    test('ends cleanly when it is stopped while it starts', async () => {
-      const running = runs.start('demo');
-      await running.line(/^ 1 /);
-      const { code, stderr } = await running.stop();
-      expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
-      await runs.expectNothingLeft();
-    });
+  test('ends cleanly when it is stopped while it starts', async () => {
+    const running = runs.start('demo');
+    await running.line(/^ 1 /);
+    const { code, stderr } = await running.stop();
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+    await runs.expectNothingLeft();
   });
 });
 

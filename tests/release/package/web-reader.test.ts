@@ -10,10 +10,10 @@ import {
   readWebReader,
   type WebReaderFiles,
   type WebReaderScript,
-} from '../../node-support/web-reader-files.ts';
-import { builtWebReader } from '../../publisher/web-reader.ts';
-import { writeWebReader } from '../../scripts/build-web-reader.ts';
-import { buildWebReader } from '../support/web-reader.ts';
+} from '../../../node-support/web-reader-files.ts';
+import { builtWebReader } from '../../../publisher/web-reader.ts';
+import { writeWebReader } from '../../../scripts/build-web-reader.ts';
+import { buildWebReader } from '../../support/web-reader.ts';
 
 /** Bytes by gzip: of what every reader loads, and of what comes beside the reading or for a few. */
 const KIB = 1024;
