@@ -93,6 +93,20 @@ it('the first page comes from the server, and the next one from the caches by th
   expect(routes.filter((route) => /document|keys|key-requests/.test(route))).toEqual(['GET document']);
 });
 
+it('a page that is still loading when the reader comes by another tab has it too', async () => {
+  const page = await signedIn();
+  const slow = await page.context().newPage();
+  await openShadows(slow);
+  const held = Promise.withResolvers<void>();
+  await slow.route('**/letter.css', (route) => held.promise.then(() => route.continue()));
+  await slow.goto(`${CONTENT}/letter.html`, { waitUntil: 'commit' });
+  await slow.waitForSelector('h1', { state: 'attached' });
+  await page.goto(`${CONTENT}/`);
+  await readerHasCome(page);
+  held.resolve();
+  await readerHasCome(slow);
+});
+
 it('attack 148: what does not pass the checks of a reader is shown on no first page either', async () => {
   const page = await signedIn();
   const { files } = vault.rig.host;

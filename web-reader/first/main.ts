@@ -14,21 +14,33 @@ const { src, integrity } = script?.dataset ?? {};
 const controllerOf = Object.getOwnPropertyDescriptor(ServiceWorkerContainer.prototype, 'controller')?.get;
 
 function begin(): void {
-  const frame = openBehind(origin + BEHIND_PAGE); // resolved here, whatever base the page has
   const { serviceWorker: workers } = navigator;
+  // The frame of another page, or of the one before, may have been first: then no event tells.
+  if (controllerOf?.call(workers)) {
+    comeIn();
+    return;
+  }
+  const frame = openBehind(origin + BEHIND_PAGE); // resolved here, whatever base the page has
   workers.addEventListener('controllerchange', () => {
     frame.remove();
-    controllerOf?.call(workers)?.postMessage({ [AHEAD]: [location.href, ...whatBlocks(), ...pictures()] });
-    // A policy that lets this script run, wherever it stands, may let everything run that it loads.
-    if (!src?.startsWith(`${READING_SITE_PAGES}/`)) return;
-    const sheet = Object.assign(document.createElement('script'), { src: origin + src, integrity });
-    sheet.dataset.first = '';
-    document.head.append(sheet);
+    comeIn();
   });
   document.addEventListener('securitypolicyviolation', ({ blockedURI }) => {
     // biome-ignore lint/suspicious/noDocumentCookie: not every browser has a cookie store
     if (blockedURI.endsWith(BEHIND_PAGE)) document.cookie = `${STRICT_COOKIE}=yes; path=/; samesite=lax`;
   });
+}
+
+/** Has the worker keep this page, and adds the sheet to it. */
+function comeIn(): void {
+  controllerOf
+    ?.call(navigator.serviceWorker)
+    ?.postMessage({ [AHEAD]: [location.href, ...whatBlocks(), ...pictures()] });
+  // A policy that lets this script run, wherever it stands, may let everything run that it loads.
+  if (!src?.startsWith(`${READING_SITE_PAGES}/`)) return;
+  const sheet = Object.assign(document.createElement('script'), { src: origin + src, integrity });
+  sheet.dataset.first = '';
+  document.head.append(sheet);
 }
 
 /** Addresses of style sheets and scripts, without which most pages of the site show nothing. */
