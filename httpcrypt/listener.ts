@@ -135,7 +135,7 @@ async function answerTo(
   if (!fresh && !isSafe && !mayRepeat(request)) return { status: 425, fields: [], body: NOTHING };
   if (`${scheme}://${authority}` !== origin) return { status: 421, fields: [], body: NOTHING };
   // Servers behind may read no content of safe requests, and take it for another request.
-  return path === '*'
+  return method === 'OPTIONS' && path === '*'
     ? { status: 204, fields: [], body: NOTHING }
     : answer(isSafe ? { ...request, body: NOTHING } : request);
 }

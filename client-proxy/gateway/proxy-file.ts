@@ -1,5 +1,6 @@
 /** The PAC file: only what is for connected sites, and for hosts that HTTPCrypt was chosen for, goes to the Reader. It names them: for no page in the browser. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { isIP } from 'node:net';
 import { isSite } from '../../core/site/site.ts';
 import { ReaderError } from '../errors.ts';
 
@@ -39,7 +40,7 @@ function isForBrowser({ 'sec-fetch-site': site, origin, referer }: IncomingHttpH
 
 /** @param sites - the connected ones, and those that HTTPCrypt was chosen for @param port - of the Reader on this machine */
 export function proxyFile(sites: readonly string[], port: number): string {
-  const names = sites.filter(isSite).sort();
+  const names = sites.flatMap(namesOf).sort();
   return `// Made by the wispr Reader. Plain http: addresses of connected sites, and of hosts that are reached over HTTPCrypt, go to it; everything else goes where it went before.
 // While the Reader does not run, those sites do not load: what their web host sends is unchecked.
 var sites = ${JSON.stringify(names)};
@@ -51,4 +52,11 @@ function FindProxyForURL(url, host) {
   return "DIRECT";
 }
 `;
+}
+
+/** Returns what browsers may call a host: some give an IPv6 address without its brackets. */
+function namesOf(host: string): string[] {
+  const address = /^\[(.*)\]$/.exec(host)?.[1];
+  if (address !== undefined) return isIP(address) === 6 ? [host, address] : [];
+  return isSite(host) || isIP(host) === 4 ? [host] : [];
 }

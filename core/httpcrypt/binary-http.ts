@@ -5,6 +5,9 @@ import { unreadable } from './errors.ts';
 
 /** Bytes that a head may have, interim answers among it; and trailers once more. */
 export const MAXIMUM_HEAD = 65_536;
+const MAXIMUM_FIELDS = 1000;
+/** Bytes of a part that are read again because more of it has come: a head in very many pieces would cost the square of its length. */
+const MAXIMUM_REREAD = 16 * MAXIMUM_HEAD;
 
 /** Names and values in turn, as Node.js has `rawHeaders`; decoded, names are in lower case. */
 export type Fields = readonly string[];
@@ -144,13 +147,15 @@ export class MessageDecoder {
 
   /** A part that is read once all of it has come; until then, what is missing reads as zeros. */
   *#whole<Part>(read: () => Part): Generator<void, Part> {
-    for (;;) {
+    for (let reread = 0; ; ) {
       const start = this.#at;
       this.#bound = start + MAXIMUM_HEAD;
       this.#isShort = false;
       const part = read();
       if (!this.#isShort) return part;
       this.#at = start;
+      reread += this.#bytes.length - start;
+      if (reread > MAXIMUM_REREAD) throw unreadable('a message inside comes in too many pieces');
       yield this.#more();
     }
   }
@@ -187,6 +192,7 @@ export class MessageDecoder {
       const value = this.#text();
       const isSound = NAME.test(name) && VALUE.test(value) && (!IS_LENGTH.test(name) || DIGITS.test(value));
       this.#check(isSound && this.#at <= end, 'has a malformed field');
+      this.#check(fields.length < 2 * MAXIMUM_FIELDS, 'has too many fields');
       fields.push(name.toLowerCase(), value);
     }
     return fields;

@@ -84,8 +84,8 @@ export class HttpcryptChannel {
         this.#tickets = [...this.#tickets, next].slice(-MAXIMUM_TICKETS);
         return answer;
       } catch (error) {
+        if (isUnopened(error)) this.#tickets = []; // tickets of the same server key, most likely
         if (failed || (isSent && !mayRepeat) || !isUnopened(error)) throw error;
-        this.#tickets = []; // tickets of the same server key, most likely
         if (!ticket) failed = shown.server;
       }
     }

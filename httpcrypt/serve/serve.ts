@@ -1,6 +1,6 @@
 /** A program that stands before any HTTP server and takes HTTPCrypt for it. */
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Agent } from 'undici';
@@ -104,7 +104,7 @@ function channelKey(file: string): KeyPair {
     new HttpcryptError('httpcrypt-key', why, { cause, fields: { file } });
   let [seed, isOpen]: [Uint8Array | undefined, boolean] = [undefined, false];
   try {
-    createFile(file, `${toBase64url(randomBytes(SEED_LENGTH))}\n`, 0o600);
+    if (!existsSync(file)) createFile(file, `${toBase64url(randomBytes(SEED_LENGTH))}\n`, 0o600);
     isOpen = process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0;
     seed = fromBase64url(readFileSync(file, 'latin1').trimEnd(), SEED_LENGTH);
   } catch (cause) {

@@ -88,9 +88,8 @@ export class CertificateStore implements NearMemory, FarMemory {
   }
 
   forget(name: string): void {
-    this.#attempt(undefined, () =>
-      this.#database.prepare('DELETE FROM names WHERE name IN (?, ?, ?)').run(name, ...filledNames(name)),
-    );
+    // An empty row stands before what was filled in for the name, which other ports and hosts may still need.
+    this.#attempt(undefined, () => this.#writeName(name, Buffer.alloc(0), Buffer.alloc(0)));
   }
 
   find(entry: Buffer): Buffer | undefined {

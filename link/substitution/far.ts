@@ -1,6 +1,6 @@
 /** The far relay's part, without sockets: takes the list out, and certificates that are in it. docs/spec/link.md sections 4 and 5. */
 import { LIMITS } from '../limits.ts';
-import { LIST_EXTENSION, readClientHello, withoutFirst } from '../tls/client-hello.ts';
+import { type ClientHello, LIST_EXTENSION, readClientHello, withoutFirst } from '../tls/client-hello.ts';
 import { CONTENT, type TlsRecord } from '../tls/records.ts';
 import { CertificateIndex, chainOf, compress, hashOf, isListed, rebuild } from './compressed.ts';
 import { type Group, readGroup } from './group.ts';
@@ -31,7 +31,9 @@ export class FarSide {
 
   *#nearFlow(): Flow {
     const first = yield 'hold';
-    const { found } = yield* readGroup(yield this.#strip(first), 'client');
+    const hello = readClientHello(first);
+    if (hello === undefined) return;
+    const { found } = yield* readGroup(yield this.#strip(first, hello), 'client');
     if (typeof found !== 'object') return;
     if (!found.isCompressed) {
       this.#clientChain = chainOf(found);
@@ -43,10 +45,9 @@ export class FarSide {
     yield bytes;
   }
 
-  #strip(first: TlsRecord): RecordAction {
-    const hello = readClientHello(first);
-    const [extension] = hello?.extensions ?? [];
-    if (hello === undefined || extension?.type !== LIST_EXTENSION) return 'pass';
+  #strip(first: TlsRecord, hello: ClientHello): RecordAction {
+    const [extension] = hello.extensions;
+    if (extension?.type !== LIST_EXTENSION) return 'pass';
     this.#list = readList(extension.data);
     if (this.#list === undefined) throw new ProtocolViolation('an extension 0x0099 that is no list');
     return withoutFirst(first, hello);

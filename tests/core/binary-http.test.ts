@@ -198,6 +198,8 @@ it('heads, interim answers and trailers are read up to their bounds, announced o
   expect(outcome('answer', head(field(MAXIMUM_HEAD - 20)))).toBe('0 bytes');
   expect(outcome('answer', head(field(MAXIMUM_HEAD)))).toBe('channel-unreadable');
   expect(outcome('answer', head(Array.from({ length: 70 }, () => field(1000)).flat()))).toBe('channel-unreadable');
+  const fields = (count: number) => head(Array.from({ length: count }, () => field(1)).flat());
+  expect([1000, 1001].map((count) => outcome('answer', fields(count)))).toEqual(['0 bytes', 'channel-unreadable']);
   // A length alone is enough.
   expect(() =>
     MessageDecoder.ofAnswer({ head: () => {}, content: () => {} }).push(bytes('03 40c8 01 61 80020000')),
@@ -212,4 +214,13 @@ it('heads, interim answers and trailers are read up to their bounds, announced o
     concat(long, bytes('00 01 61'), encodeLength(length), new Uint8Array(length).fill(97), bytes('00'));
   expect(outcome('answer', trailers(MAXIMUM_HEAD - 20))).toBe('0 bytes');
   expect(outcome('answer', trailers(MAXIMUM_HEAD))).toBe('channel-unreadable');
+});
+
+it('a head that comes in very many pieces is refused before it costs the square of its length', () => {
+  const decoder = MessageDecoder.ofAnswer({ head: () => {}, content: () => {} });
+  const begun = encodeHead({ status: 200, fields: ['x', 'a'.repeat(60_000)] }, undefined).subarray(0, 60_000);
+  const pieces = [begun, ...Array.from({ length: 20 }, () => new Uint8Array(0))];
+  expect(() => pieces.forEach((piece) => void decoder.push(piece))).toThrow(
+    expect.objectContaining({ code: 'channel-unreadable' }),
+  );
 });

@@ -102,7 +102,8 @@ describe('wispr httpcrypt serve before nginx', () => {
   });
 
   it('says who asks and for which host, and passes on what belongs to no connection', async () => {
-    const spoofed = 'x-forwarded-for 192.0.2.1 forwarded for=192.0.2.1 x-real-ip 192.0.2.1';
+    const spoofed =
+      'x-forwarded-for 192.0.2.1 forwarded for=192.0.2.1 x-real-ip 192.0.2.1 x-forwarded-host evil.example';
     const fields = `${spoofed} connection x-secret x-secret 1`.split(' ');
     const came = await client.send({
       path: '/app/fields?a=b',
@@ -114,7 +115,14 @@ describe('wispr httpcrypt serve before nginx', () => {
     const { url, headers } = seen.at(-1) ?? {};
     expect(url).toBe('/app/fields?a=b');
     expect(headers).toMatchObject({ host: HOST, 'x-forwarded-for': '127.0.0.1', 'x-kept': 'é' });
-    for (const name of ['x-secret', 'forwarded', 'x-real-ip', 'content-length', 'transfer-encoding'])
+    for (const name of [
+      'x-secret',
+      'forwarded',
+      'x-real-ip',
+      'x-forwarded-host',
+      'content-length',
+      'transfer-encoding',
+    ])
       expect(Object.keys(headers ?? {})).not.toContain(name);
   });
 

@@ -126,6 +126,7 @@ describe('a store that is filled', () => {
     expect(known('a.example:443')).toEqual([String(certificate('own'))]);
     for (const name of ['a.example:993', 'b.example:443']) store.forget(name);
     expect(['a.example:993', 'b.example:443'].map(known)).toEqual([[], []]);
+    expect(known('c.example:443')).toEqual([String(certificate('any'))]);
     store.close();
   });
 

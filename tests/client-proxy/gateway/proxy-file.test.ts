@@ -55,8 +55,11 @@ describe('the proxy file', () => {
     ['http://127.0.0.1:8001/', 'DIRECT'],
     ['http://label.localhost:8001/', 'DIRECT'],
     ['http://other.example/?http://news.example/', 'DIRECT'],
+    ['http://192.0.2.1/a/', 'PROXY 127.0.0.1:8001'],
+    ['http://[2001:db8::1]/a/', 'PROXY 127.0.0.1:8001'],
   ])('sends %s: %s', (url, decision) => {
-    expect(decide(proxyFile(['news.example', 'xn--bcher-kva.example'], 8001), url)).toBe(decision);
+    const hosts = ['news.example', 'xn--bcher-kva.example', '192.0.2.1', '[2001:db8::1]'];
+    expect(decide(proxyFile(hosts, 8001), url)).toBe(decision);
   });
 
   it('is sound whatever the names of sites are, and holds no name that is none', () => {
