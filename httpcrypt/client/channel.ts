@@ -145,7 +145,8 @@ export class HttpcryptChannel {
       return { next: { server, exchange: { publicKey: server.publicKey, ...ticket } }, answer };
     }
     outer.body.destroy();
-    throw new ChannelError('channel-unreadable', `${url} answered ${status}`, { fields: { status } });
+    const pause = Number(outer.headers['retry-after']); // NaN where nothing was said
+    throw new ChannelError('channel-unreadable', `${url} answered ${status}`, { fields: { status, pause } });
   }
 }
 

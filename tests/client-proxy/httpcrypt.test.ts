@@ -1,10 +1,12 @@
 /** A Reader whose keys come over HTTPCrypt, because its settings say so and the descriptor names the endpoint. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { request as ask, createServer } from 'node:http';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../cache-config/child.ts';
 import { bindSite, parseConnectTo } from '../../client-proxy/index.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { SettingsKeeper } from '../../client-proxy/store/settings.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
+import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
 import { type ReaderRig, startReaderRig, storageIn } from '../support/reader-rig.ts';
@@ -66,6 +68,28 @@ it('connects a device that has chosen it before', async () => {
   const trustSites = [rig.publisher.site];
   const messages = await messagesDuring(() => bindSite({ ...storage, connectTo, link, trustSites }));
   expect(messages).toEqual(['httpcrypt /v1/bindings 200']);
+});
+
+it('is asked again when it is busy, after the pause that it names', async () => {
+  const storage = await rig.anotherStorage();
+  await choose(storage);
+  const answered: number[] = [];
+  const hop = createServer((request, response) => {
+    const isBusy = request.method === 'POST' && answered.length === 0;
+    if (isBusy) response.writeHead(503, { 'retry-after': '1' }).end();
+    if (request.method === 'POST') answered.push(isBusy ? 503 : 200);
+    if (isBusy) return;
+    const { method, url, headers } = request;
+    const onwards = ask({ port, method, path: url, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    });
+    request.pipe(onwards);
+  });
+  const hopPort = await listenOnLoopback(hop);
+  onTestFinished(() => closeServer(hop));
+  expect((await readWith(storage, [`127.0.0.1:${port}:127.0.0.1:${hopPort}`])).text).toBe(SECRET);
+  expect(answered).toEqual([503, 200]);
 });
 
 it('attack 115: where the endpoint is shut, the key is refused, and nothing goes over HTTPS', async () => {
