@@ -435,7 +435,7 @@ describe('the HTTPCrypt endpoint', () => {
     expect([await repeat(), await repeat()]).toEqual([200, 200]);
     expect([await guess(), await guess(), await repeat()]).toEqual([403, 403, 429]);
     for (let round = 0; round < 3; round++) expect((await reader.post('/v1/none', new Uint8Array(0))).status).toBe(404);
-    await expect(reader.post('/v1/none', new Uint8Array(0))).rejects.toMatchObject({ code: 'channel-unreadable' });
+    expect((await reader.post('/v1/none', new Uint8Array(0))).status).toBe(429);
     expect(own.log()).toMatch(/"listener":"httpcrypt","method":"POST","route":"none","status":429/);
   });
 });

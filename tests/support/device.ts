@@ -7,6 +7,7 @@ import { type DeviceKeys, deriveDeviceKeys, type KeyIssuer } from '../../core/ke
 import { encodeKeyRequest, KEY_REQUEST_PATH, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { sendPatiently } from '../../reading/pause.ts';
 
 /** A device that was bound. */
 export interface BoundDevice {
@@ -61,11 +62,19 @@ export function bindingRequest(
   return encodeBindingRequest(device, publisher, normaliseCode(code) ?? code, time);
 }
 
+/** Posts as devices do: again where a busy key server says when, as on a machine that does much else. */
+function postPatiently(origin: string, path: string, body: Uint8Array): Promise<Response> {
+  return sendPatiently(
+    () => post(origin, path, body),
+    ({ status, headers }) => ({ status, retryAfter: headers.get('retry-after') }),
+  );
+}
+
 /** Binds, and insists that it works. */
 export async function bind(provider: KeyIssuer, code: string, keys?: DeviceKeys): Promise<BoundDevice> {
   const device = keys ?? (await createDeviceKeys(provider));
   const request = bindingRequest(device, provider, code);
-  const response = await post(provider.keyServer, BINDING_PATH, request);
+  const response = await postPatiently(provider.keyServer, BINDING_PATH, request);
   const answer = await bytesOf(response);
   if (response.status !== 200) throw new Error(`binding: ${response.status} ${Buffer.from(answer)}`);
   return { keys: device, provider, deviceKey: await acceptBinding(request, answer, device, provider) };
@@ -78,7 +87,7 @@ export async function askForKeys({ provider, deviceKey }: BoundDevice, ids: read
 }
 
 export async function sendKeyRequest(keyServer: string, deviceKey: NamedKey, request: Uint8Array): Promise<KeyAnswer> {
-  const response = await post(keyServer, KEY_REQUEST_PATH, request);
+  const response = await postPatiently(keyServer, KEY_REQUEST_PATH, request);
   const answer = await bytesOf(response);
   if (response.status !== 200) throw new Error(`key request: ${response.status} ${Buffer.from(answer)}`);
   return openKeyAnswer(answer, request, deviceKey.key);
