@@ -87,18 +87,8 @@ async function sendOnce(
       retryAfter: answer.headers['retry-after'],
     };
   } catch (error) {
-    const busy = busyAnswer(error);
-    if (busy) return busy;
     throw describe(error, origin);
   }
-}
-
-/** Returns the answer of an endpoint of HTTPCrypt that opened nothing, because it has too much to do. */
-function busyAnswer(error: unknown): ExchangeResult | undefined {
-  if (!(error instanceof ChannelError)) return undefined;
-  const { status, pause } = error.fields;
-  if (status !== 503 && status !== 429) return undefined;
-  return { status, body: new Uint8Array(0), time: undefined, retryAfter: String(pause) };
 }
 
 async function readBounded(body: AsyncIterable<Uint8Array>, maximum: number, origin: string): Promise<Uint8Array> {

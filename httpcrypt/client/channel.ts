@@ -84,6 +84,8 @@ export class HttpcryptChannel {
         this.#tickets = [...this.#tickets, next].slice(-MAXIMUM_TICKETS);
         return answer;
       } catch (error) {
+        const busy = busyAnswer(error);
+        if (busy) return busy;
         if (isUnopened(error)) this.#tickets = []; // tickets of the same server key, most likely
         if (failed || (isSent && !mayRepeat) || !isUnopened(error)) throw error;
         if (!ticket) failed = shown.server;
@@ -153,6 +155,16 @@ export class HttpcryptChannel {
 function beginWith(server: ServerKey): Shown {
   return { server, exchange: beginExchange(server.publicKey) };
 }
+
+/** Returns what an endpoint that opens nothing answers, because it has too much to do or is asked too often: 503 or 429, and when to ask again. */
+function busyAnswer(error: unknown): ChannelAnswer | undefined {
+  if (!(error instanceof ChannelError)) return undefined;
+  const { status, pause } = error.fields;
+  if (status !== 503 && status !== 429) return undefined;
+  return { status, fields: Number(pause) > 0 ? ['retry-after', String(pause)] : [], body: nothing() };
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array, void> {}
 
 /** Tells whether the endpoint could not open the request, or its answer cannot be opened: as after its restart. */
 function isUnopened(error: unknown): boolean {

@@ -89,7 +89,10 @@ export class CertificateStore implements NearMemory, FarMemory {
 
   forget(name: string): void {
     // An empty row stands before what was filled in for the name, which other ports and hosts may still need.
-    this.#attempt(undefined, () => this.#writeName(name, Buffer.alloc(0), Buffer.alloc(0)));
+    this.#attempt(undefined, () => {
+      this.#writeName(name, Buffer.alloc(0), Buffer.alloc(0));
+      this.#bound();
+    });
   }
 
   find(entry: Buffer): Buffer | undefined {

@@ -37,7 +37,7 @@ export const FILES: Record<string, Buffer> = {
   NOTES: Buffer.from('no suffix'),
 };
 
-/** One file for each kind of name, type, length and lifetime: caches see no other difference. */
+/** Files, of which there is one for each kind of name, type, length and lifetime: caches see no other difference. */
 export const ONE_OF_EACH_KIND = [
   ...['.well-known/wispr-site', '.well-known/wispr/timestamp.json', 'index.html', 'style.css', IMMUTABLE],
   ...['day/index.html.protected', 'day/empty.html.protected', 'day/two words.html', 'day/100%.html.protected'],

@@ -58,6 +58,14 @@ async function expectTeaser(page: Page, title: string): Promise<void> {
   await expect.poll(() => page.evaluate('document.querySelector(".picture").naturalWidth')).toBeGreaterThan(0);
 }
 
+/** Opens a browser of somebody who has joined, and has the in-browser reader. @param sets - all, if left out */
+async function joined(name: string, sets?: readonly string[]): Promise<Page> {
+  const page = await vault.newPage();
+  await vault.joinAs(page, name, sets);
+  await readerHasCome(page);
+  return page;
+}
+
 /** Counts how often a window goes anywhere. */
 function countMoves(page: Page): () => number {
   let moves = 0;
@@ -99,9 +107,7 @@ inRelease(() => {
   });
 
   it('a reader whose rights leave the page out sees what would open it, and reads as soon as that is had', async () => {
-    const page = await vault.newPage();
-    await vault.joinAs(page, 'berta', ['day-2']);
-    await readerHasCome(page);
+    const page = await joined('berta', ['day-2']);
     const moves = countMoves(page);
     await page.goto(`${CONTENT}/tide.html?q=1#end`);
     await expectTeaser(page, 'This is in “The issue of Monday”');
@@ -114,9 +120,7 @@ inRelease(() => {
   });
 
   it('a window ends at words, and is not led round and round, where account and vault do not agree', async () => {
-    const page = await vault.newPage();
-    await vault.joinAs(page, 'carla', ['day-2']);
-    await readerHasCome(page);
+    const page = await joined('carla', ['day-2']);
     const body = `<form method="post" action="${CONTENT}/tide.html"></form><script>document.forms[0].submit()</script>`;
     const headers = { 'referrer-policy': 'strict-origin' };
     await page.route(`${VAULT}/tide.html`, (route) => route.fulfill({ body, headers, contentType: 'text/html' }));
@@ -131,9 +135,7 @@ inRelease(() => {
     const set = 'day-9';
     const { sets } = await createPublisher([set]);
     await publish({ ...publisher, sets }, host, { path: '/new.html', content: TIDE, mediaType: 'text/html', set });
-    const page = await vault.newPage();
-    await vault.joinAs(page, 'dora');
-    await readerHasCome(page);
+    const page = await joined('dora');
     const moves = countMoves(page);
     await page.goto(`${CONTENT}/new.html`);
     await page.waitForSelector('#offer:text-is("You have no key for this page")');
@@ -173,24 +175,26 @@ async function refuses(page: Page, path: string): Promise<void> {
   await expect.poll(() => page.url().startsWith(VAULT)).toBe(true);
 }
 
-it.each(['server', ...(IS_RELEASE ? ['browser'] : [])])(
-  'attack 149: a gift opens its page for a stranger, again after a reload, and no other page: first pages by the %s',
-  async (firstPage) => {
-    const giving = firstPage === 'server' ? vault : other;
-    const link = await linkFrom(giving);
-    expect(link).toMatch(new RegExp(`^${VAULT}/-/gift\\?to=/story\\.html#[\\w-]{43}$`));
-    const [secret = ''] = link.split('#').slice(1);
-    const stranger = await giving.newPage();
-    const sent: string[] = [];
-    stranger.on('request', (request) => sent.push(JSON.stringify([request.url(), request.headers()])));
-    await openAndReload(stranger, link);
-    expect(sent.filter((line) => line.includes(secret) && !line.startsWith(`["${link}`))).toEqual([]);
-    await refuses(stranger, '/letter.html');
+inRelease(() => {
+  it.each(['server', 'browser'])(
+    'attack 149: a gift opens its page for a stranger, again after a reload, and no other page: first pages by the %s',
+    async (firstPage) => {
+      const giving = firstPage === 'server' ? vault : other;
+      const link = await linkFrom(giving);
+      expect(link).toMatch(new RegExp(`^${VAULT}/-/gift\\?to=/story\\.html#[\\w-]{43}$`));
+      const [secret = ''] = link.split('#').slice(1);
+      const stranger = await giving.newPage();
+      const sent: string[] = [];
+      stranger.on('request', (request) => sent.push(JSON.stringify([request.url(), request.headers()])));
+      await openAndReload(stranger, link);
+      expect(sent.filter((line) => line.includes(secret) && !line.startsWith(`["${link}`))).toEqual([]);
+      await refuses(stranger, '/letter.html');
 
-    // A stranger who has read the front page has the reader.
-    const visitor = await giving.newPage();
-    await expect.poll(async () => (await visitor.goto(`${CONTENT}/`))?.fromServiceWorker()).toBe(true);
-    await openAndReload(visitor, link);
-    await refuses(visitor, '/letter.html');
-  },
-);
+      // A stranger who has read the front page has the reader.
+      const visitor = await giving.newPage();
+      await expect.poll(async () => (await visitor.goto(`${CONTENT}/`))?.fromServiceWorker()).toBe(true);
+      await openAndReload(visitor, link);
+      await refuses(visitor, '/letter.html');
+    },
+  );
+});

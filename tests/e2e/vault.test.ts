@@ -133,21 +133,21 @@ describe('keys are had by', () => {
     expect(asked).toEqual(['/-/keys?silent=yes']);
   });
 
-  it('an application that stays where it is, with what its reader has typed', async () => {
-    const page = await vault.newPage();
-    await vault.joinAs(page, 'wanda');
-    const asked = keysPages(page);
-    await read(page, '/app.html#here', 'App');
-    await expect.poll(() => shown(page).catch(String)).toEqual(['App started', true]);
-    expect([page.url(), asked]).toEqual([`${CONTENT}/app.html#here`, ['/-/keys?silent=yes']]);
-    await clearKeys(page);
-    await page.evaluate(`history.pushState(null, '', '/app.html?route#part')`);
-    await page.type('input', 'typed');
-    expect(await page.evaluate(`fetch('/second.html').then(({ status }) => status)`)).toBe(200);
-    expect([page.url(), await page.inputValue('input')]).toEqual([`${CONTENT}/app.html?route#part`, 'typed']);
-  });
-
   inRelease(() => {
+    it('an application that stays where it is, with what its reader has typed', async () => {
+      const page = await vault.newPage();
+      await vault.joinAs(page, 'wanda');
+      const asked = keysPages(page);
+      await read(page, '/app.html#here', 'App');
+      await expect.poll(() => shown(page).catch(String)).toEqual(['App started', true]);
+      expect([page.url(), asked]).toEqual([`${CONTENT}/app.html#here`, ['/-/keys?silent=yes']]);
+      await clearKeys(page);
+      await page.evaluate(`history.pushState(null, '', '/app.html?route#part')`);
+      await page.type('input', 'typed');
+      expect(await page.evaluate(`fetch('/second.html').then(({ status }) => status)`)).toBe(200);
+      expect([page.url(), await page.inputValue('input')]).toEqual([`${CONTENT}/app.html?route#part`, 'typed']);
+    });
+
     it('each of several windows that ask at the same time, as one device', async () => {
       const page = await vault.newPage();
       await vault.joinAs(page, 'tabea');
@@ -265,7 +265,7 @@ describe('the vault hands keys', () => {
     for (const route of ['/-/keys', '/-/device', '/-/key-requests', '/-/forget'])
       expect(lines).toMatch(new RegExp(`"route":"${route}","status":403`));
     expect(JSON.stringify(await overview(vault.rig.server.state))).toBe(before);
-    // Nor by a frame, or a window that the script holds.
+    // Frames, and windows that the script holds, are no way either.
     const address = `${VAULT}/-/keys#${new URLSearchParams({ key: await attackersKey(), to: '/' })}`;
     await page.evaluate(`new Promise((resolve) => {
       const frame = document.body.appendChild(document.createElement('iframe'));

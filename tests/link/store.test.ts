@@ -172,10 +172,11 @@ it('keeps a bounded number of names, the ones written last', () => {
   database.close();
   const store = new CertificateStore(file, { now: () => 30_000 * DAY });
   store.learnChain('one more:443', [certificate('more')]);
+  store.forget('forgotten:443');
   store.close();
   const after = new DatabaseSync(file);
   expect(after.prepare('SELECT count(*) AS names FROM names').get()).toEqual({ names: LIMITS.storedNames });
-  expect(after.prepare("SELECT name FROM names WHERE name IN ('host1', 'one more:443')").all()).toEqual([
+  expect(after.prepare("SELECT name FROM names WHERE name IN ('host1', 'host2', 'one more:443')").all()).toEqual([
     { name: 'one more:443' },
   ]);
   after.close();

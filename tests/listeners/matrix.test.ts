@@ -36,7 +36,7 @@ const EACH = 23;
 const ALL = Object.values(AXES).reduce((count, values) => count * values.length, 1);
 const CASES = Array.from({ length: Math.ceil(ALL / EACH) }, (_, index) => caseAt(index * EACH));
 
-/** One of all cases: its number has a digit for each axis. */
+/** Returns a case by its number, which has a digit for each axis. */
 function caseAt(number: number): Case {
   let rest = number;
   const chosen = Object.entries(AXES).map(([axis, values]): [string, unknown] => {

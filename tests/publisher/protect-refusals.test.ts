@@ -131,7 +131,7 @@ describe('a site is refused, by name and before anything is written, for', () =>
   });
 });
 
-describe('a workspace is refused', () => {
+describe('protecting', () => {
   it.each([
     [{ out: 'site' }, 'inside the source'],
     [{ out: 'site/protected' }, 'inside the source'],
@@ -140,13 +140,13 @@ describe('a workspace is refused', () => {
     [{ out: 'link/to' }, 'inside the source'],
     [{ source: '.' }, 'inside the source'],
     [{ source: '..' }, 'inside the source'],
-  ])('with %j', async (settings, reason) => {
+  ])('refuses a workspace with %j', async (settings, reason) => {
     await symlink('site', join(workspace.directory, 'link'));
     await workspace.configure(settings);
     await expectRefusal('configuration-invalid', reason);
   });
 
-  it('whose keys would be published with it', async () => {
+  it('refuses a workspace whose keys would be published with it', async () => {
     await workspace.configure({
       source: '../'.concat(workspace.directory.split('/').at(-1) ?? ''),
       out: join(tmpdir(), 'wispr-never-made'),
@@ -154,14 +154,14 @@ describe('a workspace is refused', () => {
     await expectRefusal('configuration-invalid', 'publisher.keys lies inside the source');
   });
 
-  it('whose key store is gone, or has something else in its place', async () => {
+  it('refuses a workspace whose key store is gone, or has something else in its place', async () => {
     await rm(join(workspace.directory, 'publisher.keys'));
     await expectRefusal('key-store-refused');
     await mkdir(join(workspace.directory, 'publisher.keys'));
     await expectRefusal('key-store-refused');
   });
 
-  it.each(['not a key', 'A'.repeat(1622), ''])('with the key server’s key %j', async (text) => {
+  it.each(['not a key', 'A'.repeat(1622), ''])('refuses a workspace with the key server’s key %j', async (text) => {
     await writeFile(join(workspace.directory, 'keyserver.pub'), text);
     await expectRefusal('key-file-refused', 'keyserver.pub is not the public key of a key server');
   });

@@ -1,9 +1,9 @@
-/** Key servers, two of them, behind the HAProxy of docs/cluster.md, which passes TLS through. What they know of each other: two-servers.test.ts; under load, and killed: tests/release/load/cluster.test.ts. */
+/** Key servers, two of them, behind the HAProxy of docs/cluster.md, which passes TLS through. What they know of each other: keyserver/two-servers.test.ts; under load, and killed: cluster.test.ts. */
 import { once } from 'node:events';
 import { expect, it, vi } from 'vitest';
-import { connectBy, newClient, ORIGINS, sessionBy, startCluster, type Way } from '../support/cluster.ts';
-import { forFile } from '../support/for-file.ts';
-import { createReader, createVisitor } from '../support/reading-site-visitor.ts';
+import { connectBy, newClient, ORIGINS, sessionBy, startCluster, type Way } from '../../support/cluster.ts';
+import { forFile } from '../../support/for-file.ts';
+import { createReader, createVisitor } from '../../support/reading-site-visitor.ts';
 
 const LETTER = { path: '/letter.html', content: '<h1>Letter</h1>', mediaType: 'text/html', set: 'day-1' };
 const DESCRIPTOR = '/.well-known/wispr-provider';
