@@ -48,20 +48,27 @@ export async function startBrowserReader(): Promise<ReadingRig> {
       const [now, newest] = [Math.floor(Date.now() / 1000), publication.timestampVersion];
       const { bundleOf } = rig.server.publications;
       rig.server.publications.bundleOf = async () => gzipSync('{}'); // the reading site would remember what the hosts take back here
-      const confirmed = kept === undefined ? now - seconds : newest + 1;
-      const expires = kept === undefined ? confirmed + 172_800 : now + 8;
-      await publication.publishTimestamp(now, { version: confirmed, expires });
-      site.mirror();
+      const confirm = async (version: number, expires: number) => {
+        await publication.publishTimestamp(now, { version, expires });
+        site.mirror();
+      };
       try {
-        profile = await profileOf(rig, kept ?? '');
-        if (kept !== undefined) await profile.page.waitForTimeout(9_000);
+        if (kept === undefined) {
+          await confirm(now - seconds, now - seconds + 172_800);
+          profile = await profileOf(rig, '');
+        } else {
+          profile = await profileOf(rig, kept);
+          const soon = Math.floor(Date.now() / 1000) + 8; // time for a look, under load too
+          await confirm(newest + 1, soon);
+          await look();
+          await profile.page.waitForTimeout(soon * 1000 + 1_000 - Date.now());
+        }
         await work();
       } finally {
         await profile.page.context().close();
         profile = before;
         rig.server.publications.bundleOf = bundleOf;
-        await publication.publishTimestamp(now, { version: newest + 2, expires: now + 172_800 });
-        site.mirror();
+        await confirm(newest + 2, now + 172_800);
       }
     },
     close: rig.close,

@@ -1,5 +1,4 @@
 /** Way from the plans to the article in Chromium, by the pretended Stripe, whose events come later than the browser. */
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { buyPath, type PretendedStripe, startPretendedStripe } from '../../../serve/stripe/server.ts';
@@ -28,11 +27,12 @@ const rig = forFile(() => {
   return startRig({ config: { mail: smtp.settings, stripe } });
 });
 let shop: PretendedStripe;
+const { promise: late, resolve: sendEvents } = Promise.withResolvers<void>();
 beforeAll(async () => {
   const plans = PLANS.map((plan) => ({ ...plan, amount: 600 }));
   shop = await startPretendedStripe({
     ...{ secret: SECRET, plans, patience: 0, now: () => rig.server.state.now() },
-    arrange: (events) => wait(500, events),
+    arrange: (events) => late.then(() => events),
   });
   const { url, readingUrl } = rig.server;
   shop.connect({ webhook: `${url}/v1/stripe`, after: `${readingUrl}/-/bought` });
@@ -83,6 +83,7 @@ it('three taps after the teaser, and an address typed, the article stands there;
   await look(waiting, 'bought');
   await page.click('text=Pay');
   await page.waitForSelector('text=One moment');
+  sendEvents();
   await page.waitForURL(rig.server.documentsUrl + ARTICLE);
   await page.waitForSelector('text=The harbour');
   await page.goto(`${rig.server.readingUrl}/-/account`);
