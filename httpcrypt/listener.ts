@@ -19,10 +19,9 @@ import { STATUS_CODES } from '../node-support/http.ts';
 import { SAFE } from '../node-support/http-requests.ts';
 import { load } from '../node-support/load.ts';
 import { onceClosed } from '../node-support/once-closed.ts';
+import { openPieces, sealPieces } from './sealed-streams.ts';
 import type { Opening, ServerKeys } from './server-keys.ts';
 
-/** Milliseconds for which an answer that comes slowly is held back, so that it fills its chunks. */
-const HELD = 50;
 /** Seconds after which to ask again, by an address that has asked too often. */
 const PAUSE = 60;
 /** Bytes of a request that is read before it is opened. */
@@ -160,12 +159,7 @@ async function receive(
   let received: Received | undefined;
   async function* read() {
     try {
-      for await (const bytes of request.iterator({ destroyOnReturn: false })) {
-        reader.push(bytes);
-        yield* heard.splice(0);
-      }
-      reader.end();
-      yield* heard.splice(0);
+      yield* openPieces(reader, heard, request.iterator({ destroyOnReturn: false }));
     } catch (error) {
       if (received) received.isBroken = true;
       if (response.headersSent) response.destroy();
@@ -220,27 +214,18 @@ async function sendStream(
   head: AnswerHead,
   body: Readable,
 ): Promise<void> {
-  const writer = MessageWriter.ofAnswer(exchange, salt, issue(randomBytes(TICKET_LENGTH)), head);
-  const write = (chunks: readonly Uint8Array[]) => {
-    if (chunks.length > 0 && !response.headersSent) response.writeHead(200, FIELDS);
-    for (const chunk of chunks) response.write(chunk);
-  };
-  // Slow streams pass at once; where the client is slower, chunks are filled.
-  const flush = () => writer.isHolding && !response.writableNeedDrain && write(writer.flush());
-  const timer = setInterval(flush, HELD);
+  const chunks = sealPieces(MessageWriter.ofAnswer(exchange, salt, issue(randomBytes(TICKET_LENGTH)), head), body);
   onceClosed(response, () => body.destroy());
   try {
-    for await (const piece of body) {
-      write(writer.push(piece));
-      if (response.writableNeedDrain && !response.destroyed) await drained(response);
+    for (;;) {
+      const { done, value } = await chunks.next();
+      if (!response.headersSent)
+        response.writeHead(200, { ...FIELDS, ...(done && { 'Content-Length': value.length }) });
+      if (done) return void response.end(value);
+      if (!response.write(value) && !response.destroyed) await drained(response);
     }
-    const last = concatAll(writer.end());
-    if (!response.headersSent) response.writeHead(200, { ...FIELDS, 'Content-Length': last.length });
-    response.end(last);
   } catch {
     response.destroy();
-  } finally {
-    clearInterval(timer);
   }
 }
 

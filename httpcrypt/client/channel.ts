@@ -9,8 +9,8 @@ import type { ServerKey } from '../../core/httpcrypt/record.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { endToEndFields } from '../../node-support/end-to-end-fields.ts';
 import { IDEMPOTENT, SAFE } from '../../node-support/http-requests.ts';
+import { type OpenedAnswer, openStream, sealStream } from '../sealed-streams.ts';
 import { findServerKey, type WhereToAsk } from './find-key.ts';
-import { type OpenedAnswer, openStream, sealStream } from './streams.ts';
 
 /** Fields of a request that the message says otherwise. */
 const SAID_OTHERWISE = ['content-length', 'expect', 'host'];

@@ -3,8 +3,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { buffer, text } from 'node:stream/consumers';
 import { Agent, type Dispatcher, fetch, Pool, request } from 'undici';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { x25519KeyPair } from '#channel';
+import { randomBytes } from '#primitives';
+import { beginExchange } from '../../core/httpcrypt/exchange.ts';
 import { HttpcryptChannel } from '../../httpcrypt/client/channel.ts';
 import { HttpcryptDispatcher } from '../../httpcrypt/client/dispatcher.ts';
+import { sealStream } from '../../httpcrypt/sealed-streams.ts';
 import { drained } from '../../node-support/drained.ts';
 import { load } from '../../node-support/load.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
@@ -227,4 +231,18 @@ it('passes paths on as they are', async () => {
   const path = '/a/../%2e%2e/b\\..//"c|{d}?';
   for await (const _ of (await channel.send({ method: 'GET', path, fields: [] })).body);
   expect(arrived.at(-1)).toBe(`GET ${path}`);
+});
+
+it('passes on small pieces that come one soon after the other, before they fill a chunk', async () => {
+  const { publicKey } = x25519KeyPair(randomBytes(32));
+  const head = { method: 'PUT', scheme: 'http', authority: 'a', path: '/', fields: [] };
+  let sent = 0;
+  async function* pieces() {
+    for (; sent < 20; sent++) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      yield new Uint8Array(1);
+    }
+  }
+  await sealStream(beginExchange(publicKey), head, pieces()).body.next();
+  expect(sent).toBeLessThan(20);
 });

@@ -6,7 +6,7 @@ import { fromBase64url } from '../../core/encoding/base64url.ts';
 import type { AnswerHead, RequestHead } from '../../core/httpcrypt/binary-http.ts';
 import { beginExchange, type Exchange, encodeCookie, sealRequest, type Ticket } from '../../core/httpcrypt/exchange.ts';
 import { recordFromAnswer, verifyRecord } from '../../core/httpcrypt/record.ts';
-import { openStream, sealStream } from '../../httpcrypt/client/streams.ts';
+import { openStream, sealStream } from '../../httpcrypt/sealed-streams.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { sendRaw } from './httpcrypt-path.ts';
 
