@@ -2,10 +2,28 @@
 import { isIP } from 'node:net';
 import { recordAddresses4, recordAddresses6, recordAssociation, recordText } from '../core/httpcrypt/record.ts';
 import { writeFileAtomicSync } from '../node-support/files/write-file.ts';
+import { ServerKeys, type ServerKeysOptions } from './server-keys.ts';
 
-/** Writes the file that a zone includes. @param timeToLive - seconds @throws the system's error */
-export function writeZone(file: string, url: string, record: Uint8Array, timeToLive: number): void {
-  writeFileAtomicSync(file, zoneText(url, record, timeToLive), { mode: 0o644 });
+export interface Announcing extends Pick<ServerKeysOptions, 'now' | 'signer' | 'url'> {
+  /** File that a zone includes. */
+  readonly zone?: string | undefined;
+  readonly rotateMinutes: number;
+}
+
+/** Makes server keys, and writes the zone of each. @param failed - hears the system's error where it cannot be written; at first, what it throws is thrown */
+export function startAnnounced(
+  { zone, rotateMinutes, ...options }: Announcing,
+  failed: (error: unknown) => void,
+): Promise<ServerKeys> {
+  const timeToLive = rotateMinutes * 60;
+  const announce = (record: Uint8Array) => {
+    try {
+      if (zone) writeFileAtomicSync(zone, zoneText(options.url, record, timeToLive), { mode: 0o644 });
+    } catch (error) {
+      failed(error);
+    }
+  };
+  return ServerKeys.start({ ...options, timeToLive, announce });
 }
 
 /** Name of the records of an endpoint in DNS; a host that is an IP address has none. */

@@ -15,9 +15,9 @@ import { createServer } from '../../node-support/http.ts';
 import { MinuteCounts } from '../../node-support/minute-counts.ts';
 import { LONGEST_HEAD, serveOrigin } from '../../node-support/origin-server.ts';
 import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
-import { writeZone } from '../announcement.ts';
+import { startAnnounced } from '../announcement.ts';
 import { type Client, createListener } from '../listener.ts';
-import { ServerKeys } from '../server-keys.ts';
+import type { ServerKeys } from '../server-keys.ts';
 import { HttpcryptError } from './errors.ts';
 import { forwardTo } from './forward.ts';
 
@@ -81,19 +81,14 @@ export async function serveHttpcrypt(options: ServeOptions): Promise<RunningEndp
 }
 
 /** Makes the first server key. @throws HttpcryptError if its zone cannot be written; later ones are reported */
-async function startKeys({ url, zone, rotateMinutes, report }: ServeOptions, signer: KeyPair): Promise<ServerKeys> {
-  const timeToLive = rotateMinutes * 60;
+async function startKeys(options: ServeOptions, signer: KeyPair): Promise<ServerKeys> {
+  const { zone = '', report } = options;
   let isStarted = false;
-  const announce = (record: Uint8Array) => {
-    try {
-      if (zone) writeZone(zone, url, record, timeToLive);
-    } catch (cause) {
-      const why = `${zone} cannot be written: ${systemReason(cause)}`;
-      if (!isStarted) throw new HttpcryptError('httpcrypt-key', why, { cause, fields: { file: zone ?? '' } });
-      report(why);
-    }
-  };
-  const keys = await ServerKeys.start({ url, signer, timeToLive, now: nowInSeconds, announce });
+  const keys = await startAnnounced({ ...options, signer, now: nowInSeconds }, (cause) => {
+    const why = `${zone} cannot be written: ${systemReason(cause)}`;
+    if (!isStarted) throw new HttpcryptError('httpcrypt-key', why, { cause, fields: { file: zone } });
+    report(why);
+  });
   isStarted = true;
   return keys;
 }

@@ -5,9 +5,8 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import type { RequestHead } from '../../core/httpcrypt/binary-http.ts';
 import type { HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
-import { writeZone } from '../../httpcrypt/announcement.ts';
+import { startAnnounced } from '../../httpcrypt/announcement.ts';
 import { createListener } from '../../httpcrypt/listener.ts';
-import { ServerKeys } from '../../httpcrypt/server-keys.ts';
 import {
   clientAddress,
   clientsBehind,
@@ -37,17 +36,11 @@ export interface HttpcryptOptions extends MessagesOptions {
 
 export async function startHttpcrypt(options: HttpcryptOptions): Promise<StartedHttpcrypt> {
   const { config, isTrustedProxy, state, provider, log, limits, metrics } = options;
-  const { url, zone, rotateMinutes } = config;
+  const { url } = config;
   const signer = ed25519KeyPair(await readSecret(state, 'httpcrypt'));
-  const timeToLive = rotateMinutes * 60;
-  const announce = (record: Uint8Array) => {
-    try {
-      if (zone) writeZone(zone, url, record, timeToLive);
-    } catch (error) {
-      log.error({ err: error }, 'the DNS records for HTTPCrypt cannot be written');
-    }
-  };
-  const keys = await ServerKeys.start({ url, signer, timeToLive, now: state.now, announce });
+  const keys = await startAnnounced({ ...config, signer, now: state.now }, (error) =>
+    log.error({ err: error }, 'the DNS records for HTTPCrypt cannot be written'),
+  );
   const announced = { key: toBase64url(signer.publicKey), url };
   log.info(announced, 'HTTPCrypt: the publisher names this in the descriptor');
   const named = (await provider.read())?.descriptor.httpcrypt;
