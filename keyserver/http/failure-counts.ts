@@ -36,7 +36,7 @@ export class FailureCounts {
   #writes = 0;
   #secret: Uint8Array | undefined;
 
-  /** @param kind - the same in all processes, and of no other counts @param window - seconds */
+  /** @param kind - the same in all processes and by all ways, and of no other counts @param window - seconds */
   constructor(state: KeyServerState, kind: string, window = FAILURE_WINDOW) {
     this.#state = state;
     this.#kind = kind;

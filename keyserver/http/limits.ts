@@ -93,7 +93,12 @@ export function verifyFirst(
 
 /** Says in an answer 429 when to ask again. @param seconds - from now on */
 export function retryAfter(response: Response, seconds: number): Response {
-  return response.set('Retry-After', String(Math.max(1, Math.ceil(seconds))));
+  return response.set('Retry-After', pauseText(seconds));
+}
+
+/** Value of `Retry-After`. */
+export function pauseText(seconds: number): string {
+  return String(Math.max(1, Math.ceil(seconds)));
 }
 
 /** Has this request counted as one of a known browser, named by `id`. */

@@ -6,9 +6,9 @@ import { BINDING_PATH, RENEWAL_PATH } from '../../core/keys/binding.ts';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import type { Client, InnerAnswer, InnerRequest } from '../../httpcrypt/listener.ts';
 import { MinuteCounts } from '../../node-support/minute-counts.ts';
-import { refusalOf } from '../api/refusals.ts';
+import { outcomeOf, refusalOf } from '../api/refusals.ts';
 import { FailureCounts } from '../http/failure-counts.ts';
-import type { RequestLimits } from '../http/limits.ts';
+import { pauseText, type RequestLimits } from '../http/limits.ts';
 import { bindDevice, type Issuer, renewDeviceKey } from '../readers/bindings.ts';
 import { answerKeyRequest } from '../readers/key-requests.ts';
 
@@ -19,11 +19,15 @@ export interface MessagesOptions extends Issuer {
 
 /** Bytes of a message. */
 const MAXIMUM_MESSAGE = 32_768;
-const FIELDS = ['content-type', 'application/json'];
+const JSON_TYPE = 'application/json';
 
 interface Answer {
   readonly status: number;
   readonly content: Uint8Array;
+  /** Media type; JSON if left out. */
+  readonly type?: string;
+  /** Seconds after which to ask again. */
+  readonly pause?: number;
 }
 
 /** Answers each message. */
@@ -32,7 +36,10 @@ export function answerMessages(options: MessagesOptions): (request: InnerRequest
   const answers: Readonly<Record<string, (content: Uint8Array, client: Client) => Promise<Answer>>> = {
     [BINDING_PATH]: bindingOf(options, 'bindings', bindDevice),
     [RENEWAL_PATH]: bindingOf(options, 'renewals', renewDeviceKey),
-    [KEY_REQUEST_PATH]: async (content) => ({ status: 200, content: await answerKeyRequest(state, origin, content) }),
+    [KEY_REQUEST_PATH]: async (content) => {
+      const answer = await answerKeyRequest(state, origin, content);
+      return { status: 200, content: answer, type: 'application/octet-stream' };
+    },
   };
   const answerTo = async ({ body, ...client }: InnerRequest, route: string): Promise<Answer> => {
     try {
@@ -41,30 +48,33 @@ export function answerMessages(options: MessagesOptions): (request: InnerRequest
       const content = await readAtMost(body instanceof Uint8Array ? streamOf(body) : body, MAXIMUM_MESSAGE);
       return content ? await answer(content, client) : refuse(413, 'too-large');
     } catch (error) {
-      const refusal = refusalOf(error);
-      if (!refusal) log.error({ err: error }, 'unforeseen error');
-      return refuse(refusal?.status ?? 500, refusal?.code ?? 'internal');
+      const { status, code } = outcomeOf(error, log);
+      return refuse(status, code);
     }
   };
   return async (request) => {
     const { method, path } = request;
     const route = method === 'POST' && Object.hasOwn(answers, path) ? path : 'none';
-    const { status, content } = await answerTo(request, route);
-    return { status, fields: [...FIELDS, 'date', new Date().toUTCString()], body: content, route };
+    const { status, content, type = JSON_TYPE, pause } = await answerTo(request, route);
+    const fields = ['content-type', type, 'date', new Date().toUTCString()];
+    if (pause !== undefined) fields.push('retry-after', pauseText(pause));
+    return { status, fields, body: content, route };
   };
 }
 
-/** Binding and its renewal; failures are counted. */
+/** Binding and its renewal; failures are counted, together with those at the API. @param kind - of them, there */
 function bindingOf(options: MessagesOptions, kind: string, answer: typeof bindDevice) {
   const { state, limits } = options;
-  const failures = new FailureCounts(state, `${kind} by HTTPCrypt`);
+  const failures = new FailureCounts(state, kind);
   const counts = new MinuteCounts();
+  const refuseTooMany = (pause: number) => ({ ...refuse(429, 'too-many-requests'), pause });
   return async (content: Uint8Array, { address, clients }: Client) => {
-    if (counts.count(address).hits > limits.changesPerAddress * clients) return refuse(429, 'too-many-requests');
+    const { hits, end } = counts.count(address);
+    if (hits > limits.changesPerAddress * clients) return refuseTooMany((end - Date.now()) / 1000);
     const attempt = await failures.begin(address);
     let failed = false;
     try {
-      if (attempt.hits > limits.bindingsPerAddress * clients) return refuse(429, 'too-many-requests');
+      if (attempt.hits > limits.bindingsPerAddress * clients) return refuseTooMany(attempt.wait);
       return { status: 200, content: await answer(options, content) };
     } catch (error) {
       failed = (refusalOf(error)?.status ?? 500) < 500;

@@ -35,7 +35,7 @@ import { ServerKeys } from '../../httpcrypt/server-keys.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { load } from '../../node-support/load.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
-import { bind, bindingRequest, createDeviceKeys } from '../support/device.ts';
+import { bind, bindingRequest, createDeviceKeys, post } from '../support/device.ts';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
 import {
   type NameServer,
@@ -411,7 +411,8 @@ describe('the HTTPCrypt endpoint', () => {
     const { status, headers } = await message.send();
     expect([status, headers.join()]).toEqual([503, expect.stringMatching(/retry-after: \d+/)]);
     for (const place of taken) place?.end();
-    expect((await message.opened()).status).toBe(200);
+    const opened = await message.opened();
+    expect([opened.status, opened.fields.slice(0, 2)]).toEqual([200, ['content-type', 'application/octet-stream']]);
   });
 
   it('attack 46: limits requests and failed bindings of an address', async () => {
@@ -434,7 +435,10 @@ describe('the HTTPCrypt endpoint', () => {
     // An honest request that is repeated is limited too: attack 135.
     expect([await repeat(), await repeat()]).toEqual([200, 200]);
     expect([await guess(), await guess(), await repeat()]).toEqual([403, 403, 429]);
-    for (let round = 0; round < 3; round++) expect((await reader.post('/v1/none', new Uint8Array(0))).status).toBe(404);
+    expect(Number((await reader.post(BINDING_PATH, request)).retryAfter)).toBeGreaterThan(0);
+    const outside = await post(own.server.url, BINDING_PATH, request);
+    expect([outside.status, await outside.text()]).toEqual([429, '{"error":"too-many-requests"}']); // counted together
+    for (let round = 0; round < 2; round++) expect((await reader.post('/v1/none', new Uint8Array(0))).status).toBe(404);
     expect((await reader.post('/v1/none', new Uint8Array(0))).status).toBe(429);
     expect(own.log()).toMatch(/"listener":"httpcrypt","method":"POST","route":"none","status":429/);
   });
