@@ -1,6 +1,6 @@
 import { type ErrorCatalogue, errorClass } from '../errors.ts';
 
-/** The checks of docs/spec/httpcrypt.md that can fail. */
+/** The checks of docs/spec/httpcrypt.md that can fail, and what comes of it. */
 export const CHANNEL_ERRORS = {
   'channel-key-refused': {
     step: 'C1, C2, C3',
@@ -12,6 +12,10 @@ export const CHANNEL_ERRORS = {
     step: 'C4',
     means: 'what came back is not an answer of the server to this request, or only the beginning of one',
     remedy: 'try another network; or turn HTTPCrypt off in the settings of the Reader',
+  },
+  'channel-not-repeated': {
+    means: 'the server could not open a request, which was not repeated because it could have been carried out',
+    remedy: 'send it again: the server has most likely been restarted',
   },
 } as const satisfies ErrorCatalogue;
 

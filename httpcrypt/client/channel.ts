@@ -75,7 +75,7 @@ export class HttpcryptChannel {
     const mayRepeat = (isRepeatable || IDEMPOTENT.has(method)) && (!body || body instanceof Uint8Array);
     let failed: ServerKey | undefined;
     for (let ticket = this.#takeTicket(); ; ticket = undefined) {
-      const shown = ticket ?? beginWith(await this.#currentKey(request, failed));
+      const shown = ticket ?? beginWith(await unlessAborted(this.#currentKey(request, failed), request.signal));
       let isSent = false;
       try {
         const taken = ticket || isSafe ? shown : await this.#getTicket(request, shown);
@@ -87,7 +87,9 @@ export class HttpcryptChannel {
         const busy = busyAnswer(error);
         if (busy) return busy;
         if (isUnopened(error)) this.#tickets = []; // tickets of the same server key, most likely
-        if (failed || (isSent && !mayRepeat) || !isUnopened(error)) throw error;
+        if (!isUnopened(error)) throw error;
+        if (isSent && !mayRepeat) throw notRepeated(error);
+        if (failed) throw error;
         if (!ticket) failed = shown.server;
       }
     }
@@ -156,6 +158,16 @@ function beginWith(server: ServerKey): Shown {
   return { server, exchange: beginExchange(server.publicKey) };
 }
 
+/** Waits for what goes on for others. @throws the reason of `signal` */
+async function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (!signal) return work;
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const end = () => reject(signal.reason);
+  if (signal.aborted) end();
+  signal.addEventListener('abort', end);
+  return Promise.race([aborted, work]).finally(() => signal.removeEventListener('abort', end));
+}
+
 /** Returns what an endpoint that opens nothing answers, because it has too much to do or is asked too often: 503 or 429, and when to ask again. */
 function busyAnswer(error: unknown): ChannelAnswer | undefined {
   if (!(error instanceof ChannelError)) return undefined;
@@ -170,6 +182,11 @@ async function* nothing(): AsyncGenerator<Uint8Array, void> {}
 function isUnopened(error: unknown): boolean {
   if (!(error instanceof ChannelError) || error.code !== 'channel-unreadable') return false;
   return (error.fields.status ?? UNOPENED) === UNOPENED;
+}
+
+function notRepeated(cause: unknown): ChannelError {
+  const why = 'the server could not open a request over HTTPCrypt, or its answer was replaced';
+  return new ChannelError('channel-not-repeated', why, { cause });
 }
 
 function looksOf(fields: Fields): Looks {

@@ -60,12 +60,14 @@ function client(to = front.port) {
   return { channel, dispatcher: new HttpcryptDispatcher(channel) };
 }
 
-/** A hop to the endpoint. @param change - writes the answer to a POST */
+/** A hop to the endpoint. @param change - writes the answer to a POST @param opened - passes nothing on before */
 async function hop(
   change: (came: Dispatcher.ResponseData, response: ServerResponse, posts: number) => Promise<unknown>,
+  opened?: Promise<void>,
 ): Promise<number> {
   let posts = 0;
   const server = createServer(async (incoming, response) => {
+    await opened;
     const { method = '', url, headers } = incoming;
     const isPost = method === 'POST';
     const body = isPost ? await buffer(incoming) : null;
@@ -130,7 +132,7 @@ it('attack 109: a hop that replaces answers has GET sent again, and POST never',
   );
   const send = (method: string, path: string) => channel.send({ method, path, fields: [] });
   arrived.length = 0;
-  expect(await code(send('POST', '/pay'))).toBe('channel-unreadable');
+  expect(await code(send('POST', '/pay'))).toBe('channel-not-repeated');
   expect(arrived).toEqual(['POST /pay']);
   arrived.length = 0;
   expect(await code(send('GET', '/page'))).toBe('channel-key-refused');
@@ -157,9 +159,24 @@ it('sends bytes again after the endpoint has lost its keys, and a stream never',
     begun++;
     yield PIECE;
   }
-  expect(await code(put(counted()))).toBe('channel-unreadable');
+  expect(await code(put(counted()))).toBe('channel-not-repeated');
   expect(begun).toBe(1);
   expect(await put(counted())).toBe(`PUT /it ${PIECE.length}`); // OPTIONS goes first, since no ticket is left
+});
+
+it('ends at once when it is aborted while a server key is looked for, which goes on for others', async () => {
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+  const pass = async (came: Dispatcher.ResponseData, response: ServerResponse) =>
+    response.writeHead(came.statusCode).end(await came.body.bytes());
+  const { channel } = client(await hop(pass, opened));
+  const ending = new AbortController();
+  const get = { method: 'GET', path: '/', fields: [] };
+  const aborted = channel.send({ ...get, signal: ending.signal });
+  const other = channel.send(get);
+  ending.abort(new Error('enough'));
+  await expect(aborted).rejects.toThrow('enough');
+  open();
+  expect((await other).status).toBe(200);
 });
 
 it('takes requests of fetch as its dispatcher, and gives it fields that come twice', async () => {

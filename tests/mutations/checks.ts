@@ -157,7 +157,7 @@ const CHECKS: Readonly<
     [[109], 'if (!fresh && !isSafe && !mayRepeat(request)) return { status: 425, fields: [], body: NOTHING };', ''],
   ],
   'httpcrypt/client/channel.ts': [
-    [[109], '(isSent && !mayRepeat) || ', ''],
+    [[109], 'if (isSent && !mayRepeat) throw notRepeated(error);', ''],
     [[150], 'headers: { ...this.#looks(fields), ', 'headers: { '],
     [[150], 'sendRequest(url + randomName(), {', "sendRequest(url + 'x9Kd-2_f', {"],
   ],

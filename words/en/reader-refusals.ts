@@ -27,6 +27,10 @@ export const REFUSED = {
   'key-server-unreachable': { title: 'The publisher’s server does not answer', lead: KEY_SERVER_SILENT },
   'channel-key-refused': HTTPCRYPT_FAILS,
   'channel-unreadable': HTTPCRYPT_FAILS,
+  'channel-not-repeated': {
+    title: 'What you sent may not have arrived',
+    lead: 'The server could not read it, most likely because it was restarted. It was not repeated, because it could have been carried out: send it again.',
+  },
   'key-server-certificate': {
     title: 'The publisher’s server cannot prove its identity',
     lead: 'Its certificate is not valid, so no key was fetched. Check the clock of this device, or try another network.',
