@@ -43,8 +43,8 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const VALUE = /^(?:[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)?$/;
 const PATH = /^(?:\/[\x21-\x7e\x80-\xff]*|\*)$/;
 /** A length that hops could read in two ways splits messages. */
-const IS_LENGTH = /^content-length$/i;
-const DIGITS = /^\d+$/;
+const LENGTH = 'content-length';
+const DIGITS = /^\d{1,15}$/;
 const AUTHORITY = /^[\x21-\x7e]*$/;
 
 /**
@@ -94,6 +94,8 @@ export class MessageDecoder {
   /** Bytes of that part are still missing. */
   #isShort = false;
   #isInPieces = false;
+  /** Value of the field that says how long the content is. */
+  #said: number | undefined;
   #isOver = false;
 
   private constructor(reading: (decoder: MessageDecoder) => Iterator<void>) {
@@ -130,15 +132,20 @@ export class MessageDecoder {
         return read();
       }),
     );
+    const said = kind === REQUEST ? this.#said : undefined; // an answer to HEAD says that of another
+    let length = 0;
     let left = yield* this.#whole(() => this.#integer(true));
     while (left > 0) {
       while (this.#at === this.#bytes.length) yield this.#more();
       const piece = this.#bytes.subarray(this.#at, this.#at + left);
       this.#at += piece.length;
       left -= piece.length;
+      length += piece.length;
+      this.#check(length <= (said ?? length), 'is longer than it says');
       content(piece);
       if (left === 0 && this.#isInPieces) left = yield* this.#whole(() => this.#integer());
     }
+    this.#check(length === (said ?? length), 'is shorter than it says');
     yield* this.#whole(() => this.#section(true));
     for (; !this.#isOver; yield)
       for (; this.#at < this.#bytes.length; this.#at++)
@@ -185,15 +192,18 @@ export class MessageDecoder {
   /** @param mayBeMissing - an empty section, at the end of a message */
   #section(mayBeMissing = false): string[] {
     const fields: string[] = [];
+    this.#said = undefined;
     const end = this.#isInPieces ? Number.POSITIVE_INFINITY : this.#integer(mayBeMissing) + this.#at;
     while (this.#at < end && !this.#isShort) {
-      const name = this.#text(mayBeMissing && this.#isInPieces && fields.length === 0);
+      const name = this.#text(mayBeMissing && this.#isInPieces && fields.length === 0).toLowerCase();
       if (this.#isInPieces && name === '') break;
       const value = this.#text();
-      const isSound = NAME.test(name) && VALUE.test(value) && (!IS_LENGTH.test(name) || DIGITS.test(value));
-      this.#check(isSound && this.#at <= end, 'has a malformed field');
+      const isLength = name === LENGTH;
+      const isSound = !isLength || (DIGITS.test(value) && this.#said === undefined);
+      this.#check(isSound && NAME.test(name) && VALUE.test(value) && this.#at <= end, 'has a malformed field');
+      if (isLength) this.#said = Number(value);
       this.#check(fields.length < 2 * MAXIMUM_FIELDS, 'has too many fields');
-      fields.push(name.toLowerCase(), value);
+      fields.push(name, value);
     }
     return fields;
   }

@@ -12,8 +12,8 @@ import { IDEMPOTENT, SAFE } from '../../node-support/http-requests.ts';
 import { type OpenedAnswer, openStream, sealStream } from '../sealed-streams.ts';
 import { findServerKey, type WhereToAsk } from './find-key.ts';
 
-/** Fields of a request that the message says otherwise. */
-const SAID_OTHERWISE = ['content-length', 'expect', 'host'];
+/** Fields of a request that the message says otherwise. A length that the caller says goes inside: the server behind may need it. */
+const SAID_OTHERWISE = ['expect', 'host'];
 /** Status of what the endpoint could not open. */
 const UNOPENED = 500;
 /** Random bytes of the path, from which to which. */

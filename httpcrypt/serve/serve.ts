@@ -19,7 +19,7 @@ import { startAnnounced } from '../announcement.ts';
 import { type Client, createListener } from '../listener.ts';
 import type { ServerKeys } from '../server-keys.ts';
 import { HttpcryptError } from './errors.ts';
-import { forwardTo } from './forward.ts';
+import { serverBehind } from './forward.ts';
 
 /** Bounds of the listener: milliseconds, but for counts. */
 const LIMITS = {
@@ -52,14 +52,15 @@ export interface RunningEndpoint {
   readonly close: () => Promise<void>;
 }
 
-/** Listens until it is closed. @throws HttpcryptError */
+/** Listens until it is closed, also before a server that does not answer, which is reported. @throws HttpcryptError */
 export async function serveHttpcrypt(options: ServeOptions): Promise<RunningEndpoint> {
   const { to, url, listen } = options;
   const signer = channelKey(options.key);
   const keys = await startKeys(options, signer);
   const dispatcher = new Agent(); // opens no more connections than clients have
   const server = createServer(serverOptions(LIMITS, { maxHeaderSize: LONGEST_HEAD, requestTimeout: 0 }));
-  const app = createListener({ url, keys, admit: admitting(), answer: forwardTo(to, dispatcher) });
+  const behind = serverBehind(to, dispatcher, options.report);
+  const app = createListener({ url, keys, admit: admitting(), answer: behind.forward });
   const isProxy = trustedProxies(['loopback']);
   const addressOf = (socket: Socket) => connectionAddress(socket, isProxy);
   serveOrigin(server, new ClientConnections(LIMITS, { addressOf }), app);
@@ -76,6 +77,7 @@ export async function serveHttpcrypt(options: ServeOptions): Promise<RunningEndp
     const why = `port ${listen.port} cannot be listened on: ${systemReason(cause)}`;
     throw new HttpcryptError('httpcrypt-listen', why, { cause });
   }
+  await behind.check();
   const endpoint = formatEndpoint({ url, key: toBase64url(signer.publicKey) });
   return { endpoint, port: (server.address() as AddressInfo).port, close };
 }

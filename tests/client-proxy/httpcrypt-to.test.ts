@@ -121,7 +121,9 @@ describe('a site that passes through', () => {
     expect([answer.status, answer.headers['x-a'], answer.headers['set-cookie']]).toEqual([418, '1, 2', ['a=b']]);
     const came = JSON.parse(answer.text);
     expect(came).toMatchObject({ method: 'PATCH', url: '/some/path?query', hash: sha256(sent.body) });
-    expect(came.headers).toMatchObject({ host: ECHO, cookie: 'c=d', 'x-b': '3', via: '1.1 wispr', ...BROWSER });
+    const own = { 'content-length': '50000', host: ECHO, cookie: 'c=d', 'x-b': '3', via: '1.1 wispr' };
+    expect(came.headers).toMatchObject({ ...own, ...BROWSER });
+    expect(came.headers['transfer-encoding']).toBeUndefined();
   });
 
   it('streams both ways', async () => {
@@ -231,7 +233,7 @@ describe('an endpoint that is blocked', () => {
     const seen: string[] = [];
     const hop = createServer((request, response) => {
       seen.push(`${request.method} ${request.url}`);
-      response.writeHead(status, { location: 'http://elsewhere.example/' }).end('no');
+      response.writeHead(status, { location: 'http://elsewhere.example/', 'retry-after': '7' }).end('no');
     });
     onTestFinished(() => void hop.close());
     return { seen, parentProxy: `http://127.0.0.1:${await listenOnLoopback(hop)}` };
@@ -251,6 +253,19 @@ describe('an endpoint that is blocked', () => {
       expect([target, answer.status, refusalCode(answer)]).toEqual([target, 502, 'channel-key-refused']);
     }
     for (const line of seen) expect(line).toMatch(/^OPTIONS http:\/\/[^/]+\/a\/$/);
+  });
+
+  it.each([429, 503])('is passed on as the busy one that it is: %s, and when to ask again', async (status) => {
+    const { parentProxy } = await blocking(status);
+    const { port, close } = await start({ parentProxy });
+    onTestFinished(close);
+    const { headers, text, ...answer } = await send(port, `http://${PLAIN}/sub/index.html`);
+    expect([answer.status, headers['retry-after'], headers['wispr-refusal'], text]).toEqual([
+      status,
+      '7',
+      undefined,
+      '',
+    ]);
   });
 
   it('attack 115: keys by DNS and a hop that answers in clear bring no downgrade', async () => {

@@ -167,10 +167,24 @@ describe('a message that is no message', () => {
       ...['', 'a', '/a b', '/\n', '**'].map((path) => ({ path })),
       ...['a b', 'a\n', 'é'].map((authority) => ({ authority })),
       ...['', ':path', 'a b', 'a:', 'é'].map((name) => ({ fields: [name, 'x'] })),
-      ...['1e1', '0xa', '+10', '1.0', '', '1, 1'].map((length) => ({ fields: ['Content-Length', length] })),
+      ...['1e1', '0xa', '+10', '1.0', '', '1, 1', '1', '0'.repeat(16)].map((length) => ({
+        fields: ['Content-Length', length],
+      })),
+      { fields: ['content-length', '0', 'Content-Length', '0'] },
       ...[' a', 'a ', 'a\r\nb: c', 'a\0b', '\x7f', 'č'].map((value) => ({ fields: ['x', value] })),
     ];
     for (const changes of bad) expect({ changes, is: request(changes) }).toEqual({ changes, is: 'channel-unreadable' });
+  });
+
+  it('is refused where a request has not as much content as it says, before more of it is heard', () => {
+    const pieces = (said: number, ...lengths: number[]) => {
+      const fields = ['x', 'content-length', 'content-length', String(said)];
+      const head = encodeHead({ method: 'PUT', scheme: 'http', authority: 'a', path: '/', fields }, undefined);
+      const content = lengths.flatMap((length) => [encodeLength(length), new Uint8Array(length)]);
+      return outcome('request', concat(head, ...content, END_OF_PIECES));
+    };
+    expect([pieces(3, 1, 2), pieces(0)]).toEqual(['3 bytes', '0 bytes']);
+    expect([pieces(3, 1, 1), pieces(3, 1, 3), pieces(1)]).toEqual(Array(3).fill('channel-unreadable'));
   });
 
   it('is refused for another kind, no such status, or something behind it', () => {

@@ -18,6 +18,8 @@ const PIECE = Buffer.alloc(65_536, 7);
 const MANY = 800;
 /** Requests that came to the server behind. */
 const arrived: string[] = [];
+/** How the last of them says its length. */
+let framing: { readonly length: string | undefined; readonly coding: string | undefined };
 /** Pieces that it has written of a long answer. */
 let written = 0;
 /** Set when that answer is wanted no more. */
@@ -46,6 +48,7 @@ async function answer(incoming: IncomingMessage, response: ServerResponse): Prom
       if (!response.write(PIECE)) await drained(response);
     return void response.end();
   }
+  framing = { length: incoming.headers['content-length'], coding: incoming.headers['transfer-encoding'] };
   let length = 0;
   for await (const part of incoming) length += part.length;
   response.writeHead(200, { 'X-Twice': ['1', '2'] }).end(`${incoming.method} ${incoming.url} ${length}`);
@@ -177,6 +180,25 @@ it('ends at once when it is aborted while a server key is looked for, which goes
   await expect(aborted).rejects.toThrow('enough');
   open();
   expect((await other).status).toBe(200);
+});
+
+it('says the length that the caller says to the server behind, of bytes and of streams, and no wrong one', async () => {
+  const { channel } = client();
+  const put = async (body: Uint8Array | AsyncIterable<Uint8Array>, length: number, method = 'PUT') => {
+    const fields = ['Content-Length', String(length)];
+    for await (const _ of (await channel.send({ method, path: '/it', fields, body })).body);
+    return framing;
+  };
+  async function* stream() {
+    yield PIECE;
+  }
+  const { length } = PIECE;
+  const framed = { length: String(length), coding: undefined };
+  expect([await put(PIECE, length), await put(stream(), length)]).toEqual([framed, framed]);
+  expect(await put(stream(), length, 'GET')).toEqual({}); // its content is not passed on either
+  arrived.length = 0;
+  for (const wrong of [9, 11]) expect(await code(put(PIECE.subarray(0, 10), wrong))).toBe('channel-key-refused');
+  expect(arrived).toEqual([]);
 });
 
 it('takes requests of fetch as its dispatcher, and gives it fields that come twice', async () => {

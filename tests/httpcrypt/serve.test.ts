@@ -177,6 +177,13 @@ describe('wispr httpcrypt serve before nginx', () => {
     const came = await client.send({ method: 'POST', path: '/app/upload', body: altered(), begun });
     expect([came.outside, came.status]).toEqual([500, 0]);
     expect(await until(async () => aborted === before + 2, 10_000)).toBe(true);
+    for (const wrong of [4 * 65_536 - 1, 4 * 65_536 + 1]) {
+      await fresh();
+      const fields = ['content-length', String(wrong)];
+      const { outside } = await client.send({ method: 'POST', path: '/app/upload', fields, body: zeros(4) });
+      expect(outside).toBe(500);
+    }
+    expect(await until(async () => aborted === before + 4, 10_000)).toBe(true);
   });
 
   it('attack 109: takes what may not be repeated by a ticket only, once', async () => {
@@ -233,5 +240,7 @@ describe('wispr httpcrypt serve before nginx', () => {
     expect(serving.ready.endpoint).toBe(endpoint);
     const again = new HttpcryptClient(endpoint, serving.ready.port);
     expect(await again.send({})).toMatchObject({ outside: 200, status: 502 });
+    const said = (await serving.stop()).stderr.split('\n').filter((line) => line.includes(`${to} gives no answer`));
+    expect(said).toEqual([expect.stringContaining('ECONNREFUSED')]);
   });
 });
