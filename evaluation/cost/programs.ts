@@ -1,19 +1,18 @@
 /** Processor time that each of this project's programs takes, for a byte and for a document: user and system time of all its threads. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeArticles } from '../../bench/articles.ts';
 import { withCaches } from '../../bench/caches.ts';
-import { REQUESTS, rateOf, startServer } from '../../bench/key-clients.ts';
+import { startServer } from '../../bench/key-clients.ts';
 import { measureEachOnce, measureLoad, measureTree } from '../../bench/load.ts';
 import { median } from '../../bench/measure.ts';
-import { processorTime } from '../../bench/proc.ts';
 import { WISPR } from '../../bench/processes.ts';
 import { onStage, SITE } from '../../bench/proxies.ts';
 import { whatItTakes } from '../../bench/what-it-takes.ts';
-import { forget, inWorkspace, protectArguments } from '../../bench/workspace.ts';
+import { forget, inWorkspace, protectArguments, temporaryFolder } from '../../bench/workspace.ts';
 import { IS_QUICK } from '../quick.ts';
+import { costOfRequest } from '../scale/requests.ts';
 
 /** Nanoseconds. */
 export interface Cost {
@@ -107,19 +106,10 @@ export function proxy(): Promise<Cost[]> {
 
 /** A key request: authenticated, written down, answered. */
 export async function keyServer(): Promise<Cost[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'wispr-cost-keys-'));
-  const { facts, stop } = await startServer(['sqlite', folder]);
-  try {
-    const request = await medianOf(async () => {
-      const before = await processorTime(facts.pid);
-      await rateOf(facts, facts);
-      return (((await processorTime(facts.pid)) - before) * 1e9) / REQUESTS;
-    });
-    return [{ name: 'key server, a key request', document: request, byte: undefined }];
-  } finally {
-    await stop();
-    await rm(folder, { recursive: true, force: true });
-  }
+  await using endings = new AsyncDisposableStack();
+  const server = await startServer(['sqlite', await temporaryFolder('cost-keys', endings)]);
+  endings.defer(server.stop);
+  return [{ name: 'key server, a key request', document: (await costOfRequest(server, RUNS)) * 1e6, byte: undefined }];
 }
 
 /** @param small - microseconds of a request, as `large` @param more - bytes that the large one has more */

@@ -5,13 +5,11 @@ import { median } from '../../bench/measure.ts';
 import { processorTime } from '../../bench/proc.ts';
 import type { Started } from '../../bench/processes.ts';
 
-const RUNS = 5;
-
 /** Milliseconds of a core for each request, the median of several times so many, with sixteen at a time. */
-export async function costOfRequest({ facts }: Started<MeasuredServer>): Promise<number> {
+export async function costOfRequest({ facts }: Started<MeasuredServer>, times = 5): Promise<number> {
   await rateOf(facts, facts); // lets it be compiled
   const runs: number[] = [];
-  while (runs.length < RUNS) {
+  while (runs.length < times) {
     const before = await processorTime(facts.pid);
     await rateOf(facts, facts);
     runs.push((((await processorTime(facts.pid)) - before) * 1000) / REQUESTS);
