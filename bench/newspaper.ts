@@ -14,7 +14,7 @@ import { runNginx } from './nginx.ts';
 import { NODE, runToReady, WISPR } from './processes.ts';
 import { temporaryFolder } from './workspace.ts';
 
-const KEYS = 'keys.news.example';
+export const KEYS = 'keys.news.example';
 export const READ = 'read.news.example';
 export const PAGES = 'pages.news.example';
 /** Content host. */
@@ -38,21 +38,12 @@ export async function startNewspaper(documents: object, endings: AsyncDisposable
   const directory = await temporaryFolder('bench-newspaper', endings);
   const wispr = (...args: string[]) => runCommand(NODE, [WISPR, ...args], directory);
   const [host, keys, read, pages] = [await freePort(), await freePort(), await freePort(), await freePort()];
-  const { source = '', ...settings } = await chooseSite();
-  const more = { fetchFrom: { [settings.site]: `http://127.0.0.1:${host}` }, limits: { devices: 1000 } };
+  const { workspace, settings } = await initNewspaper(directory, PASSPHRASE);
+  const { site, source = '' } = settings;
+  const more = { fetchFrom: { [site]: `http://127.0.0.1:${host}` }, limits: { devices: 1000 } };
   await startKeyServer(directory, { keys, read, pages }, { ...more, documents }, endings);
-  const places = {
-    out: 'protected',
-    content: `https://${CDN}`,
-    keyServer: `https://${KEYS}`,
-    reading: `https://${READ}`,
-  };
-  const { workspace } = await initWorkspace({
-    ...{ directory, url: `https://${settings.site}`, passphrase: PASSPHRASE },
-    settings: { ...settings, source, ...places },
-  });
   await mkdir(join(directory, 'protected'));
-  const nginx = await startNginx({ port: host, root: join(directory, 'protected'), readingOrigin: places.reading });
+  const nginx = await startNginx({ port: host, root: join(directory, 'protected'), readingOrigin: `https://${READ}` });
   endings.defer(() => nginx.stop());
   await publish(workspace.configuration, (await wispr('admin', 'token')).trim(), keys);
   const passed = { [KEYS]: keys, [READ]: read, [PAGES]: pages, [CDN]: nginx.port };
@@ -61,6 +52,14 @@ export async function startNewspaper(documents: object, endings: AsyncDisposable
     ...front,
     invite: async (name) => JSON.parse(await wispr('invite', name, '--json')).link,
   };
+}
+
+/** Makes the publisher's workspace. @param source - in place of the example's */
+export async function initNewspaper(directory: string, passphrase: string, source?: string) {
+  const example = await chooseSite();
+  const places = { content: `https://${CDN}`, keyServer: `https://${KEYS}`, reading: `https://${READ}` };
+  const settings = { ...example, ...places, out: 'protected', ...(source !== undefined && { source }) };
+  return initWorkspace({ directory, url: `https://${example.site}`, passphrase, settings });
 }
 
 /** Starts a key server behind a proxy. @param more - members of `keyserver.json`, and `reading.documents` */
@@ -102,6 +101,12 @@ async function publish(configurationFile: string, token: string, port: number): 
   }
 }
 
+/** Lines of nginx that pass all on to a server on this machine. */
+export function passedTo(port: number): string {
+  return `location / { proxy_pass http://127.0.0.1:${port}; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host;
+    proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto https; }`;
+}
+
 /** @param passed - ports of what is behind, by names */
 async function startFront(
   directory: string,
@@ -120,13 +125,7 @@ async function startFront(
   const ports = Object.fromEntries(names.map((name) => [name, name === CDN || name === PLAIN ? cdn : own]));
   const server = (name: string, rest: string) =>
     `server { listen 127.0.0.1:${ports[name]} ssl http2; server_name ${name}; ${rest} }`;
-  const servers = Object.entries(passed).map(([name, port]) =>
-    server(
-      name,
-      `location / { proxy_pass http://127.0.0.1:${port}; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host;
-        proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto https; }`,
-    ),
-  );
+  const servers = Object.entries(passed).map(([name, port]) => server(name, passedTo(port)));
   const home = join(directory, 'front');
   await mkdir(home);
   const log = join(directory, 'requests');

@@ -2,14 +2,13 @@
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runCommand } from '../../bench/measure.ts';
-import { startKeyServer } from '../../bench/newspaper.ts';
+import { CDN, initNewspaper, KEYS, PAGES, PLAIN, passedTo, READ, startKeyServer } from '../../bench/newspaper.ts';
 import { runNginx } from '../../bench/nginx.ts';
 import { NODE, WISPR } from '../../bench/processes.ts';
 import { startNginx } from '../../cache-config/servers.ts';
-import { initWorkspace } from '../../publisher/init.ts';
 import { chooseSite } from '../../serve/site.ts';
 import { makeChain } from '../../tests/support/certificates.ts';
-import { CDN, HTTP2_PORT, KEYS, PAGES, type PageSetting, PLAIN, PROTECTED_PORT, READ, SITE } from './setting.ts';
+import { HTTP2_PORT, type PageSetting, PROTECTED_PORT, SITE } from './setting.ts';
 
 const HANDBOOK = '/usr/share/doc/debian-handbook/html/en-US';
 const PASSPHRASE = 'evaluate evaluate evaluate';
@@ -26,12 +25,7 @@ export async function startFar(
   const chain = { chain: certFile, key: keyFile };
   const wispr = (...args: string[]) => runCommand(NODE, [WISPR, ...args], directory);
   await startKeyServer(directory, PORTS, { fetchFrom: { [SITE]: `http://127.0.0.1:${PROTECTED_PORT}` } }, endings);
-  await initWorkspace({
-    directory,
-    url: `https://${SITE}`,
-    passphrase: PASSPHRASE,
-    settings: await settingsOf(source),
-  });
+  await initNewspaper(directory, PASSPHRASE, source);
   await writeFile(join(directory, 'passphrase'), PASSPHRASE, { mode: 0o600 });
   await wispr('protect', '--quiet', '--passphrase-file', 'passphrase');
   await wispr('admin', 'import', 'keys.bundle');
@@ -51,18 +45,6 @@ async function makeSource(directory: string): Promise<string> {
   return source;
 }
 
-async function settingsOf(source: string) {
-  const settings = await chooseSite();
-  const places = {
-    source,
-    out: 'protected',
-    content: `https://${CDN}`,
-    keyServer: `https://${KEYS}`,
-    reading: `https://${READ}`,
-  };
-  return { ...settings, ...places };
-}
-
 /** Listens where the near side looks. */
 async function startFront(
   directory: string,
@@ -75,8 +57,7 @@ async function startFront(
   await mkdir(home);
   const tls = `ssl_certificate ${chain}; ssl_certificate_key ${key}; ssl_protocols TLSv1.3;`;
   const clear = `root ${source}; index index.html;`;
-  const passed = (name: string, to: number) =>
-    `server { listen 443 ssl; server_name ${name}; ${tls} location / { proxy_pass http://127.0.0.1:${to}; proxy_set_header Host $host; proxy_set_header X-Forwarded-For $remote_addr; } }`;
+  const passed = (name: string, to: number) => `server { listen 443 ssl; server_name ${name}; ${tls} ${passedTo(to)} }`;
   const child = await runNginx(
     home,
     `include /etc/nginx/mime.types; access_log off; sendfile on; tcp_nopush on; keepalive_timeout 75;

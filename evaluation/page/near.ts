@@ -4,25 +4,14 @@ import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { launchChromium } from '../../bench/chromium.ts';
 import { runCommand } from '../../bench/measure.ts';
+import { CDN, KEYS, PAGES, PLAIN, READ } from '../../bench/newspaper.ts';
 import { runNginx } from '../../bench/nginx.ts';
 import { NODE, type Ready, runToReady, WISPR } from '../../bench/processes.ts';
 import { type CacheServer, startReverse } from '../../cache-config/servers.ts';
 import { load } from '../link/load.ts';
 import { FAR } from '../link/narrow-link.ts';
 import { answerCommands } from '../link/near-process.ts';
-import {
-  CDN,
-  HTTP2_PORT,
-  KEYS,
-  PAGES,
-  type PageCommand,
-  type PageSetting,
-  PLAIN,
-  PROTECTED_PORT,
-  READ,
-  type ReadingWay,
-  SITE,
-} from './setting.ts';
+import { HTTP2_PORT, type PageCommand, type PageSetting, PROTECTED_PORT, type ReadingWay, SITE } from './setting.ts';
 
 /** Port of the cache that nginx ends TLS for. */
 const CACHE_PORT = 7010;

@@ -2,13 +2,8 @@
 import type { Load } from '../link/load.ts';
 
 export const SITE = 'news.example';
-/** Name of the clear site at the origin: by HTTP, by HTTPS, and by HTTP/2 on a port of its own. */
-export const PLAIN = 'plain.news.example';
+/** Port of the clear site at the origin by HTTP/2; it has those of HTTP and HTTPS too. */
 export const HTTP2_PORT = 8443;
-export const CDN = 'cdn.news.example';
-export const KEYS = 'keys.news.example';
-export const READ = 'read.news.example';
-export const PAGES = 'pages.news.example';
 /** Port at which the far side serves the protected site to caches. */
 export const PROTECTED_PORT = 8081;
 
