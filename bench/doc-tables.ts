@@ -19,7 +19,6 @@ const row = (head: string, rows: string | readonly string[], goal?: Goal): Bench
 
 const FLOOR = 'floor: forward proxy on node:http';
 const PUBLISHED = ['all', 'nothing', 'one', 'a day of 315'];
-const [NO_KEEP_ALIVE, KEEP_ALIVE] = ['httpcrypt-1k, no keep-alive', 'httpcrypt-1k, keep-alive'];
 const CACHES = { nginx: 'nginx', varnish: 'Varnish', 'squid-reverse': 'Squid' };
 
 /** Lines under each heading of the page. */
@@ -58,7 +57,7 @@ const BENCH: Readonly<Record<string, readonly BenchRow[]>> = {
     row('download of 200 MB', 'web-reader-rate'),
     row('size', 'web-reader-size'),
   ],
-  'key server, HTTPCrypt and caches': [
+  'key server and caches': [
     row('key requests, SQLite', 'key-requests: SQLite', ['bare Express', 'least', 0.5]),
     row('PostgreSQL', 'key-requests: PostgreSQL'),
     row('two key servers', 'key-requests: two on PostgreSQL'),
@@ -69,9 +68,6 @@ const BENCH: Readonly<Record<string, readonly BenchRow[]>> = {
     row('10,000 browsers in 6 s, p99', 'key-requests: 10000 browsers in 6 s, p99'),
     row('a key wrapped for 1,000,000 devices', 'wraps-1m: a day'),
     row('stored for a week', 'wraps-1m: a week, stored'),
-    row('HTTPCrypt, 1 KiB', NO_KEEP_ALIVE, ['HTTPS, Node.js', 'least', 3.3]),
-    row('with tickets', `${NO_KEEP_ALIVE}, tickets`, ['HTTPS, Node.js', 'least', 4]),
-    row('kept connections, with tickets', `${KEEP_ALIVE}, tickets`, ['HTTPS, Node.js', 'least', 0.4]),
     ...Object.entries(CACHES).map(([server, head]) =>
       row(
         `protected objects, ${head}`,

@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
-import { mediansOf, runCommand } from './measure.ts';
+import { runCommand } from './measure.ts';
 import { processorTime, sumOf, treeOf } from './proc.ts';
 import type { StartedProxy } from './proxies.ts';
 import type { Workspace } from './workspace.ts';
@@ -22,25 +22,6 @@ export interface Figures {
   readonly requestsPerSecond: number;
   /** Microseconds of the server's process for each request, user and system. */
   readonly processorTime: number;
-}
-
-export interface LoadContestant<Measured = Figures> {
-  readonly name: string;
-  readonly run: () => Promise<Measured>;
-}
-
-/** Runs the contestants in turn, `runs` times, every other time backwards: a machine that becomes slower favours none. @returns each one's medians */
-export async function measureLoads<Measured extends { readonly [Name in keyof Measured]: number }>(
-  contestants: readonly LoadContestant<Measured>[],
-  runs: number,
-): Promise<Record<keyof Measured, number>[]> {
-  const found: Measured[][] = contestants.map(() => []);
-  for (let run = 0; run < runs; run++) {
-    const order = [...contestants.entries()];
-    if (run % 2 === 1) order.reverse();
-    for (const [index, contestant] of order) found[index]?.push(await contestant.run());
-  }
-  return found.map((runs) => mediansOf(runs));
 }
 
 /** Measures requests that are answered whole: wrk counts every other status as an error. */

@@ -2,7 +2,6 @@
 import { parseArgs } from 'node:util';
 import type { Row } from './measure.ts';
 import { cacheParity } from './rows/cache-parity.ts';
-import { httpcryptRows } from './rows/httpcrypt.ts';
 import { keyRequests } from './rows/key-requests.ts';
 import { protect1gib, protect10k } from './rows/protect.ts';
 import { proxyRows } from './rows/proxy.ts';
@@ -37,10 +36,6 @@ const ROWS: Readonly<Record<string, Measured>> = {
   'web-reader-first': {
     what: 'the first second of readers, over 150 ms and 1.6 Mbit/s, beside the same in clear',
     run: webReaderFirst,
-  },
-  'httpcrypt-1k': {
-    what: 'answers of 1 KiB over HTTPCrypt, beside HTTPS',
-    run: () => httpcryptRows('httpcrypt-1k', 1024),
   },
   'cache-parity': { what: 'protected objects from caches, beside plain files of their length', run: cacheParity },
 };

@@ -14,18 +14,33 @@ export interface Row {
   readonly bound: string;
 }
 
-export interface Contestant {
+export interface Contestant<Measured = number> {
   readonly name: string;
-  readonly run: () => Promise<number>;
+  readonly run: () => Promise<Measured>;
 }
 
-/** Runs the contestants in turn, `runs` times, and returns each one's median. */
-export async function measureAlternately(contestants: readonly Contestant[], runs: number): Promise<number[]> {
-  const figures: number[][] = contestants.map(() => []);
+/** Runs the contestants in turn, `runs` times, every other time backwards: a machine that becomes slower favours none. @returns what each came to */
+async function runInTurn<Measured>(contestants: readonly Contestant<Measured>[], runs: number): Promise<Measured[][]> {
+  const found: Measured[][] = contestants.map(() => []);
   for (let run = 0; run < runs; run++) {
-    for (const [index, contestant] of contestants.entries()) figures[index]?.push(await contestant.run());
+    const order = [...contestants.entries()];
+    if (run % 2 === 1) order.reverse();
+    for (const [index, contestant] of order) found[index]?.push(await contestant.run());
   }
-  return figures.map(median);
+  return found;
+}
+
+/** Measures the contestants in turn. @returns each one's median */
+export async function measureAlternately(contestants: readonly Contestant[], runs: number): Promise<number[]> {
+  return (await runInTurn(contestants, runs)).map(median);
+}
+
+/** The same for several figures of each run. */
+export async function measureLoads<Measured extends { readonly [Name in keyof Measured]: number }>(
+  contestants: readonly Contestant<Measured>[],
+  runs: number,
+): Promise<Record<keyof Measured, number>[]> {
+  return (await runInTurn(contestants, runs)).map((figures) => mediansOf(figures));
 }
 
 export type About = Pick<Row, 'row' | 'unit' | 'runs' | 'bound'>;

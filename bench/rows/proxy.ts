@@ -7,8 +7,8 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Figures, type Load, type LoadContestant, measureEachOnce, measureLoad, measureLoads } from '../load.ts';
-import { compare, type Row } from '../measure.ts';
+import { type Figures, type Load, measureEachOnce, measureLoad } from '../load.ts';
+import { type Contestant, compare, measureLoads, type Row } from '../measure.ts';
 import { onStage, SITE, type StartedProxy } from '../proxies.ts';
 
 const RUNS = Number(process.env.WISPR_BENCH_RUNS ?? 5);
@@ -59,7 +59,7 @@ const MITMPROXY = 'mitmproxy';
 async function besidePeers(
   row: string,
   bound: string,
-  contestants: readonly LoadContestant[],
+  contestants: readonly Contestant<Figures>[],
   runs = RUNS,
 ): Promise<Row[]> {
   if (runs > 1) for (const { run } of contestants) await run(); // warm

@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { measureLoads, measureTree } from '../../bench/load.ts';
+import { measureTree } from '../../bench/load.ts';
+import { measureLoads } from '../../bench/measure.ts';
 import { runNginx } from '../../bench/nginx.ts';
 import { temporaryFolder } from '../../bench/workspace.ts';
 import { type Child, freePort } from '../../cache-config/child.ts';

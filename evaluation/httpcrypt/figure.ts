@@ -1,10 +1,9 @@
 /** Figures 3, 4 and 6 to 9 of "HTTPCrypt": ciphers with and without the processor's help; requests a second and latency of nginx and of the endpoint, without keep-alive. */
-import { measureLoads } from '../../bench/load.ts';
-import { measureAlternately } from '../../bench/measure.ts';
-import { type HttpcryptFigures, startContestants } from '../../bench/rows/httpcrypt.ts';
+import { measureAlternately, measureLoads } from '../../bench/measure.ts';
 import { type Instructions, speed } from '../openssl-speed.ts';
 import { IS_QUICK } from '../quick.ts';
 import { type Measurement, type Table, table } from '../results.ts';
+import { type HttpcryptFigures, startContestants } from './contestants.ts';
 
 const RUNS = IS_QUICK ? 1 : 3;
 const KIB = 1024;

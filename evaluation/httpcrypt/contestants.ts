@@ -4,17 +4,13 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { measureTree, type TreeFigures } from '../../bench/load.ts';
+import { startNginx } from '../../bench/nginx.ts';
+import { temporaryFolder } from '../../bench/workspace.ts';
 import { makeSelfSigned } from '../../tests/support/certificates.ts';
-import { measureLoads, measureTree, type TreeFigures } from '../load.ts';
-import { compare, type Row } from '../measure.ts';
-import { startNginx } from '../nginx.ts';
-import { temporaryFolder } from '../workspace.ts';
 
-const SERVER = fileURLToPath(new URL('../httpcrypt-server.ts', import.meta.url));
-const RUNS = 3;
+const SERVER = fileURLToPath(new URL('server.ts', import.meta.url));
 const SECONDS = 2;
-/** Runs before those that count: in its first seconds, a server takes half as long again for a request. */
-const WARM_UP = 2;
 /** Tickets, more than are shown in one run. */
 const TICKETS = 20_000;
 
@@ -35,38 +31,9 @@ interface Seen {
   readonly resumed: number;
 }
 
-/** @param length - of the answers */
-export async function httpcryptRows(name: string, length: number): Promise<Row[]> {
-  await using endings = new AsyncDisposableStack();
-  const contestants = await startContestants(length, endings);
-  for (let run = 0; run < WARM_UP; run++) for (const contestant of contestants) await contestant.run(false);
-  return [
-    ...(await measure(`${name}, no keep-alive`, contestants, false)),
-    ...(await measure(`${name}, keep-alive`, contestants, true)),
-  ];
-}
-
-async function measure(row: string, contestants: readonly Contestant[], keepAlive: boolean): Promise<Row[]> {
-  const names = contestants.map((contestant) => contestant.name);
-  const loads = contestants.map(({ name, run }) => ({ name, run: () => run(keepAlive) }));
-  const medians = await measureLoads(loads, RUNS);
-  const rates = medians.map(({ requestsPerSecond }) => requestsPerSecond);
-  const times = medians.map(({ processorTime }) => processorTime);
-  const latencies = medians.map(({ latency }) => latency);
-  const about = { runs: RUNS, bound: 'one core: HTTP, then the exchange' };
-  const [first = 0, tickets = 0, ...peers] = rates;
-  const others = names.slice(2);
-  return [
-    ...compare({ ...about, row, unit: 'requests/s' }, ['', ...others], [first, ...peers]),
-    ...compare({ ...about, row: `${row}, tickets`, unit: 'requests/s' }, ['', ...others], [tickets, ...peers]),
-    ...compare({ ...about, row: `${row}, latency`, unit: 'ms' }, names, latencies),
-    ...compare({ ...about, row: `${row}, processor`, unit: 'µs' }, names, times),
-  ];
-}
-
 /** Starts the servers; the first two contestants are HTTPCrypt. @param length - of the answers */
 export async function startContestants(length: number, endings: AsyncDisposableStack): Promise<Contestant[]> {
-  const folder = await temporaryFolder('bench-httpcrypt', endings);
+  const folder = await temporaryFolder('evaluate-httpcrypt', endings);
   await makeSelfSigned(folder, 'localhost');
   const start = async (kind: string) => {
     const child = fork(SERVER, ['--kind', kind, '--length', String(length), '--folder', folder]);

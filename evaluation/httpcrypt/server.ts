@@ -1,5 +1,5 @@
 /**
- * Server of the rows httpcrypt-…, in a process of its own: answers of a given length over plain HTTP, over HTTPS, or by the HTTPCrypt endpoint of
+ * Server of the figure, in a process of its own: answers of a given length over plain HTTP, over HTTPS, or by the HTTPCrypt endpoint of
  * the key server. Started by `fork`: says where it listens, and writes requests with fresh tickets when it is asked to.
  */
 import { constants } from 'node:crypto';
@@ -11,15 +11,15 @@ import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { parseArgs } from 'node:util';
 import { ed25519KeyPair, randomBytes } from '#primitives';
-import { toBase64url } from '../core/encoding/base64url.ts';
-import { concat } from '../core/encoding/bytes.ts';
-import { beginExchange, type Exchange, sealRequest, TICKET_LENGTH } from '../core/httpcrypt/exchange.ts';
-import { verifyRecord } from '../core/httpcrypt/record.ts';
-import { KEY_REQUEST_PATH } from '../core/keys/key-request.ts';
-import { createListener } from '../httpcrypt/listener.ts';
-import { ServerKeys } from '../httpcrypt/server-keys.ts';
-import { nowInSeconds } from '../node-support/clock.ts';
-import { createServer } from '../node-support/http.ts';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { concat } from '../../core/encoding/bytes.ts';
+import { beginExchange, type Exchange, sealRequest, TICKET_LENGTH } from '../../core/httpcrypt/exchange.ts';
+import { verifyRecord } from '../../core/httpcrypt/record.ts';
+import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
+import { createListener } from '../../httpcrypt/listener.ts';
+import { ServerKeys } from '../../httpcrypt/server-keys.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { createServer } from '../../node-support/http.ts';
 
 /** Bytes, about as many as a key request has. */
 const REQUEST_LENGTH = 400;
