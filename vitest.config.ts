@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { LongestFirst, SlowestFiles, useMemoryForTemporaryFiles } from './tests/support/suite.ts';
+import { FailedTests, LongestFirst, SlowestFiles, useMemoryForTemporaryFiles } from './tests/support/suite.ts';
 
 // Threads and programs that tests start load compiled sources from where bin/wispr.js keeps them; otherwise each strips the types again.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/wispr-compiled', import.meta.url));
@@ -21,7 +21,7 @@ export default defineConfig({
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     setupFiles: ['tests/support/cheap-passwords.ts'],
-    reporters: [new SlowestFiles(), 'default'],
+    reporters: [new SlowestFiles(), new FailedTests(), 'default'],
     // A hang costs this much. Nothing here is timed: a machine may be three times as slow as another, and hooks start browsers and databases.
     testTimeout: IS_RELEASE ? 120_000 : 60_000,
     hookTimeout: IS_RELEASE ? 120_000 : 60_000,

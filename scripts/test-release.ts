@@ -3,6 +3,7 @@
  * writes into the docs, `-- --changed REV` those whose sources changed since REV. Exit code 1 if a part fails; every part runs all the same.
  */
 import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { runWhereOthersEnter } from './enterable.ts';
 
@@ -21,6 +22,10 @@ export interface Part {
   readonly script?: string;
   readonly environment?: Readonly<Record<string, string>>;
 }
+
+/** Names of failed tests, which Vitest appends (tests/support/suite.ts) and the end shows: CI keeps the end of the output. */
+const FAILURES = '.cache/test-failures.txt';
+const FOR_VITEST = { WISPR_TIER: 'release', WISPR_TEST_FAILURES: FAILURES };
 
 const PROGRAMS = ['publisher/', 'client-proxy/', 'keyserver/'];
 
@@ -137,12 +142,13 @@ function changedSince(revision: string): string[] {
 /** @returns whether it passed */
 function run({ name, tests = [`tests/release/${name}/`], script, environment }: Part): boolean {
   const [command, args] = script ? [process.execPath, [script]] : ['vitest', ['run', ...tests]];
-  const env = { ...process.env, ...environment, ...(!script && { WISPR_TIER: 'release' }) };
+  const env = { ...process.env, ...environment, ...(!script && FOR_VITEST) };
   return runWhereOthersEnter(command, args, env) === 0;
 }
 
 if (import.meta.main) {
   const lines: string[] = [];
+  writeFileSync(FAILURES, '');
   for (const part of chosen()) {
     const start = performance.now();
     const passed = run(part);
@@ -150,5 +156,5 @@ if (import.meta.main) {
     const minutes = ((performance.now() - start) / 60_000).toFixed(1).padStart(5);
     lines.push(`${minutes} min  ${part.name.padEnd(10)}  ${passed ? 'passed' : 'FAILED'}`);
   }
-  process.stdout.write(`\n${lines.join('\n')}\n`);
+  process.stdout.write(`\n${lines.join('\n')}\n${readFileSync(FAILURES, 'utf8')}`);
 }

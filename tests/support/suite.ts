@@ -1,5 +1,5 @@
-/** Settings of a whole run of the tests: where temporary files lie, which files come first, and which were slowest. */
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+/** Settings of a whole run of the tests: where temporary files lie, which files come first, which were slowest, and what failed. */
+import { appendFileSync, chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { BaseSequencer, type Reporter, type TestModule, type TestSpecification } from 'vitest/node';
 
 const IN_MEMORY = '/dev/shm';
@@ -59,6 +59,18 @@ export class SlowestFiles implements Reporter {
     const lines = slowest.map(({ file, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${file}`);
     process.stdout.write(`\nThe ten slowest of ${modules.length} files:\n${lines.join('\n')}\n`);
     if (TIMES !== undefined) writeFileSync(TIMES, JSON.stringify({ slowest }));
+  }
+}
+
+/** Leaves what failed for scripts/test-release.ts, if that asked for it. */
+export class FailedTests implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const failed = modules.filter((module) => !module.ok());
+    const lines = failed.flatMap(({ relativeModuleId, children }) => [
+      `${relativeModuleId}\n`,
+      ...Array.from(children.allTests('failed'), ({ fullName }) => `  ${fullName}\n`),
+    ]);
+    if (process.env.WISPR_TEST_FAILURES !== undefined) appendFileSync(process.env.WISPR_TEST_FAILURES, lines.join(''));
   }
 }
 
