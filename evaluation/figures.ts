@@ -26,7 +26,7 @@ export const FIGURES: Readonly<Record<string, Figure>> = {
   },
   httpcrypt: {
     what: 'HTTPCrypt beside HTTPS of nginx and Node.js, by size and processor instructions',
-    minutes: 13,
+    minutes: 12,
     run: async (report) => (await import('./httpcrypt/figure.ts')).httpcryptFigure(report),
   },
   scream: {
@@ -44,7 +44,7 @@ export const FIGURES: Readonly<Record<string, Figure>> = {
   https: {
     what: 'recorded pages by HTTP and HTTPS: time, bytes, connections, handshakes',
     needs: TUN,
-    minutes: 22,
+    minutes: 21,
     run: async (report) => (await import('./https/figure.ts')).httpsFigure(report),
   },
   page: {
@@ -68,13 +68,13 @@ export const FIGURES: Readonly<Record<string, Figure>> = {
   relays: {
     what: 'handshakes with and without the relays, 20 of each, over five links',
     needs: TUN,
-    minutes: 17,
+    minutes: 23,
     run: async (report) => (await import('./certificates/relays.ts')).relaysFigure('TLS 1.2', 20)(report),
   },
   'relays-client': {
     what: 'the same with client certificates, 8 of each',
     needs: TUN,
-    minutes: 11,
+    minutes: 13,
     run: async (report) => (await import('./certificates/relays.ts')).relaysFigure('client certificate', 8)(report),
   },
   'relays-sizes': {
