@@ -9,6 +9,8 @@ import { type DocPlot, type DocTable, GOALS, type Goal, PLOTS, TABLES } from './
 const PAGES = ['evaluation', 'figures'].map((name) => new URL(`../docs/${name}.md`, import.meta.url));
 const MARKED = /(<!--\sfigure:\s([^>]+?)\s-->).*?(<!--\s\/figure\s-->)/gs;
 const MISSING = 'not measured yet';
+/** Origin of values that nobody can measure again as they were: they show no goal to be reached. */
+const UNKNOWN = 'commit unknown';
 const COLUMNS = 100;
 /** Time of processors that programs of the system take on an idle machine. */
 const MOST_OTHER_CORES = 0.1;
@@ -28,7 +30,7 @@ function outdated(): (readonly [file: URL, content: string])[] {
 
 /**
  * Fills marks with a table, a list of goals, or a value: `result; table; row; column`, where `column ÷ column` is a ratio; `result; measured` is
- * the date and the commit.
+ * the day and the commit of each file of the table `result`.
  */
 function filled(page: string): string {
   return page.replace(MARKED, (_, begin: string, wrapped: string, end: string) => {
@@ -72,13 +74,17 @@ function namedValue(name: string): string {
   return table === 'measured' ? madeAt(file) : shown(numberOrRatio(file, table, row, column));
 }
 
-function madeAt(file: string): string {
-  const result = findResults(file);
-  if (result === undefined) return MISSING;
-  const { measured, commit, settings, otherCores = settings.busy } = result;
-  return [measured, commit, Number(otherCores ?? 0) > MOST_OTHER_CORES ? 'beside other programs' : undefined]
-    .filter((part) => part !== undefined)
-    .join(', ');
+/** Days and commits of all files that the table of this name has values of, or of the one that has this name. */
+function madeAt(name: string): string {
+  const { file = name, files = {}, columns = [] } = TABLES[name] ?? {};
+  const all = new Set([file, ...Object.values(files), ...columns.flatMap(([, , , other]) => other ?? [])]);
+  const results = [...all].flatMap((each) => findResults(each) ?? []);
+  if (results.length < all.size) return MISSING;
+  const made = new Set(results.map(({ measured, commit = UNKNOWN }) => `${measured}, ${commit}`));
+  const wereBusy = results.some(
+    ({ settings, otherCores = settings.busy }) => Number(otherCores ?? 0) > MOST_OTHER_CORES,
+  );
+  return [...made].join(' and ') + (wereBusy ? ', beside other programs' : '');
 }
 
 /** @param column - perhaps a ratio of two */
@@ -96,6 +102,7 @@ function goalsOf(goals: readonly Goal[]): string {
     return { text: `${name} ${shown(value)}`, isMet, value };
   });
   if (found.some(({ value }) => value === undefined)) return MISSING;
+  if (goals.some(({ file }) => findResults(file)?.commit === undefined)) return `not judged, ${UNKNOWN}`;
   const listed = (isMet: boolean) => found.filter((goal) => goal.isMet === isMet).map(({ text }) => text);
   return [['Reached', listed(true)] as const, ['missed', listed(false)] as const]
     .filter(([, list]) => list.length > 0)
