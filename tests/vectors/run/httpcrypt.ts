@@ -12,7 +12,7 @@ import {
 } from '../../../core/httpcrypt/record.ts';
 import { openAnswer, openRequest } from '../../support/open-messages.ts';
 import { fromBase64, type KeyVector, toBase64 } from '../format.ts';
-import type { KeyOutcome } from './keys.ts';
+import { type KeyOutcome, outcomeOf } from './keys.ts';
 import { describeBytes } from './objects.ts';
 
 type Values = KeyVector['input'];
@@ -57,14 +57,6 @@ function found(record: Uint8Array | undefined): JsonObject {
   return { record: toBase64(record) };
 }
 
-/** Passes on anything but a ChannelError: it is a bug. */
-export async function runHttpcryptVector({ operation, input }: KeyVector): Promise<KeyOutcome> {
-  const run = OPERATIONS[operation];
-  if (run === undefined) throw new Error(`there is no operation ${operation}`);
-  try {
-    return { outcome: 'success', result: await run(input) };
-  } catch (error) {
-    if (!(error instanceof ChannelError)) throw error;
-    return { outcome: error.code };
-  }
+export function runHttpcryptVector({ operation, input }: KeyVector): Promise<KeyOutcome> {
+  return outcomeOf(OPERATIONS[operation], input, (error) => error instanceof ChannelError && error.code);
 }

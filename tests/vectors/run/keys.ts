@@ -118,16 +118,24 @@ const OPERATIONS: Readonly<Record<string, (input: Input) => Promise<JsonObject>>
   },
 };
 
-/** Passes on anything but a KeyError: it is a bug. */
-export async function runKeyVector({ operation, input }: KeyVector): Promise<KeyOutcome> {
-  const run = OPERATIONS[operation];
-  if (run === undefined) throw new Error(`there is no operation ${operation}`);
+export function runKeyVector({ operation, input }: KeyVector): Promise<KeyOutcome> {
+  return outcomeOf(OPERATIONS[operation], inputOf(input), (error) => error instanceof KeyError && error.code);
+}
+
+/** Runs an operation. @param codeOf - code of an error that is an outcome; any other is a bug, and passed on */
+export async function outcomeOf<From>(
+  run: ((input: From) => JsonObject | Promise<JsonObject>) | undefined,
+  input: From,
+  codeOf: (error: unknown) => string | false,
+): Promise<KeyOutcome> {
+  if (run === undefined) throw new Error('there is no such operation');
   try {
-    const result = await run(inputOf(input));
+    const result = await run(input);
     return { outcome: 'success', ...(Object.keys(result).length > 0 && { result }) };
   } catch (error) {
-    if (!(error instanceof KeyError)) throw error;
-    return { outcome: error.code };
+    const outcome = codeOf(error);
+    if (outcome === false) throw error;
+    return { outcome };
   }
 }
 

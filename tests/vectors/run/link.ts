@@ -4,7 +4,7 @@ import { FarSide } from '../../../link/substitution/far.ts';
 import { NearSide } from '../../../link/substitution/near.ts';
 import { ProtocolViolation } from '../../../link/substitution/passage.ts';
 import type { KeyVector } from '../format.ts';
-import type { KeyOutcome } from './keys.ts';
+import { type KeyOutcome, outcomeOf } from './keys.ts';
 
 const PORT = 443;
 
@@ -43,14 +43,7 @@ const OPERATIONS: Record<string, (input: Values) => Buffer> = {
   },
 };
 
-/** Passes on anything but a ProtocolViolation: it is a bug. */
-export function runLinkVector({ operation, input }: KeyVector): KeyOutcome {
-  const run = OPERATIONS[operation];
-  if (run === undefined) throw new Error(`there is no operation ${operation}`);
-  try {
-    return { outcome: 'success', result: { records: run(input).toString('base64') } };
-  } catch (error) {
-    if (!(error instanceof ProtocolViolation)) throw error;
-    return { outcome: 'refused' };
-  }
+export function runLinkVector({ operation, input }: KeyVector): Promise<KeyOutcome> {
+  const run = (values: Values) => ({ records: OPERATIONS[operation]?.(values).toString('base64') ?? '' });
+  return outcomeOf(run, input, (error) => error instanceof ProtocolViolation && 'refused');
 }
