@@ -7,6 +7,8 @@ import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const NAMESPACES = ['--net', '--pid', '--mount-proc', '--kill-child'];
+/** Keeps its errors from those of `unshare`, which reports that it cannot unblock the SIGKILL of its child. */
+const ERRORS_APART = ['sh', '-c', 'exec "$@" 2>&3 3>&-', 'sh'];
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /** @returns its exit code, or that of the signal by which this process was told to end */
@@ -14,8 +16,9 @@ export async function runIsolated(command) {
   const folder = mkdtempSync(join(tmpdir(), 'wispr-isolated-'));
   chmodSync(folder, 0o711); // servers in it run as users of their own
   const env = { ...process.env, TMPDIR: folder };
-  const unshare = spawn('unshare', [...NAMESPACES, ...command], { stdio: 'inherit', env });
+  const unshare = spawn('unshare', [...NAMESPACES, ...ERRORS_APART, ...command], { stdio: [0, 1, 'pipe', 2], env });
   let told;
+  unshare.stderr.on('data', (text) => told ?? process.stderr.write(text));
   const end = (signal) => {
     const runs = unshare.exitCode === null && unshare.signalCode === null;
     if (told === undefined && runs) killAll(unshare.pid);

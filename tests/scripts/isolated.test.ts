@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { ROOT } from '../support/programs.ts';
 
@@ -12,7 +13,7 @@ const PROGRAM = 'trap "" INT TERM; touch $TMPDIR/left; setsid sleep 1000 & echo 
 function start(shell: string): ChildProcess {
   const script = `import { runIsolated } from '${ROOT}scripts/isolated.mjs'; process.exitCode = await runIsolated(['sh', '-c', process.argv[1]]);`;
   return spawn(process.execPath, ['--input-type=module', '--eval', script, shell], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
 }
 
@@ -23,6 +24,7 @@ it.runIf(isRoot).each([
   ['SIGTERM', 143],
 ] as const)('%s ends everything that an evaluation has started', async (signal, code) => {
   const evaluation = start(PROGRAM);
+  const errors = text(evaluation.stderr ?? process.stdin);
   const lines = createInterface({ input: evaluation.stdout ?? process.stdin })[Symbol.asyncIterator]();
   const folder = String((await lines.next()).value);
   expect(Number((await lines.next()).value)).toBe(1); // a network of its own: nothing but a loopback
@@ -30,10 +32,11 @@ it.runIf(isRoot).each([
   evaluation.kill(signal);
   // The output is closed once no process holds it.
   expect(await once(evaluation, 'close')).toEqual([code, null]);
-  expect(existsSync(folder)).toBe(false);
+  expect([await errors, existsSync(folder)]).toEqual(['', false]);
 });
 
 it.runIf(isRoot)('an evaluation that ends by itself leaves nothing either, and its exit code counts', async () => {
-  const evaluation = start('setsid sleep 1000 & exit 3');
-  expect(await once(evaluation, 'close')).toEqual([3, null]);
+  const evaluation = start('setsid sleep 1000 & echo said >&2; exit 3');
+  const errors = text(evaluation.stderr ?? process.stdin);
+  expect([await once(evaluation, 'close'), await errors]).toEqual([[3, null], 'said\n']);
 });
