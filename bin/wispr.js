@@ -2,7 +2,7 @@
 // JavaScript without types, so that an old Node.js says what it lacks instead of a syntax error. A clone runs its sources as they are; the npm
 // package has them in lib/, without their types (scripts/build-package.ts).
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { constants, homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -36,9 +36,10 @@ async function runWithNewerNode() {
     stdio: 'inherit',
     env: { ...process.env, [PARENT]: `${process.pid}` },
   });
-  process.on('SIGINT', () => undefined);
-  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-  return new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  return new Promise((resolve) =>
+    child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal])),
+  );
 }
 
 // Ends with an older Node.js that is the parent, however that ends.

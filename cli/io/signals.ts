@@ -3,7 +3,7 @@ import { currentIo } from './context.ts';
 
 /** Signals that end a command after it has cleaned up. */
 const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** Milliseconds in which signals are one: `npx` passes on a Ctrl-C that the terminal has sent to all processes already. */
+/** Milliseconds in which signals are one: `npx` and bin/wispr.js pass on a Ctrl-C that the terminal has sent to all processes already. */
 const TOGETHER = 500;
 
 export interface SignalSupport {
@@ -44,7 +44,11 @@ export function stopRequested(): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) resolve();
     else if (signal) signal.addEventListener('abort', () => resolve(), { once: true });
-    else for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => resolve());
+    else for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, stop);
+    function stop(name: NodeJS.Signals): void {
+      setTimeout(() => process.off(name, stop), TOGETHER).unref();
+      resolve();
+    }
   });
 }
 

@@ -1,4 +1,4 @@
-/** Start of the npm package: the one file that does it, with a program that prints only where compiled code is kept. */
+/** Start of the npm package and of a clone: the one file that does it, with programs that stand for what it starts. */
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -33,4 +33,18 @@ it.each([
   const env = Object.fromEntries(Object.entries(user).map(([name, value]) => [name, value.replace('ROOT', root)]));
   const { stdout } = await startCommand([process.execPath, join(root, 'bin/wispr.js')], { env, cwd: root }).ended;
   expect(stdout).toBe(kept.replace('ROOT', root));
+});
+
+it.each([
+  ['trap "exit 7" INT; echo ready; for _ in $(seq 100); do sleep 0.1; done', 7],
+  ['echo ready; exec sleep 10', 130],
+])('an older Node.js passes SIGINT on to that of the clone, and ends as it does: %s', async (script, code) => {
+  const node = join(root, 'node_modules/.bin/node');
+  for (const file of [node, join(root, 'cli/main.ts')]) mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(join(root, 'cli/main.ts'), '');
+  writeFileSync(node, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const old = 'data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"20.0.0"}})';
+  const program = startCommand([process.execPath, '--import', old, join(root, 'bin/wispr.js')], { cwd: root });
+  await program.line(/ready/);
+  expect(await program.stop('SIGINT')).toMatchObject({ code });
 });

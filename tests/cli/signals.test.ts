@@ -1,6 +1,6 @@
 /** Ctrl-C once ends a command in order, twice at once. */
-import { afterEach, expect, it } from 'vitest';
-import { untilSignal } from '../../cli/io/signals.ts';
+import { afterEach, expect, it, vi } from 'vitest';
+import { stopRequested, untilSignal } from '../../cli/io/signals.ts';
 
 const ended: string[] = [];
 let now = 1000;
@@ -31,6 +31,19 @@ it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
     expect(ended).toEqual([name]);
   },
 );
+
+it('a program that stays ends in order where the same Ctrl-C arrives by two ways', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  const before = process.listenerCount('SIGINT');
+  const stopped = stopRequested();
+  process.emit('SIGINT', 'SIGINT');
+  process.emit('SIGTERM', 'SIGTERM');
+  await stopped;
+  expect(process.listenerCount('SIGINT')).toBe(before + 1);
+  vi.advanceTimersByTime(500);
+  expect(process.listenerCount('SIGINT')).toBe(before);
+  vi.useRealTimers();
+});
 
 it('leaves signals alone when the work is done', async () => {
   const before = process.listenerCount('SIGTERM');
