@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { FarSide } from '../../link/substitution/far.ts';
 import { NearSide } from '../../link/substitution/near.ts';
 import { ProtocolViolation } from '../../link/substitution/passage.ts';
+import { prefix } from '../../link/tls/cursor.ts';
 import { MESSAGE, writeCertificates, writeMessage } from '../../link/tls/messages.ts';
 import { TLS12, writeRecord } from '../../link/tls/records.ts';
 import { type Chain, makeChain } from '../support/certificates.ts';
@@ -130,6 +131,28 @@ describe('client certificates', () => {
 });
 
 describe('the relays', () => {
+  it('a ClientHello in two segments loses its list at the far relay; one in two records passes unchanged', () => {
+    const hello = clientHello(NAME);
+    const listed = clientHello(NAME, [Buffer.of(0, 0x99, 0, 2, 0, 0)]);
+    const halves = (bytes: Buffer) => [bytes.subarray(0, 30), bytes.subarray(30)];
+    const passed = (parts: Buffer[]) => {
+      const { fromNear } = new FarSide(newStore());
+      return Buffer.concat(parts.map((part) => fromNear.push(part)));
+    };
+    expect(passed(halves(listed))).toEqual(hello);
+    const records = halves(listed.subarray(5)).map((part) => writeRecord(TLS12, part));
+    expect(passed(records)).toEqual(Buffer.concat(records));
+  });
+
+  it('a client certificate behind SupplementalData (RFC 4680) is remembered', () => {
+    const store = newStore();
+    const { fromClient } = new NearSide(store, 443);
+    fromClient.push(clientHello(NAME));
+    const supplemental = writeMessage(MESSAGE.supplementalData, Buffer.alloc(3));
+    fromClient.push(writeRecord(TLS12, Buffer.concat([supplemental, writeCertificates(derOf(person.cert))])));
+    expect(store.recall(`${NAME}:443`).clientHashes).toHaveLength(derOf(person.cert).length);
+  });
+
   it('a resumed session passes unchanged', async () => {
     const pair = stores();
     const server = { key: chain.key, cert: chain.cert, ticketKeys: Buffer.alloc(48, 7) };
@@ -243,5 +266,11 @@ describe('attack 120: an end sends a message of the relays', () => {
     expect(far.fromNear.push(onLink).equals(own)).toBe(true);
     expect(() => near.fromClient.push(forged)).toThrow(ProtocolViolation);
     expect(() => far.fromNear.push(forged)).toThrow(ProtocolViolation);
+  });
+
+  it('a client whose own extension 0x0099 leaves no room for a list: the connection ends', () => {
+    const padding = Buffer.concat([Buffer.of(0, 21), prefix(Buffer.alloc(16_300), 2)]);
+    const own = clientHello(NAME, [Buffer.of(0, 0x99, 0, 1, 7), padding]);
+    expect(() => new NearSide(newStore(), 443).fromClient.push(own)).toThrow(ProtocolViolation);
   });
 });

@@ -100,7 +100,11 @@ def list_certificates(data, chain, client_hashes):
     entries = [entry_of(certificate) for certificate in chain], [digest[:8] for digest in client_hashes[:8]]
     inserted = b"".join(u(len(each), 1) + b"".join(each) for each in entries)
     written = write_client_hello(version, front, [(LIST, inserted), *extensions])
-    return data if len(written) > LONGEST_RECORD + 5 else written
+    if len(written) <= LONGEST_RECORD + 5:
+        return written
+    if own:
+        raise Refused("refused")
+    return data
 
 
 def take_list(data):
@@ -138,7 +142,7 @@ def read_group(data):
             return None
         lengths.append(len(content))
         contents += content
-        if len(contents) > 65_536:
+        if len(contents) > 65_536 or len(lengths) > 64:
             return None
         try:
             messages, seen = Reader(contents), 0
