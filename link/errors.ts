@@ -5,19 +5,19 @@ import { fileErrorClass } from '../node-support/disk-full.ts';
 export const LINK_ERRORS = {
   'link-argument': {
     means: 'an address or a destination that is none',
-    remedy: 'write it as the message says; `wispr link near --help` has an example',
+    remedy: 'write it as the message says; `wispr link {side} --help` has an example',
   },
   'link-fill': {
     means: 'a file of `--fill` is no chain of certificates, or names no server',
-    remedy: "write a server's certificates into it, its own first, in PEM",
+    remedy: "give it files with one server's certificates each, its own first, in PEM",
   },
   'link-listen': {
     means: 'the relay cannot listen there',
-    remedy: 'end the program that has the port, or choose another with `--listen`',
+    remedy: 'end the program that has the port, or choose another, or an address of this machine, with `--listen`',
   },
   'link-store': {
     means: 'the store of certificates is damaged, of another program or version, or cannot be opened',
-    remedy: 'check the directory, or remove {file}: the relay learns anew',
+    remedy: 'name another file with `--store`, in a folder that is there and can be written to: the relay learns anew',
   },
 } as const satisfies ErrorCatalogue;
 

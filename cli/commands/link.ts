@@ -58,7 +58,7 @@ function addRelayOptions(command: Command, { listen, store, whose }: Defaults): 
     .option('--listen <address:port>', 'where it listens', listen)
     .option('--from <address>', `ADDRESS or ADDRESS/BITS of ${whose}, besides this machine; repeatable`, collect)
     .option('--store <file>', 'what it remembers of certificates', store)
-    .option('-q, --quiet', 'say nothing of single connections')
+    .option('-q, --quiet', 'say only that it is ready')
     .option('--json', 'print one line of JSON when it is ready');
 }
 

@@ -2,10 +2,11 @@
  * Destinations of connections that the system has diverted to this relay. Node.js has no `SO_ORIGINAL_DST`; the connection table of Linux lists both
  * ends of each connection as they were, and as they are for answers. https://www.kernel.org/doc/html/latest/networking/nf_conntrack-sysctl.html
  */
-import { createReadStream } from 'node:fs';
+import { closeSync, createReadStream, openSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import ipaddr from 'ipaddr.js';
+import { describeUnreadable } from '../../node-support/system-error.ts';
 import { LIMITS } from '../limits.ts';
 import type { Destination } from './opening.ts';
 
@@ -23,6 +24,16 @@ export class ConnectionTable {
 
   constructor(file = TABLE) {
     this.#file = file;
+  }
+
+  /** @returns why it cannot be read now; `undefined` if it can */
+  whyUnreadable(): string | undefined {
+    try {
+      closeSync(openSync(this.#file, 'r'));
+      return undefined;
+    } catch (error) {
+      return describeUnreadable(this.#file, error);
+    }
   }
 
   /** @returns `undefined` where the connection is not among the first 16 MiB of the table, or that cannot be read */

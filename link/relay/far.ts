@@ -3,13 +3,12 @@ import { connect, createServer, type Socket } from 'node:net';
 import { reasonOf } from '../../core/errors.ts';
 import { type AllowLocal, isAllowed, isLocalAddress, readAllowLocal } from '../../node-support/addresses.ts';
 import { lookupBy, nameResolver, type ResolveName } from '../../node-support/name-servers.ts';
-import { LinkError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { FarSide } from '../substitution/far.ts';
 import { ProtocolViolation } from '../substitution/passage.ts';
 import { beginningOf } from './beginning.ts';
 import { join, reached, supervise, through } from './join.ts';
-import { type RelayMeans, type RelayOptions, type RunningRelay, startRelay } from './listening.ts';
+import { notOfTheForm, type RelayMeans, type RelayOptions, type RunningRelay, startRelay } from './listening.ts';
 import { type Destination, formatDestination, readOpening, STATUS } from './opening.ts';
 
 export interface FarOptions extends RelayOptions {
@@ -31,7 +30,7 @@ const MAIL = 25;
 export async function startFar(options: FarOptions): Promise<RunningRelay> {
   const { allowLocal = [], resolve = nameResolver() } = options;
   const rules = allowLocal.map(ruleOf);
-  return startRelay(options, LIMITS.nearConnections, (means) =>
+  return startRelay(options, 'far', (means) =>
     createServer({ allowHalfOpen: true }, (near) => void pass({ ...means, rules, resolve }, near)),
   );
 }
@@ -39,7 +38,7 @@ export async function startFar(options: FarOptions): Promise<RunningRelay> {
 function ruleOf(text: string): AllowLocal {
   const rule = readAllowLocal(text);
   if (rule !== undefined) return rule;
-  throw new LinkError('link-argument', `not of the form HOST[:PORT] or ADDRESS/BITS[:PORT]: ${text}`, { typed: true });
+  throw notOfTheForm('HOST[:PORT] or ADDRESS/BITS[:PORT]', text, 'far');
 }
 
 class Refused extends Error {}

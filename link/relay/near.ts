@@ -8,7 +8,7 @@ import { ClientConnections, serverOptions } from '../../node-support/client-conn
 import { createServer as createHttpServer } from '../../node-support/http.ts';
 import { refuseFault, requestFault } from '../../node-support/http-requests.ts';
 import { LIMITS } from '../limits.ts';
-import { readChain } from '../store/chain-file.ts';
+import { type FilledChain, readChain } from '../store/chain-file.ts';
 import { NearSide } from '../substitution/near.ts';
 import { ProtocolViolation } from '../substitution/passage.ts';
 import { readClientHello } from '../tls/client-hello.ts';
@@ -41,16 +41,23 @@ const HTTPS = 443;
 
 /** @throws LinkError */
 export async function startNear(options: NearOptions): Promise<RunningRelay> {
-  const far = destinationOf(options.far);
-  const fixed = options.to === undefined ? undefined : destinationOf(options.to);
+  const far = destinationOf(options.far, 'near');
+  const fixed = options.to === undefined ? undefined : destinationOf(options.to, 'near');
   const chains = (options.fill ?? []).map(readChain);
   const plain = new LRUCache<string, true>({ max: LIMITS.plainDestinations, ttl: LIMITS.plain });
-  return startRelay(options, LIMITS.connections, (means) => {
-    for (const { names, chain } of chains) for (const name of names) means.store.learnChain(name, chain);
+  return startRelay(options, 'near', (means) => {
+    if (chains.length > 0) fill(means, chains);
     const near = { ...means, far, plain };
     if (options.transparent) return transparentServer(near);
     return fixed ? serverFor(near, fixed) : proxyFor(near);
   });
+}
+
+function fill({ store, report }: RelayMeans, chains: readonly FilledChain[]): void {
+  for (const { names, chain } of chains) for (const name of names) store.learnChain(name, chain);
+  const stored = chains.filter(({ names: [name = ''] }) => store.recall(name).chain.length > 0).length;
+  const others = stored < chains.length ? '; the others have expired' : '';
+  report(`chains of --fill that are stored: ${stored} of ${chains.length}${others}`);
 }
 
 /** @param client - of which {@link supervise} takes care */
@@ -131,6 +138,11 @@ function serverFor(near: NearMeans, destination: Destination): Server {
 
 function transparentServer(near: NearMeans): Server {
   const table = new ConnectionTable();
+  const why = table.whyUnreadable();
+  if (why !== undefined)
+    near.report(
+      `diverted connections go to port ${HTTPS} of their server names: ${why}; run it as root, with nf_conntrack in the kernel`,
+    );
   return createServer({ allowHalfOpen: true }, async (client) => {
     supervise(client);
     const destination = (await table.find(client)) ?? (await namedBy(client));

@@ -8,7 +8,7 @@ import { LIMITS } from '../limits.ts';
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 const NAME = /^DNS:((?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)$/;
 
-interface FilledChain {
+export interface FilledChain {
   /** DNS names in lower case; `*` may stand for the first label. */
   readonly names: readonly string[];
   readonly chain: readonly Buffer[];
@@ -23,9 +23,12 @@ export function readChain(file: string): FilledChain {
     const [own, ...others] = pems.map((pem) => new X509Certificate(pem));
     const alternatives = own?.subjectAltName?.toLowerCase().replaceAll('dns:', 'DNS:').split(', ') ?? [];
     const names = alternatives.flatMap((text) => NAME.exec(text)?.[1] ?? []);
-    if (own === undefined || names.length === 0) throw refuse(`${file} has no certificate that names a server`);
+    if (own === undefined) throw refuse(`${file} has no certificate in PEM`);
+    if (names.length === 0) throw refuse(`the first certificate of ${file} names no server`);
     return { names, chain: [own, ...others].map(({ raw }) => raw) };
   } catch (error) {
-    throw error instanceof LinkError ? error : refuse(describeUnreadable(file, error), error);
+    if (error instanceof LinkError) throw error;
+    const isOfSystem = error instanceof Error && 'syscall' in error;
+    throw refuse(isOfSystem ? describeUnreadable(file, error) : `a certificate of ${file} is damaged`, error);
   }
 }

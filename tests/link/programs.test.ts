@@ -115,7 +115,8 @@ describe('curl and nginx', () => {
   it('leave out a chain that the near relay was filled with, at the first visit', async () => {
     const sizes: number[] = [];
     for (const fill of [[], [rsa.certFile]]) {
-      const { proxy, crossed } = await startPair({ fill });
+      const { proxy, crossed, told } = await startPair({ fill });
+      expect(told).toEqual(fill.map(() => expect.stringContaining('1 of 1')));
       expect((await curl(proxy, tls12, '--tls-max', '1.2')).stdout).toBe(ANSWER);
       sizes.push(crossed().down);
     }

@@ -97,7 +97,7 @@ describe('a diverted connection', () => {
     it('is remembered by its server name, and crosses without certificates at the second visit', async () => {
       const visit = () => curl('--resolve', `localhost:443:${SERVER.ipv4}`, 'https://localhost/');
       for (let times = 0; times < 2; times++) expect((await visit()).stdout).toMatch(ANSWER);
-      await near.stop();
+      expect((await near.stop()).stderr).not.toContain('nf_conntrack');
       const remembered = new CertificateStore(store);
       expect(remembered.recall('localhost:443').chain).toHaveLength(2);
       remembered.close();
@@ -111,7 +111,8 @@ describe('a diverted connection', () => {
     });
     afterAll(() => near.stop());
 
-    it('goes to the server name where the connection table cannot be read', async () => {
+    it('goes to the server name where the connection table cannot be read, which is said at the start', async () => {
+      expect(near.stderr().match(/nf_conntrack: permission denied/g)).toHaveLength(1);
       const { stdout, stderr } = await curl('--resolve', `localhost:443:${NOWHERE}`, 'https://localhost/');
       expect([stdout, stderr, near.stderr()]).toEqual([expect.stringMatching(ANSWER), '', expect.any(String)]);
     });
