@@ -32,11 +32,11 @@ async function runWithNewerNode() {
     return 1;
   }
   const { spawn } = await import('node:child_process');
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   const child = spawn(own, process.argv.slice(1), {
     stdio: 'inherit',
     env: { ...process.env, [PARENT]: `${process.pid}` },
   });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   return new Promise((resolve) =>
     child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal])),
   );
