@@ -48,7 +48,7 @@ export const READER_ERRORS = {
   'not-connected': {
     means: 'this device is not connected with that site or publisher, or with none',
     remedy:
-      '`wispr bind` with an invitation, or name the folder with `--data`; `wispr identity` and `wispr proxy status` list what is connected',
+      '`wispr bind` with an invitation, or name the folder with `--data`; `wispr identity` and `wispr proxy status` list what is connected; other sites pass through `wispr proxy`, by a browser or `curl --proxy`',
   },
   'passphrase-too-short': { means: 'a new passphrase has fewer than 8 characters', remedy: 'take a longer one' },
   // connecting to a publisher
@@ -165,7 +165,7 @@ export const READER_ERRORS = {
   internal: { means: 'a fault of the Reader itself', remedy: 'report it' },
   'argument-invalid': {
     means: 'an address, a word or an option on the command line is not possible',
-    remedy: 'see the message; addresses are like `https://news.example/a.html`',
+    remedy: 'see the message; an address of a document is like `https://news.example/a.html`',
   },
   'output-failed': {
     means: 'a file cannot be written, or another program has made one of this name',
@@ -184,7 +184,7 @@ export const READER_ERRORS = {
   revoked: { means: 'the publisher disconnected this device', remedy: 'ask for a new invitation (`wispr bind`)' },
   'listen-failed': {
     means: 'the port is in use, or cannot be listened on, as those below 1024 by ordinary users',
-    remedy: 'stop the other program, or choose another port with `--port`',
+    remedy: 'do what the message says, or choose another port with `--port`',
   },
   'too-many-requests': { means: 'five wrong passphrases in a row', remedy: 'wait ten seconds, and try again' },
   'parent-proxy-unreachable': {

@@ -1,11 +1,12 @@
 import type { ErrorCatalogue } from '../core/errors.ts';
 import { type DiskFullCode, fileErrorClass } from '../node-support/disk-full.ts';
+import { describeUnwritable } from '../node-support/system-error.ts';
 
 /** Errors at the key server, for its operator, a publisher or a reader. */
 export const KEY_SERVER_ERRORS = {
   'listen-failed': {
     means: 'the address cannot be listened on, or another program does',
-    remedy: 'stop the other program, or set `{member}` in the configuration',
+    remedy: 'do what the message says, or set `{member}` in the configuration',
   },
   'argument-invalid': {
     means: 'a name, pattern, validity or file in the command is not possible',
@@ -214,4 +215,13 @@ export function unfit(message: string, cause?: unknown): KeyServerError {
 /** Refuses the configuration, or a file that it names. */
 export function misconfigured(message: string, cause?: unknown): KeyServerError {
   return new KeyServerError('configuration-invalid', message, { cause });
+}
+
+/** Writes a file that the configuration names. @throws KeyServerError `configuration-invalid`, `disk-full` */
+export function writeNamed(file: string, write: () => unknown): void {
+  try {
+    write();
+  } catch (cause) {
+    throw misconfigured(describeUnwritable(file, cause), cause);
+  }
 }

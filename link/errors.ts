@@ -13,7 +13,7 @@ export const LINK_ERRORS = {
   },
   'link-listen': {
     means: 'the relay cannot listen there',
-    remedy: 'end the program that has the port, or choose another, or an address of this machine, with `--listen`',
+    remedy: 'do what the message says, or choose another address with `--listen`',
   },
   'link-store': {
     means: 'the store of certificates is damaged, of another program or version, or cannot be opened',

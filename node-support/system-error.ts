@@ -1,4 +1,5 @@
 /** Error messages of the system, in plain words. */
+import { dirname } from 'node:path';
 
 /** Message for a file, a directory or another machine. */
 const WORDS: Readonly<Record<string, string>> = {
@@ -13,6 +14,13 @@ const WORDS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'there is no such name',
   EAI_AGAIN: 'no name server answers',
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS',
+};
+
+/** Reasons and ways on for an address that cannot be listened on. */
+const LISTENING: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is in use by another program: end that one',
+  EACCES: 'permission denied: ports below 1024 take root or the capability CAP_NET_BIND_SERVICE',
+  EADDRNOTAVAIL: 'it is no address of this machine: name one that is',
 };
 
 /** The few words of a system error: `permission denied`, or the system's own, `EROFS: read-only file system`. */
@@ -37,6 +45,22 @@ export function describeUnreadable(what: string, error: unknown): string {
     default:
       return `cannot read ${what}: ${systemReason(error)}`;
   }
+}
+
+/** The sentence for a file that cannot be written: `cannot write x: permission denied`. */
+export function describeUnwritable(file: string, error: unknown): string {
+  const isMissing = systemCode(error) === 'ENOENT';
+  return `cannot write ${file}: ${isMissing ? `there is no directory ${dirname(file)}: make it first` : systemReason(error)}`;
+}
+
+/** The sentence for an address that cannot be listened on, with what to do. @param host - left out: of any */
+export function describeListening(
+  { host, port }: { readonly host?: string; readonly port: number },
+  error: unknown,
+): string {
+  const shown = host?.includes(':') ? `[${host}]` : host;
+  const where = shown === undefined ? `port ${port}` : `${shown}:${port}`;
+  return `cannot listen on ${where}: ${LISTENING[systemCode(error) ?? ''] ?? systemReason(error)}`;
 }
 
 function isListing(error: unknown): boolean {

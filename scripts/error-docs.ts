@@ -1,6 +1,7 @@
 /** Writes docs/generated/errors.md from the catalogues of error codes: `npm run errors`. */
 import { writeFileSync } from 'node:fs';
 import { SECTIONS, type Section } from '../cli/error-sections.ts';
+import { remedyFor } from '../core/errors.ts';
 
 const HEAD = `# Error codes
 
@@ -27,7 +28,8 @@ export function errorDocs(): string {
 function describeSection({ title, intro, catalogue, spec }: Section): string {
   const columns = ['code', ...(spec ? ['step'] : []), 'what it means', 'what to do'];
   const first = new Map<string, string>();
-  const rows = Object.entries(catalogue).map(([code, { means, remedy, step = '' }]) => {
+  const rows = Object.entries(catalogue).map(([code, { means, step = '' }]) => {
+    const remedy = remedyFor(catalogue, code) ?? '';
     const same = first.get(remedy);
     if (same === undefined) first.set(remedy, code);
     const advice = same === undefined ? linked(remedy) : `as for \`${same}\``;

@@ -39,7 +39,7 @@ export function addFetchCommand(program: Command): void {
     .argument('<url>', 'for example https://news.example/a.html')
     .option('-r, --range <range>', 'only these bytes: START-END, START- or -LAST, as for curl', parseRange)
     .option('-H, --header <line>', "send this along, 'Name: value'; repeatable", collectHeader)
-    .option('-i, --include', 'print the head of the answer too')
+    .option('-i, --include', 'print the head of the answer too, names in lower case')
     .option('-I, --head', 'print the head only, and fetch no more than that takes')
     .option('-o, --output <file>', 'write FILE, whole or not at all')
     .option(...QUIET_OPTION)

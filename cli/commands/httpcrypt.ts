@@ -29,14 +29,22 @@ export function addHttpcryptCommand(program: Command): void {
     .option('--listen <port>', '[HOST:]PORT where it listens (default: the port of --url)')
     .option('--key <file>', 'the channel key, made where there is none', 'httpcrypt.key')
     .option('--zone <file>', 'write DNS records there, for a zone to include')
-    .option('--rotate <minutes>', 'announce a new server key so often', parseWholeNumber(MOST_MINUTES), 60)
+    .option(
+      '--rotate <minutes>',
+      `announce a new server key so often: 1 to ${MOST_MINUTES}`,
+      parseWholeNumber(MOST_MINUTES),
+      60,
+    )
     .option('--json', 'print one line of JSON when it is ready')
     .action(runServe);
 }
 
 async function runServe({ to, url, listen, rotate, json, ...options }: ServeFlags): Promise<void> {
   if (!isHttpcryptUrl(url))
-    throw new UsageError(`${printable(url)} is no URL of an endpoint`, 'write it like http://news.example/a/');
+    throw new UsageError(
+      `${printable(url)} is no URL of an endpoint`,
+      'write it like http://news.example/a/: http, and a slash at the end',
+    );
   const { protocol, pathname, origin } = URL.parse(to) ?? {};
   if (!(protocol === 'http:' || protocol === 'https:') || pathname !== '/' || origin === undefined)
     throw new UsageError(`${printable(to)} is no server to stand before`, 'write it like http://127.0.0.1:8080');
@@ -55,7 +63,8 @@ async function runServe({ to, url, listen, rotate, json, ...options }: ServeFlag
 function listenAddress(text: string): { host?: string; port: number } {
   const [, bracketed, plain, digits] = /^(?:(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]]+)):)?(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
-  if (!(port <= 65_535)) throw new UsageError(`${printable(text)} is not of the form [HOST:]PORT`);
+  if (!(port <= 65_535))
+    throw new UsageError(`${printable(text)} is not of the form [HOST:]PORT`, 'write it like 8080 or 127.0.0.1:8080');
   const host = bracketed ?? plain;
   return { ...(host && { host }), port };
 }

@@ -10,7 +10,7 @@ import {
 import { utcMinute } from '../../node-support/clock.ts';
 import { createFile } from '../../node-support/files/write-file.ts';
 import { printable } from '../../node-support/printable.ts';
-import { systemReason } from '../../node-support/system-error.ts';
+import { describeUnwritable } from '../../node-support/system-error.ts';
 import { JSON_OPTION, type OutputFlags, QUIET_OPTION, YES_OPTION } from '../io/common-options.ts';
 import { readSecretLine } from '../io/passphrase.ts';
 import { askSecret, canAsk, confirm, confirmSites, showSecretly } from '../io/terminal.ts';
@@ -116,7 +116,7 @@ function writeWords(words: string, file: string): void {
   try {
     made = createFile(file, `${words}\n`, 0o600);
   } catch (error) {
-    throw new UsageError(`cannot write ${file}: ${systemReason(error)}`, undefined, { cause: error });
+    throw new UsageError(describeUnwritable(file, error), undefined, { cause: error });
   }
   if (!made) throw new UsageError(`${file} is there already`, 'name a new file for the words');
 }

@@ -2,7 +2,7 @@
 import { KeyServerError } from '../../keyserver/errors.ts';
 import { csvField } from '../../keyserver/subscriptions/subscriber-export.ts';
 import { createFile, writeFileAtomicSync } from '../../node-support/files/write-file.ts';
-import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
+import { describeUnwritable } from '../../node-support/system-error.ts';
 import { UsageError } from '../io/voice.ts';
 import { isoDay } from './describe.ts';
 
@@ -20,7 +20,7 @@ export function createLinkFile(file: string, links: readonly NewLink[] = []): vo
   try {
     if (createFile(file, linkLines(links))) return;
   } catch (cause) {
-    throw new KeyServerError('argument-invalid', describeUnreadable(file, cause), { cause });
+    throw new KeyServerError('argument-invalid', describeUnwritable(file, cause), { cause });
   }
   throw fileIsThere(file);
 }
@@ -30,7 +30,7 @@ export function writeLinks(file: string, links: readonly NewLink[]): void {
   try {
     writeFileAtomicSync(file, linkLines(links));
   } catch (cause) {
-    throw new KeyServerError('argument-invalid', `cannot write ${file}: ${systemReason(cause)}`, { cause });
+    throw new KeyServerError('argument-invalid', describeUnwritable(file, cause), { cause });
   }
 }
 

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
-import { systemCode } from '../../node-support/system-error.ts';
+import { describeListening } from '../../node-support/system-error.ts';
 import type { Views } from '../../serve/serving.ts';
 import { untilSignal } from '../io/signals.ts';
 import { print, say, UsageError } from '../io/voice.ts';
@@ -76,6 +76,6 @@ function sayReady({ tour, stranger, reader, cache }: Views, source: string, json
 }
 
 function rethrow(error: unknown, port: number): never {
-  if (systemCode(error) !== 'EADDRINUSE') throw error;
-  throw new UsageError(`port ${port} is in use by another program`, 'choose another with `--port PORT`');
+  if (!(error instanceof Error && 'syscall' in error && error.syscall === 'listen')) throw error;
+  throw new UsageError(describeListening({ port }, error), 'choose another with `--port PORT`');
 }

@@ -8,7 +8,7 @@ import { DocumentRefused, type FetchedDocument } from '../../client-proxy/index.
 import { CodedError } from '../../core/errors.ts';
 import { replaceFile } from '../../node-support/files/write-file.ts';
 import { size } from '../../node-support/size.ts';
-import { systemCode, systemReason } from '../../node-support/system-error.ts';
+import { describeUnwritable, systemCode } from '../../node-support/system-error.ts';
 import { currentIo } from './context.ts';
 import { UsageError } from './voice.ts';
 
@@ -123,7 +123,9 @@ async function toStream(
 }
 
 function headOf({ status, statusMessage, rawHeaders }: Omit<FetchedDocument, 'content'>): string {
-  const lines = rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${rawHeaders[index + 1]}\r\n`] : []));
+  const lines = rawHeaders.flatMap((name, index) =>
+    index % 2 === 0 ? [`${name.toLowerCase()}: ${rawHeaders[index + 1]}\r\n`] : [],
+  );
   return `HTTP/1.1 ${status} ${statusMessage}\r\n${lines.join('')}\r\n`;
 }
 
@@ -170,5 +172,5 @@ async function isDeviceOrPipe(file: string): Promise<boolean> {
 
 function cannotWrite(name: string, cause: unknown): UsageError {
   const remedy = 'name a file in a folder that is there, and that you may write to';
-  return new UsageError(`cannot write ${name}: ${systemReason(cause)}`, remedy, { cause });
+  return new UsageError(describeUnwritable(name, cause), remedy, { cause });
 }

@@ -3,7 +3,7 @@ import { closeSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { readRoamingSalt } from '../../core/keys/roaming.ts';
 import { moveIntoPlace, temporaryBeside } from '../../node-support/files/write-file.ts';
-import { systemCode, systemReason } from '../../node-support/system-error.ts';
+import { describeUnwritable, systemCode } from '../../node-support/system-error.ts';
 import { type Reach, reaching } from '../connect/reach.ts';
 import type { ObjectCache } from '../documents/cache/object-cache.ts';
 import { forgetCachedSites } from '../documents/cache/sweep.ts';
@@ -117,7 +117,7 @@ function write(work: () => void, path: string): void {
 
 /** @param typed - the name itself is what is wrong */
 function unwritable(path: string, cause: unknown, typed = false): ReaderError {
-  return new ReaderError('output-failed', `cannot write ${path}: ${systemReason(cause)}`, { cause, typed });
+  return new ReaderError('output-failed', describeUnwritable(path, cause), { cause, typed });
 }
 
 export interface RoamingImportOptions extends StorageOptions, Reach, ArrivalOptions {

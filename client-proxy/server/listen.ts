@@ -2,7 +2,7 @@
  * Chooses the port of the Reader. The usual one may be taken by another program; then any free one is chosen once and remembered, so that bookmarks
  * and the settings of browsers stay good. A port that was asked for by name is never replaced.
  */
-import { systemReason } from '../../node-support/system-error.ts';
+import { describeListening } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { DEFAULT_PORT } from '../gateway/label.ts';
 import type { SettingsKeeper } from '../store/settings.ts';
@@ -26,7 +26,5 @@ export async function listen(
 }
 
 function cannotListen(cause: NodeJS.ErrnoException, port: number): ReaderError {
-  if (cause.code === 'EADDRINUSE')
-    return new ReaderError('listen-failed', `port ${port} is in use by another program`, { cause });
-  return new ReaderError('listen-failed', `port ${port} cannot be listened on: ${systemReason(cause)}`, { cause });
+  return new ReaderError('listen-failed', describeListening({ port }, cause), { cause });
 }

@@ -6,12 +6,12 @@ export const CHANNEL_ERRORS = {
     step: 'C1, C2, C3',
     means: 'no current key of the server was found that its channel key has signed',
     remedy:
-      'check the clock of this machine, or try another network; or turn HTTPCrypt off in the settings of the Reader',
+      'check the clock of this machine, and URL and key of the endpoint; try another network; or leave HTTPCrypt out, in the settings of the Reader or `--httpcrypt-to`',
   },
   'channel-unreadable': {
     step: 'C4',
     means: 'what came back is not an answer of the server to this request, or only the beginning of one',
-    remedy: 'try another network; or turn HTTPCrypt off in the settings of the Reader',
+    remedy: 'try another network; or leave HTTPCrypt out, in the settings of the Reader or `--httpcrypt-to`',
   },
   'channel-not-repeated': {
     means: 'the server could not open a request, which was not repeated because it could have been carried out',

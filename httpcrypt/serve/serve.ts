@@ -14,7 +14,7 @@ import { createFile } from '../../node-support/files/write-file.ts';
 import { createServer } from '../../node-support/http.ts';
 import { MinuteCounts } from '../../node-support/minute-counts.ts';
 import { LONGEST_HEAD, serveOrigin } from '../../node-support/origin-server.ts';
-import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
+import { describeListening, describeUnreadable, describeUnwritable } from '../../node-support/system-error.ts';
 import { startAnnounced } from '../announcement.ts';
 import { type Client, createListener } from '../listener.ts';
 import type { ServerKeys } from '../server-keys.ts';
@@ -74,8 +74,7 @@ export async function serveHttpcrypt(options: ServeOptions): Promise<RunningEndp
     await once(server.listen(listen), 'listening');
   } catch (cause) {
     await close();
-    const why = `port ${listen.port} cannot be listened on: ${systemReason(cause)}`;
-    throw new HttpcryptError('httpcrypt-listen', why, { cause });
+    throw new HttpcryptError('httpcrypt-listen', describeListening(listen, cause), { cause });
   }
   await behind.check();
   const endpoint = formatEndpoint({ url, key: toBase64url(signer.publicKey) });
@@ -87,8 +86,8 @@ async function startKeys(options: ServeOptions, signer: KeyPair): Promise<Server
   const { zone = '', report } = options;
   let isStarted = false;
   const keys = await startAnnounced({ ...options, signer, now: nowInSeconds }, (cause) => {
-    const why = `${zone} cannot be written: ${systemReason(cause)}`;
-    if (!isStarted) throw new HttpcryptError('httpcrypt-key', why, { cause, fields: { file: zone } });
+    const why = describeUnwritable(zone, cause);
+    if (!isStarted) throw new HttpcryptError('httpcrypt-zone', why, { cause });
     report(why);
   });
   isStarted = true;
@@ -105,7 +104,7 @@ function channelKey(file: string): KeyPair {
     isOpen = process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0;
     seed = fromBase64url(readFileSync(file, 'latin1').trimEnd(), SEED_LENGTH);
   } catch (cause) {
-    throw refuse(describeUnreadable(file, cause), cause);
+    throw refuse((existsSync(file) ? describeUnreadable : describeUnwritable)(file, cause), cause);
   }
   if (isOpen) throw refuse(`other users of this machine can read ${file}: chmod 600 changes that`);
   if (!seed) throw refuse(`${file} is no channel key`);

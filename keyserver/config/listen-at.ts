@@ -1,5 +1,5 @@
 import type { Server } from 'node:net';
-import { systemReason } from '../../node-support/system-error.ts';
+import { describeListening } from '../../node-support/system-error.ts';
 import { KeyServerError } from '../errors.ts';
 import type { ListenAddress } from './schema.ts';
 
@@ -7,8 +7,7 @@ import type { ListenAddress } from './schema.ts';
 export function listenAt(server: Server, { host, port }: ListenAddress, member: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
-      const reason = cause.code === 'EADDRINUSE' ? 'the port is in use' : systemReason(cause);
-      const message = `cannot listen on ${host}:${port}: ${reason}`;
+      const message = describeListening({ host, port }, cause);
       reject(new KeyServerError('listen-failed', message, { cause, fields: { member } }));
     });
     server.listen({ host, port }, resolve);

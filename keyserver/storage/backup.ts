@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { giveNewName, temporaryBeside } from '../../node-support/files/write-file.ts';
-import { systemCode, systemReason } from '../../node-support/system-error.ts';
+import { describeUnwritable, systemCode, systemReason } from '../../node-support/system-error.ts';
 import type { KeyServerConfig } from '../config/config.ts';
 import { KeyServerError, unfit } from '../errors.ts';
 import { audit } from './audit.ts';
@@ -199,7 +199,7 @@ async function createBeside<Result>(file: string, write: (temporary: string) => 
   } catch (error) {
     if (systemCode(error) === 'EEXIST') throw unfit(`${file} is there already, and nothing is overwritten`);
     if (error instanceof KeyServerError) throw error;
-    throw unfit(`cannot write ${file}: ${systemReason(error)}`, error);
+    throw unfit(describeUnwritable(file, error), error);
   } finally {
     removeDatabase(temporary);
   }

@@ -13,7 +13,7 @@ import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { createFile, replaceFileSync, writeFileAtomicSync } from '../../node-support/files/write-file.ts';
 import { systemCode } from '../../node-support/system-error.ts';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, writeNamed } from '../errors.ts';
 
 const FIRST_LINE = 'wispr-master-key/1';
 const KEY_LENGTH = 32;
@@ -41,9 +41,9 @@ export function hasMasterKey(source: MasterKeySource): boolean {
   return 'command' in source || process.env[source.environment] !== undefined;
 }
 
-/** Makes a master key file where there is none. */
+/** Makes a master key file where there is none. @throws KeyServerError `configuration-invalid` */
 export function createMasterKey(path: string, keys = withNewKey(new Map())): void {
-  createFile(path, textOf(keys), 0o600);
+  writeNamed(path, () => createFile(path, textOf(keys), 0o600));
 }
 
 /**

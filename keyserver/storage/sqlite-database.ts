@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createFile } from '../../node-support/files/write-file.ts';
 import { databaseReason, headerNumber, isSqliteError, saysBusy, saysDamaged } from '../../node-support/sqlite.ts';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, writeNamed } from '../errors.ts';
 import type { Database, Store, Value } from './database.ts';
 import { newProcessNumber, noteChanges, topicOf } from './memory.ts';
 import { checkVersion, type Migratable, migrate } from './migrations.ts';
@@ -39,7 +39,7 @@ export function sqliteStore(path: string): Store {
   return {
     name: path,
     occupancy: async () => (!existsSync(path) ? 'absent' : statSync(path).size > 0 ? 'filled' : 'claimed'),
-    claim: async () => void createFile(path, '', 0o600), // SQLite gives its other files the same rights
+    claim: async () => writeNamed(path, () => createFile(path, '', 0o600)), // SQLite gives its other files the same rights
     inspect: (check) => inspect(path, check),
     open: async (fill) => {
       const writing = connect(path);

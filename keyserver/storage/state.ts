@@ -8,7 +8,7 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { writeFileAtomicSync } from '../../node-support/files/write-file.ts';
 import { loadOptional } from '../../node-support/optional-package.ts';
 import type { KeyServerConfig } from '../config/config.ts';
-import { KeyServerError } from '../errors.ts';
+import { KeyServerError, writeNamed } from '../errors.ts';
 import { type Hashing, localHashing } from '../hashing/hashing.ts';
 import { HourlyCounts } from './counts.ts';
 import type { Database, Store } from './database.ts';
@@ -170,5 +170,5 @@ export async function recipientRow(publicKey: Uint8Array) {
 export function writePublicKey(path: string, publicKey: Uint8Array): void {
   const text = `${toBase64url(publicKey)}\n`;
   if (existsSync(path) && readFileSync(path, 'utf8') === text) return;
-  writeFileAtomicSync(path, text, { mode: 0o644 });
+  writeNamed(path, () => writeFileAtomicSync(path, text, { mode: 0o644 }));
 }

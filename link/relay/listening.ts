@@ -4,7 +4,7 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { type AddressRange, isInRange, parseRange } from '../../node-support/addresses.ts';
 import { eachMinute } from '../../node-support/each-minute.ts';
-import { systemReason } from '../../node-support/system-error.ts';
+import { describeListening } from '../../node-support/system-error.ts';
 import { LinkError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { CertificateStore } from '../store/store.ts';
@@ -118,8 +118,7 @@ export async function listen(
     await once(server.listen(port, host), 'listening');
   } catch (cause) {
     void stop();
-    const where = formatDestination({ host, port });
-    throw new LinkError('link-listen', `${where} cannot be listened on: ${systemReason(cause)}`, { cause });
+    throw new LinkError('link-listen', describeListening({ host, port }, cause), { cause });
   }
   const address = server.address() as AddressInfo;
   return {

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { createFile as createNew, writeFileAtomicSync } from '../../node-support/files/write-file.ts';
-import { systemCode, systemReason } from '../../node-support/system-error.ts';
+import { describeUnwritable, systemCode } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 
 /** Puts a file into its place in one step, or leaves what was there. @throws PublishError `output-failed` */
@@ -11,7 +11,7 @@ export async function replaceFile(file: string, bytes: Uint8Array, mode = 0o600)
   try {
     writeFileAtomicSync(file, bytes, { mode });
   } catch (error) {
-    throw new PublishError('output-failed', `cannot write ${file}: ${systemReason(error)}`, { cause: error });
+    throw new PublishError('output-failed', describeUnwritable(file, error), { cause: error });
   }
 }
 
@@ -20,7 +20,7 @@ export function createFile(file: string, bytes: Uint8Array, mode: number): void 
   try {
     if (!createNew(file, bytes, mode)) throw new Error('it exists');
   } catch (error) {
-    throw new PublishError('output-failed', `cannot write ${file}: ${systemReason(error)}`, { cause: error });
+    throw new PublishError('output-failed', describeUnwritable(file, error), { cause: error });
   }
 }
 

@@ -27,6 +27,7 @@ function stepsOf(catalogue: ErrorCatalogue): string[] {
 describe('docs/generated/errors.md', () => {
   it('is what `npm run errors` writes', () => {
     expect(readFileSync('docs/generated/errors.md', 'utf8')).toBe(errorDocs());
+    expect(errorDocs()).not.toMatch(/\{[a-z]+\}/);
   });
 
   it('has a section for every catalogue', () => {

@@ -255,6 +255,15 @@ describe('the key server refuses to start', () => {
     },
   );
 
+  it.each([{ data: 'none/keyserver.db' }, { masterKey: 'none/master.key' }, { publicKey: 'none/keyserver.pub' }])(
+    'where the directory of a file that it makes is missing: %o',
+    async (changes) => {
+      writeConfiguration(changes);
+      const message = expect.stringMatching(/^cannot write .*: there is no directory .*none: make it first$/);
+      await expect(start()).rejects.toMatchObject({ code: 'configuration-invalid', message });
+    },
+  );
+
   it('on a port in use', async () => {
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
