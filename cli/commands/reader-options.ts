@@ -55,12 +55,12 @@ export function addReaderOptions(command: Command): Command {
       .option(
         '--connect-to <rule>',
         'HOST1:PORT1:HOST2:PORT2: connect to HOST2:PORT2 for HOST1:PORT1; repeatable',
-        collecting(parseConnectTo),
+        collecting(parseConnectTo, '`news.example:80:127.0.0.1:8080`'),
       )
       .option(
         '--allow-local <host>',
         'HOST[:PORT] or ADDRESS/BITS of this computer or its network to allow; repeatable',
-        collecting(parseAllowLocal),
+        collecting(parseAllowLocal, '`printer.lan:631`, `127.0.0.1` or `192.168.1.0/24`'),
       ),
   );
 }
@@ -86,13 +86,16 @@ export async function storageOptions({ passphraseFile, ...place }: StorageFlags)
   };
 }
 
-function collecting<Rule>(parse: (text: string) => Rule) {
+/** @param example - of a rule, for the hint */
+function collecting<Rule>(parse: (text: string, others: readonly Rule[]) => Rule, example: string) {
   return (text: string, previous: readonly Rule[] = []): readonly Rule[] => {
     try {
-      return [...previous, parse(text)];
+      return [...previous, parse(text, previous)];
     } catch (error) {
       throw new InvalidArgumentError(
-        error instanceof ReaderError ? `${error.message}\nwispr: ${hintLine(error.remedy ?? '')}` : String(error),
+        error instanceof ReaderError
+          ? `${error.message}\nwispr: ${hintLine(`write it like ${example}`)}`
+          : String(error),
       );
     }
   };
@@ -137,7 +140,7 @@ export function addConnectionOptions(command: Command): Command {
       .option(
         '--httpcrypt-to <url#key>',
         'send plain HTTP for the host of URL over HTTPCrypt, and in no other way; repeatable',
-        collecting(parseHttpcryptTo),
+        collecting(parseHttpcryptTo, '`http://news.example/a/#KEY`, once for each host'),
       )
       .option(
         '--cache-size <size>',

@@ -67,14 +67,19 @@ const PARENT_PROXY: Setting<string | undefined> = {
   usual: undefined,
 };
 
-/** @param parse - throws for a text that is no rule */
-function listOf<Rule>(parse: (text: string) => Rule, format: (rule: Rule) => string): Setting<readonly Rule[]> {
+/** @param parse - throws for a text that is no rule, or none beside those before it */
+function listOf<Rule>(
+  parse: (text: string, others: readonly Rule[]) => Rule,
+  format: (rule: Rule) => string,
+): Setting<readonly Rule[]> {
   return {
     parse: (text) => {
       const lines = text.split(/\s+/).filter(Boolean);
       if (lines.length > RULES_MOST || text.length > RULES_LENGTH) return undefined;
       try {
-        return { value: lines.map(parse) };
+        const rules: Rule[] = [];
+        for (const line of lines) rules.push(parse(line, rules));
+        return { value: rules };
       } catch {
         return undefined;
       }

@@ -34,7 +34,8 @@ it.each<[SettingName, string[], string[]]>([
     [
       ...['http://news.example/a/', `https://news.example/a/#${KEY}`, `http://news.example/a#${KEY}`],
       ...[`http://news.example/a/#${KEY}#`, `http://news.example/a/#${KEY.slice(1)}`],
-      `http://news.example/a/#${KEY}\n`.repeat(33),
+      `http://news.example/a/#${KEY}\nhttp://news.example/b/#${KEY}`, // two of one host
+      Array.from({ length: 33 }, (_, index) => `http://news${index}.example/a/#${KEY}\n`).join(''),
     ],
   ],
   ['notices', ['on', 'off'], ['', 'ON', 'true', '1']],

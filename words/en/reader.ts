@@ -249,7 +249,8 @@ export const OTHER_SETTINGS = {
   httpcryptTo: {
     label: 'Hosts to reach over HTTPCrypt',
     hint: `Addresses with a key, one per line: http://news.example/a/#…. What you read there by http:// goes encrypted, or not at all. ${RESTART}`,
-    complaint: 'Something here is not an address of HTTPCrypt with its key, or there are more than 32.',
+    complaint:
+      'Something here is not an address of HTTPCrypt with its key, two are of one host, or there are more than 32.',
   },
   notices: {
     label: 'Warn me before I read a site that may be out of date',
