@@ -65,11 +65,15 @@ export function refuse(
   }
   const page = pageOf(known, { ...addresses, again: againOf(request) });
   const { status = 502, location } = page;
-  const isLedOn = location !== undefined && openerOf(request.headers) === 'window';
+  const { headers: asked } = request;
+  const isLedOn = location !== undefined && openerOf(asked) === 'window';
   const { headers, html } = own ? ownPage(page) : rendered(page, addresses.look?.());
-  const body = isShown(request.headers) ? html : '';
+  const isPlain = !own && asked.accept !== undefined && openerOf(asked) === 'program';
+  const text = isPlain ? `${page.title} (${known.code}): ${known.message}\n${page.lead}\n` : html;
+  const body = isShown(asked) ? text : '';
   response.writeHead(isLedOn ? 302 : status, {
     ...headers,
+    ...(isPlain && { 'content-type': 'text/plain; charset=utf-8' }),
     'content-length': String(Buffer.byteLength(body)),
     ...(isLedOn && { location }),
     'wispr-refusal': known.code,

@@ -4,7 +4,7 @@ import { type Dispatcher, request } from 'undici';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { readAtMost } from '../../core/encoding/byte-reader.ts';
 import { equalBytes, fromUtf8 } from '../../core/encoding/bytes.ts';
-import { reasonOf } from '../../core/errors.ts';
+import { CodedError, reasonOf } from '../../core/errors.ts';
 import type { HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
 import { ChannelError } from '../../core/httpcrypt/errors.ts';
 import {
@@ -50,30 +50,35 @@ const WAYS: readonly Ask[] = [
  * Asks DNS, then the endpoint, and takes the first key that passes the checks.
  *
  * @param failed - one that is not taken again
- * @throws ChannelError `channel-key-refused`
+ * @throws ChannelError `channel-key-refused`; errors of the dispatcher that have a code
  */
 export async function findServerKey(where: WhereToAsk, failed?: ServerKey): Promise<ServerKey> {
   const { url, key: channelKey } = where.endpoint;
   const endpoint = { url, key: fromBase64url(channelKey) ?? new Uint8Array(0) };
-  let why = 'none is announced';
+  let failure: unknown = new Error('none is announced');
   const refused = (error: unknown) => {
-    why = reasonOf(error);
+    failure = error;
   };
   for (const ask of WAYS) {
     for (const record of (await ask(where).catch(refused)) ?? []) {
       const key = record && (await verifyRecord(record, endpoint, nowInSeconds()).catch(refused));
       if (key && !(failed && equalBytes(key.id, failed.id))) return key;
-      if (key) why = 'what is announced has failed';
+      if (key) failure = new Error('what is announced has failed');
     }
   }
-  throw new ChannelError('channel-key-refused', `${url} has no key for HTTPCrypt: ${why}`);
+  // The client's own refusal to connect, such as of a local address, has advice of its own.
+  if (failure instanceof CodedError && !(failure instanceof ChannelError)) throw failure;
+  throw new ChannelError('channel-key-refused', `${url} has no key for HTTPCrypt: ${reasonOf(failure)}`);
 }
 
 async function askEndpoint({ dispatcher, endpoint, headers = {} }: WhereToAsk): Promise<Found> {
   const signal = AbortSignal.timeout(ANSWER_TIME);
   const answer = await request(endpoint.url, { dispatcher, method: 'OPTIONS', headers, signal });
   const body = await readAtMost(answer.body, MAXIMUM_RECORD_ANSWER);
-  return answer.statusCode === 200 && body ? [recordFromAnswer(fromUtf8(body) ?? '')] : [];
+  const { statusCode } = answer;
+  const record = statusCode === 200 && body ? recordFromAnswer(fromUtf8(body) ?? '') : undefined;
+  if (!record) throw new Error(`it answered ${statusCode} to OPTIONS, and no key: is it the address of an endpoint?`);
+  return [record];
 }
 
 /** Asks name servers; an IP address has no names. */

@@ -268,6 +268,23 @@ describe('an endpoint that is blocked', () => {
     ]);
   });
 
+  it('is said to be no endpoint where it answers so, to programs in plain text', async () => {
+    const { parentProxy } = await blocking(404);
+    const { port, close } = await start({ parentProxy });
+    onTestFinished(close);
+    const { headers, text } = await send(port, `http://${ECHO}/page`, { headers: { accept: '*/*' } });
+    expect(headers['content-type']).toBe('text/plain; charset=utf-8');
+    expect(text).toMatch(/\(channel-key-refused\): .*it answered 404 to OPTIONS/);
+  });
+
+  it('is refused on this machine as any other address there, unless it is allowed', async () => {
+    const { ownPort, endpoint } = site;
+    const httpcryptTo = [{ ...endpoint, url: `http://127.0.0.1:${ownPort}/a/` }];
+    const { port } = await rig.another({ cacheBytes: 0, httpcryptTo, allowLocal: [] });
+    const answer = await send(port, `http://127.0.0.1:${ownPort}/page`);
+    expect([answer.status, refusalCode(answer)]).toEqual([403, 'local-refused']);
+  });
+
   it('attack 115: keys by DNS and a hop that answers in clear bring no downgrade', async () => {
     const { seen, parentProxy } = await blocking(200);
     const { port, close } = await start({ parentProxy });

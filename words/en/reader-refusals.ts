@@ -6,7 +6,7 @@ const KEY_TROUBLE = {
 };
 const HTTPCRYPT_FAILS = {
   title: 'The server cannot be reached over HTTPCrypt',
-  lead: 'You chose this way for it in the settings, so nothing went by another. Check the clock of this device, try another network, or change the setting.',
+  lead: 'You chose this way for it, in the settings or by --httpcrypt-to, so nothing went by another. Check the clock of this device and the address and key you chose, or try another network.',
 };
 const KEY_SERVER_SILENT =
   'The key for this page is not on this device yet. Check your connection, and try again; what you have keys for can still be read.';
