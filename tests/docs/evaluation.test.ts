@@ -23,6 +23,12 @@ it('npm run evaluate -- --help says what every figure measures, and how long it 
   for (const name of names) expect(stdout).toMatch(new RegExp(`^ {2}${name} {2,}\\w.*; \\d+ minutes`, 'm'));
 });
 
+it('npm run evaluate -- NAME sets nothing up where there is no such figure', () => {
+  const options = { encoding: 'utf8', env: { PATH: '' } } as const; // setting up takes programs
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/evaluate.mjs', 'nofigure'], options);
+  expect([status, stderr]).toEqual([2, 'evaluate: no such figure: nofigure\n']);
+});
+
 it.each(Object.entries(BY_HAND))('docs/%s.md states no result by hand', (page, allowed) => {
   const text = readFileSync(`docs/${page}.md`, 'utf8')
     .replace(/<!--\sfigure:.*?<!--\s\/figure\s-->/gs, '')
