@@ -48,10 +48,7 @@ export async function startNewspaper(documents: object, endings: AsyncDisposable
   await publish(workspace.configuration, (await wispr('admin', 'token')).trim(), keys);
   const passed = { [KEYS]: keys, [READ]: read, [PAGES]: pages, [CDN]: nginx.port };
   const front = await startFront(directory, source, passed, endings);
-  return {
-    ...front,
-    invite: async (name) => JSON.parse(await wispr('invite', name, '--json')).link,
-  };
+  return { ...front, invite: async (name) => JSON.parse(await wispr('invite', name, '--json')).link };
 }
 
 /** Makes the publisher's workspace. @param source - in place of the example's */

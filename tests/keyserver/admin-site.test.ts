@@ -25,7 +25,7 @@ import { launchChromium } from '../support/chromium.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { askForKeys, bind } from '../support/device.ts';
 import { forFile } from '../support/for-file.ts';
-import { rigForFile } from '../support/keyserver-rig.ts';
+import { listen, rigForFile } from '../support/keyserver-rig.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
 
@@ -33,7 +33,6 @@ const HOSTILE = `"><script>document.title='taken'</script>' OR 1=1 --<%= 7*7 %>`
 const DAY = 86_400;
 const SHOTS = process.env.WISPR_SCREENSHOTS;
 
-const listen = { host: '127.0.0.1', port: 0 };
 const rig = rigForFile({ sets: ['day-2026-11-16', 'photos'], config: { admin: { listen } } });
 let origin: string;
 const browser = forFile(launchChromium);

@@ -22,13 +22,12 @@ import { deviceLabel } from '../../keyserver/readers/device-label.ts';
 import { devicesOf as listDevices, removeDevice } from '../../keyserver/readers/devices.ts';
 import { decideKeys, standingRights } from '../../keyserver/readers/entitlement.ts';
 import { bind, post } from '../support/device.ts';
-import { rigForFile } from '../support/keyserver-rig.ts';
+import { listen, rigForFile } from '../support/keyserver-rig.ts';
 import { SITE, setOf } from '../support/publisher-with-sets.ts';
 import { createReader, type Reader } from '../support/reading-site-visitor.ts';
 import { buildWebReader } from '../support/web-reader.ts';
 
 const DAY = 86_400;
-const listen = { host: '127.0.0.1', port: 0 };
 const rig = rigForFile({ config: { reading: { listen, documents: { listen, inBrowser: true } } } });
 let vault: string;
 beforeAll(async () => {

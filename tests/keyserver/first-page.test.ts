@@ -2,9 +2,7 @@
 import { createHash } from 'node:crypto';
 import { brotliDecompressSync } from 'node:zlib';
 import { beforeAll, expect, it } from 'vitest';
-import { DESCRIPTOR_TARGET } from '../../core/publication/names.ts';
-import { readProviderRow } from '../../keyserver/publication/provider.ts';
-import { rigForFile } from '../support/keyserver-rig.ts';
+import { listen, nameDescriptor, rigForFile } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
 import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
 import { buildWebReader } from '../support/web-reader.ts';
@@ -13,14 +11,12 @@ const OPENED = { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fe
 const FRAMED = { ...OPENED, 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'iframe' };
 const PAGE = '<!doctype html><title>Front</title><h1>Front</h1>';
 
-const listen = { host: '127.0.0.1', port: 0 };
 const rig = rigForFile({ config: { reading: { listen, documents: { listen } } } });
 let documents: Visitor;
 beforeAll(async () => {
   await buildWebReader();
   documents = createVisitor(rig.server.documentsUrl);
-  const { descriptor } = (await readProviderRow(rig.server.state.database)) ?? {};
-  if (descriptor) rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
+  await nameDescriptor(rig);
   const html = { mediaType: 'text/html; charset=utf-8' };
   await publish(rig.publisher, rig.host, { ...html, path: '/index.html', content: PAGE });
   await publish(rig.publisher, rig.host, { ...html, path: '/packed.html', content: PAGE, gzip: true, set: 'day-1' });

@@ -44,7 +44,7 @@ import {
   startParentProxy,
   startReverseProxy,
 } from '../support/httpcrypt-path.ts';
-import { type Rig, rigForTest, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { listen, type Rig, rigForTest, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { openAnswer } from '../support/open-messages.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 
@@ -63,7 +63,6 @@ let endpoint: HttpcryptEndpoint;
 let near: string;
 
 beforeAll(async () => {
-  const listen = { host: '127.0.0.1', port: 0 };
   const config = { httpcrypt: { url: `http://${HOST}/a/`, listen, rotateMinutes: 60, zone } };
   rig = await startRig({ config });
   const { httpcrypt: port = 0 } = rig.server.ports;

@@ -13,7 +13,7 @@ import { makeSelfSigned } from '../support/certificates.ts';
 import { connectBy, sessionBy } from '../support/cluster.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { forFile } from '../support/for-file.ts';
-import { configIn, logged, temporaryFolder } from '../support/keyserver-rig.ts';
+import { configIn, listen, logged, temporaryFolder } from '../support/keyserver-rig.ts';
 
 const KEYS = 'keys.news.example';
 const READ = 'read.news.example';
@@ -30,7 +30,6 @@ function files(name: string) {
 }
 
 function configure(changes: Partial<KeyServerConfig> = {}): KeyServerConfig {
-  const listen = { host: '127.0.0.1', port: 0 };
   const documents = { origin: `https://${PAGES}`, listen, tls: files(PAGES) };
   const reading = { origin: `https://${READ}`, listen, tls: files(READ), documents };
   return { ...configIn(folder), dev: false, origin: `https://${KEYS}`, tls: files(KEYS), reading, ...changes };
@@ -206,7 +205,6 @@ it('refuses a certificate that is missing, of another host or of another key, an
 });
 
 it('behind a proxy, counts attempts by the address that the proxy names; others cannot connect', async () => {
-  const listen = { host: '127.0.0.1', port: 0 };
   const documents = { origin: `https://${PAGES}`, listen };
   const reading = { origin: `https://${READ}`, listen, documents };
   const trustedProxies = ['127.0.0.1', '192.0.2.128/25'];

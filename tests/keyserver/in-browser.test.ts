@@ -4,15 +4,21 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { DESCRIPTOR_TARGET } from '../../core/publication/names.ts';
 import { versionOfProgram } from '../../core/publication/reader-program.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
-import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
 import { programOf, readWebReader } from '../../node-support/web-reader-files.ts';
 import { verifyUrl } from '../../publisher/verify/verify.ts';
 import type { ContentHost } from '../support/content-host.ts';
-import { configIn, logged, rigForFile, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import {
+  configIn,
+  listen,
+  logged,
+  nameDescriptor,
+  rigForFile,
+  startRig,
+  temporaryFolder,
+} from '../support/keyserver-rig.ts';
 import { publish, SITE, sealBundle } from '../support/publisher-with-sets.ts';
 import { createReader, createVisitor, handedOver, type Visitor } from '../support/reading-site-visitor.ts';
 import { routesOf } from '../support/routes.ts';
@@ -25,14 +31,12 @@ const FRONT = { path: '/index.html', content: '<h1>Front</h1>', mediaType: 'text
 const OPENED = { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
 const BEGINNING = 'Opening the page';
 
-const listen = { host: '127.0.0.1', port: 0 };
 const rig = rigForFile({ config: { reading: { listen, documents: { listen, firstPage: 'browser' } } } });
 let documents: Visitor;
 beforeAll(async () => {
   await buildWebReader();
   documents = createVisitor(rig.server.documentsUrl);
-  const { descriptor } = (await readProviderRow(rig.server.state.database)) ?? {};
-  if (descriptor) rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
+  await nameDescriptor(rig);
   for (const document of [LETTER, FRONT]) await publish(rig.publisher, rig.host, document);
 });
 
@@ -126,11 +130,11 @@ describe('the program that the publication names', () => {
   });
 
   it('is not found fault with where the reading site gives none, or does not answer', async () => {
-    const { publisher, host, server, close } = await startRig();
-    onTestFinished(() => close().catch(() => undefined));
+    const rig = await startRig();
+    const { publisher, host, server } = rig;
+    onTestFinished(() => rig.close().catch(() => undefined));
     publisher.publication.setSettings({ ...TEST_SETTINGS, reader: { worker: '0'.repeat(64) } });
-    const provider = await readProviderRow(server.state.database);
-    publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, provider?.descriptor as Uint8Array);
+    await nameDescriptor(rig);
     await publish(publisher, host, FRONT);
     const lines = async () => {
       const { findings, notes } = await verifyUrl(new URL(host.origin));

@@ -8,7 +8,7 @@ import { joinWithPassword } from '../../keyserver/sign-in/accounts.ts';
 import { KNOWN_BROWSER_LIFETIME } from '../../keyserver/sign-in/known-browsers.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { bind, createDeviceKeys, post } from '../support/device.ts';
-import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { listen, type Rig, startRig } from '../support/keyserver-rig.ts';
 import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
 import { routesOf } from '../support/routes.ts';
 import { runs } from '../support/tier.ts';
@@ -186,7 +186,6 @@ describe('attack 46, attack 103: a flood of wrong codes from many addresses', ()
 });
 
 it('limits every route, and lower where something changes, also for what succeeds (attack 135)', async () => {
-  const listen = { host: '127.0.0.1', port: 0 };
   const config = { trustedProxies: ['127.0.0.1'], reading: { listen, documents: { listen, inBrowser: true } } };
   rig = await startRig({ limits: { requestsPerAddress: 4, changesPerAddress: 2 }, config });
   const { apps, url, readingUrl, documentsUrl } = rig.server;
@@ -226,7 +225,6 @@ it('has 50 times the limit in a network that many people share, also behind a pr
 });
 
 it('leads a frame back that asks the vault in silence, above a limit or where the server fails', async () => {
-  const listen = { host: '127.0.0.1', port: 0 };
   const config = { reading: { listen, documents: { listen, inBrowser: true } } };
   rig = await startRig({ limits: { requestsPerAddress: 3, keyRequestsPerAddress: 2 }, config });
   const ask = async (query: string, destination: string) => {

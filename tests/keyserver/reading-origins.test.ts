@@ -8,7 +8,7 @@ import { startKeyServer } from '../../keyserver/server.ts';
 import { makeCertificate } from '../support/certificates.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { forFile } from '../support/for-file.ts';
-import { logged, rigForFile, temporaryFolder } from '../support/keyserver-rig.ts';
+import { listen, logged, rigForFile, temporaryFolder } from '../support/keyserver-rig.ts';
 import { offerPlans } from '../support/offers.ts';
 import { publish } from '../support/publisher-with-sets.ts';
 import { inRelease } from '../support/tier.ts';
@@ -63,7 +63,6 @@ const rig = rigForFile(async () => {
   const folder = temporaryFolder();
   await makeCertificate(folder, [`DNS:${KEYS}`, `DNS:${READ}`, `DNS:${PAGES}`]);
   const tls = { certificate: join(folder, 'leaf.pem'), key: join(folder, 'leaf.key') };
-  const listen = { host: '127.0.0.1', port: 0 };
   const documents = { origin: DOCUMENTS, listen, tls, inBrowser: false };
   const reading = { origin: ACCOUNT, listen, tls, documents };
   return { config: { dev: false, origin: `https://${KEYS}`, tls, reading } };

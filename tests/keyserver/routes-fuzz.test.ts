@@ -16,7 +16,7 @@ import { createToken } from '../../keyserver/publication/tokens.ts';
 import type { RunningKeyServer } from '../../keyserver/server.ts';
 import { signatureOf } from '../../serve/stripe/objects.ts';
 import { bind, post } from '../support/device.ts';
-import { type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { listen, type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
 import { offerPlans } from '../support/offers.ts';
 import { publish } from '../support/publisher-with-sets.ts';
 import { createVisitor } from '../support/reading-site-visitor.ts';
@@ -48,7 +48,6 @@ let known: { readonly code: string; readonly device: string };
 beforeAll(async () => {
   const endless = Object.entries(DEFAULT_LIMITS).filter(([name]) => /Per|Refusals/.test(name));
   const limits = Object.fromEntries(endless.map(([name]) => [name, 1_000_000_000]));
-  const listen = { host: '127.0.0.1', port: 0 };
   const secretFile = join(temporaryFolder(), 'stripe.secret');
   writeFileSync(secretFile, STRIPE_SECRET, { mode: 0o600 });
   const reading = { listen, documents: { listen, inBrowser: true } };

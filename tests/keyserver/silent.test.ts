@@ -12,7 +12,7 @@ import { withState } from '../../keyserver/storage/with-state.ts';
 import { signatureOf } from '../../serve/stripe/objects.ts';
 import { askForKeys, bind } from '../support/device.ts';
 import { forFile } from '../support/for-file.ts';
-import { temporaryFolder, writeServerConfig } from '../support/keyserver-rig.ts';
+import { listen, temporaryFolder, writeServerConfig } from '../support/keyserver-rig.ts';
 import { codeInMail, startMailServer } from '../support/mail-server.ts';
 import { CLIENT, type OpenIdProviderRig, startOpenIdProvider } from '../support/openid-provider.ts';
 import { startPaywall } from '../support/paywall.ts';
@@ -43,7 +43,6 @@ const commands = new Set<string>();
 
 beforeAll(async () => {
   provider = await startOpenIdProvider(() => `${server.ready.reading}/-/openid/back`);
-  const listen = { host: '127.0.0.1', port: 0 };
   const secretFile = (name: string, secret: string) => {
     writeFileSync(join(folder, name), `${secret}\n`, { mode: 0o600 });
     return name;

@@ -11,7 +11,7 @@ import { forDevelopment, readConfig } from '../../keyserver/config/config.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
 import { createMasterKey, readMasterKeys } from '../../keyserver/storage/master-key.ts';
 import { storeOf } from '../../keyserver/storage/state.ts';
-import { logged, temporaryFolder, writeServerConfig } from '../support/keyserver-rig.ts';
+import { listen, logged, temporaryFolder, writeServerConfig } from '../support/keyserver-rig.ts';
 import { startProgram } from '../support/programs.ts';
 import { runWispr, startInProcess } from '../support/wispr.ts';
 
@@ -74,7 +74,6 @@ describe('the first run', () => {
   });
 
   it('takes paths from the folder of the configuration, and nothing else for one', () => {
-    const listen = { host: '127.0.0.1', port: 0 };
     const [tls, plans] = [{ certificate: 'a.pem', key: '/b.pem' }, { key: 'data' }];
     const written = {
       ...{ origin: 'https://k.example', listen, tls, data: 'keyserver.db', publicKey: '../k.pub' },
@@ -205,8 +204,6 @@ it('the environment takes the place of the file, member by member', () => {
 });
 
 describe('the key server refuses to start', () => {
-  const listen = { host: '127.0.0.1', port: 0 };
-
   it('for development on another address than loopback, where a program asks for it', async () => {
     writeConfiguration({ listen: { host: '0.0.0.0', port: 0 } });
     const started = () => startKeyServer({ ...configuration(), dev: true });

@@ -1,11 +1,9 @@
 /** Site that every reader of the contract reads: two content hosts, its key server, and what its publisher and its hosts do next. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { randomBytes } from '#primitives';
-import { DESCRIPTOR_TARGET } from '../../core/publication/names.ts';
 import type { SiteSettings } from '../../core/publication/settings.ts';
-import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import type { ContentHost } from '../support/content-host.ts';
-import type { Rig } from '../support/keyserver-rig.ts';
+import { nameDescriptor, type Rig } from '../support/keyserver-rig.ts';
 import { fileOf, publish, type TestDocument } from '../support/publisher-with-sets.ts';
 import { signOnto } from '../support/signed-publication.ts';
 import { TEST_SETTINGS } from '../support/test-publication.ts';
@@ -55,8 +53,7 @@ export class ReadSite {
   /** @param first - the content host that the publisher names before the rig's own */
   static async publish(rig: Rig, first: ContentHost): Promise<ReadSite> {
     const site = new ReadSite(rig, [first, rig.host]);
-    const { descriptor } = (await readProviderRow(rig.server.state.database)) ?? {};
-    if (descriptor) rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
+    await nameDescriptor(rig);
     rig.publisher.afterPublishing = async () => undefined; // readers look when a test has them look
     await site.set({});
     await site.publish(FRONT, PAGE, FOLDER, TEXT, EMPTY, FILM, CODED, PUBLIC, TOMORROW, ...UNREAD);

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import type { KeyIssuer } from '../../core/keys/device.ts';
+import { DESCRIPTOR_TARGET } from '../../core/publication/names.ts';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
 import type { RequestLimits } from '../../keyserver/http/limits.ts';
 import { importBundle } from '../../keyserver/publication/import-bundle.ts';
+import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { decideKeys, standingRights } from '../../keyserver/readers/entitlement.ts';
 import { type Invitation, type InvitationRequest, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
@@ -19,6 +21,9 @@ import { storeIn } from './store.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 export { temporaryFolder } from './temporary-folder.ts';
+
+/** Any port of this machine. */
+export const listen = { host: '127.0.0.1', port: 0 };
 
 export interface Rig {
   readonly folder: string;
@@ -54,7 +59,6 @@ export function logged() {
 }
 
 export function configIn(folder: string): KeyServerConfig {
-  const listen = { host: '127.0.0.1', port: 0 };
   return {
     dev: true,
     listen,
@@ -67,7 +71,6 @@ export function configIn(folder: string): KeyServerConfig {
 
 /** Writes a `keyserver.json` as operators have it; ports are free ones, unless `changes` name others. */
 export function writeServerConfig(folder: string, changes: Record<string, unknown> = {}): void {
-  const listen = { host: '127.0.0.1', port: 0 };
   const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
   const config = { listen, reading: { listen, documents: { listen } }, ...paths, ...changes };
   writeFileSync(join(folder, 'keyserver.json'), JSON.stringify(config));
@@ -81,6 +84,12 @@ export function writeConfigAt(folder: string, [keys, reading, documents = 0]: re
   const at = (port = 0) => ({ listen: { host: '127.0.0.1', port } });
   const listeners = { ...at(keys), reading: { ...at(reading), documents: { ...at(documents), inBrowser: false } } };
   writeServerConfig(folder, { ...listeners, ...changes });
+}
+
+/** Names the key server's descriptor in the publication to come. */
+export async function nameDescriptor({ server, publisher }: Pick<Rig, 'publisher' | 'server'>): Promise<void> {
+  const { descriptor } = (await readProviderRow(server.state.database)) ?? {};
+  if (descriptor) publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
 }
 
 export interface RigOptions {

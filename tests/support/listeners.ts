@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Limits } from '../../client-proxy/limits.ts';
 import type { RequestLimits } from '../../keyserver/http/limits.ts';
 import { startNear } from '../../link/relay/near.ts';
-import { startRig } from './keyserver-rig.ts';
+import { listen, startRig } from './keyserver-rig.ts';
 import { startReaderRig } from './reader-rig.ts';
 
 export const LISTENERS = [
@@ -39,7 +39,6 @@ const UNBOUNDED = 1_000_000;
 export async function startListeners(
   bounds: Partial<Pick<Limits & RequestLimits, 'clientConnections' | 'requestHead'>> = {},
 ): Promise<{ readonly all: readonly Listening[]; close(): Promise<void> }> {
-  const listen = { host: '127.0.0.1', port: 0 };
   const limits = { documentsPerAddress: UNBOUNDED, keyRequestsPerAddress: UNBOUNDED, ...bounds };
   const keyServer = await startRig({
     limits,

@@ -3,13 +3,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { Browser, Page } from 'playwright-core';
-import { DESCRIPTOR_TARGET } from '../../core/publication/names.ts';
 import type { KeyServerConfig } from '../../keyserver/config/config.ts';
-import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { makeCertificate } from './certificates.ts';
 import { launchChromium } from './chromium.ts';
 import { type ContentHost, startContentHost } from './content-host.ts';
-import { type Rig, startRig, temporaryFolder } from './keyserver-rig.ts';
+import { listen, nameDescriptor, type Rig, startRig, temporaryFolder } from './keyserver-rig.ts';
 import { setOf } from './publisher-with-sets.ts';
 import { buildWebReader } from './web-reader.ts';
 
@@ -56,7 +54,6 @@ export async function startWebReaderServers(
   const names = [KEYS, READ, PAGES, ...(options.otherNames ?? [])].map((host) => `DNS:${host}`);
   const { key, cert } = await makeCertificate(folder, names);
   const tls = { certificate: join(folder, 'leaf.pem'), key: join(folder, 'leaf.key') };
-  const listen = { host: '127.0.0.1', port: 0 };
   const [account, documents] = [`https://${READ}`, `https://${PAGES}`];
   const shown = { origin: documents, listen, tls, inBrowser: true, firstPage: options.firstPage ?? 'browser' };
   const reading = { origin: account, listen, tls, documents: shown };
@@ -64,8 +61,7 @@ export async function startWebReaderServers(
     ...options,
     config: { ...options.config, dev: false, origin: `https://${KEYS}`, tls, reading },
   });
-  const { descriptor } = (await readProviderRow(rig.server.state.database)) ?? {};
-  if (descriptor) rig.publisher.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
+  await nameDescriptor(rig);
   const { keyServer, reading: read, documents: pages } = rig.server.ports;
   const ports = { [KEYS]: keyServer, [READ]: read, [PAGES]: pages };
   return { ...rig, account, documents, ports, tls: { key, cert } };

@@ -7,7 +7,7 @@ import { freePort, startChild } from '../../../cache-config/child.ts';
 import { invitationLink } from '../../../keyserver/readers/invitations.ts';
 import { makeCertificate } from '../../support/certificates.ts';
 import { launchWithProfile } from '../../support/chromium.ts';
-import { startRig, temporaryFolder } from '../../support/keyserver-rig.ts';
+import { listen, startRig, temporaryFolder } from '../../support/keyserver-rig.ts';
 import { publish } from '../../support/publisher-with-sets.ts';
 import { buildWebReader } from '../../support/web-reader.ts';
 
@@ -70,7 +70,6 @@ it.each([
     folder,
     [KEYS, READ, PAGES].map((host) => `DNS:${host}`),
   );
-  const listen = { host: '127.0.0.1', port: 0 };
   const at = (host: string) => ({ origin: `https://${host}`, listen });
   const reading = { ...at(READ), documents: at(PAGES) };
   const rig = await startRig({ config: { dev: false, ...at(KEYS), reading, trustedProxies: ['127.0.0.1'] } });
