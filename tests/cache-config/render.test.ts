@@ -259,9 +259,7 @@ describe('wispr cache-config', () => {
 
   const guide = readFileSync(new URL('../../docs/caches.md', import.meta.url), 'utf8');
   const examples = [...guide.matchAll(/^wispr cache-config ([^|\n]+)/gm)].map(([, args = '']) => args.trim());
-  test.each(examples)('does what docs/caches.md shows: %s', (args) => {
-    expect(run(...args.split(' ')).out).not.toBe('');
-  });
+  test.each(examples)('does what docs/caches.md shows: %s', (args) => expect(run(...args.split(' ')).out).not.toBe(''));
   test('docs/caches.md shows each of them', () => {
     const shown = new Set([...guide.matchAll(/wispr cache-config ([a-z0-9-]+)/g)].map(([, name]) => name));
     expect([...shown].filter((name) => name !== 'NAME').sort()).toEqual([...CONFIG_NAMES].sort());

@@ -9,12 +9,8 @@ import { startHostileReaderRig } from '../support/reader-rig.ts';
 
 const rig = forEachTest(startHostileReaderRig);
 let disk: FullDisk | undefined;
-beforeEach(async () => {
-  await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
-});
-afterEach(async () => {
-  disk?.makeRoom();
-});
+beforeEach(() => rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' }));
+afterEach(async () => disk?.makeRoom());
 
 const get = (path = '/a.html') => send(rig.proxy.port, rig.url(path));
 const look = () => rig.proxy.check().catch(() => undefined);

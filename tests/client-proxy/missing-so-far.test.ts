@@ -12,9 +12,7 @@ const FINAL = 'There is no such page</h1>';
 const SO_FAR = 'There is no such page so far</h1>';
 
 const rig = forEachTest(startHostileReaderRig);
-beforeEach(async () => {
-  await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
-});
+beforeEach(() => rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' }));
 
 const ask = (path: string, headers: Record<string, string> = {}) =>
   send(rig.proxy.port, rig.url(path), { method: 'GET', headers });
@@ -48,9 +46,7 @@ it('is that of the publication at hand while a look goes on that a reload waited
   await reload('/a.html');
   Object.assign(rig.limits, { checkIntervalUrgent: 0, staleWait: 0 });
   const held: (() => void)[] = [];
-  rig.host.handlers.set(TIMESTAMP, (_, response) => {
-    held.push(() => response.end(rig.host.files.get(TIMESTAMP)));
-  });
+  rig.host.handlers.set(TIMESTAMP, (_, response) => held.push(() => response.end(rig.host.files.get(TIMESTAMP))));
   const answer = await reload('/none');
   expect(seen(answer)).toEqual([404, 'no-such-document']);
   expect(answer.text).toContain(SO_FAR);
@@ -91,9 +87,7 @@ describe('where the newest was found, and the descriptor that it names cannot be
 
   function hold(): (() => void)[] {
     const held: (() => void)[] = [];
-    host.handlers.set(descriptorFile, (_, response) => {
-      held.push(() => response.end(host.files.get(descriptorFile)));
-    });
+    host.handlers.set(descriptorFile, (_, response) => held.push(() => response.end(host.files.get(descriptorFile))));
     return held;
   }
 

@@ -24,9 +24,7 @@ const rig = forFile(() =>
     sites: ({ origin }) => [{ site: 'news.example', content: [origin, MIRROR], reading: 'https://read.news.example' }],
   }),
 );
-beforeAll(async () => {
-  await rig.publisher.publish(rig.host.files, '/far', { content: 'far' });
-});
+beforeAll(() => rig.publisher.publish(rig.host.files, '/far', { content: 'far' }));
 
 interface Behind {
   readonly proxy: RunningProxy;

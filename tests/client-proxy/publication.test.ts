@@ -16,9 +16,7 @@ const DAY = 24 * HOUR;
 const NAVIGATION = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document', 'sec-fetch-site': 'none' };
 
 const rig = forEachTest(startHostileReaderRig);
-beforeEach(async () => {
-  await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
-});
+beforeEach(() => rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' }));
 
 const get = (path = '/a.html', headers: Record<string, string> = {}, method = 'GET') =>
   send(rig.proxy.port, rig.url(path), { method, headers });

@@ -18,9 +18,7 @@ import { runWispr, startWispr } from '../support/wispr.ts';
 
 beforeAll(() => makeRoamingCheap());
 const rig = forEachTest(() => startHostileReaderRig({ cacheBytes: 50_000_000 }));
-beforeEach(async () => {
-  await rig.publisher.publish(rig.host.files, '/a.html', { content: 'for subscribers' });
-});
+beforeEach(() => rig.publisher.publish(rig.host.files, '/a.html', { content: 'for subscribers' }));
 
 const socket = () => join(rig.storage.dataDirectory, 'running', 'socket');
 const read = () => send(rig.proxy.port, rig.url('/a.html'));

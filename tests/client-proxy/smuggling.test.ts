@@ -218,9 +218,7 @@ describe('attack 54: bytes that have no place in a head', () => {
   });
 
   it('what comes in the midst of an answer is not answered into it', async () => {
-    passing.answer = (_head, socket) => {
-      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nbegun');
-    };
+    passing.answer = (_head, socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nbegun');
     const client = await passing.begin(`GET http://raw.example/ HTTP/1.1\r\nHost: raw.example\r\n\r\n`);
     await client.until('begun');
     client.send('no request at all\r\n\r\n');

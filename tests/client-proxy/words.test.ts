@@ -43,9 +43,7 @@ describe('typed words', () => {
     ['in capitals', GOOD.toUpperCase()],
     ['on several lines, with commas', GOOD.replaceAll(' ', ',\n  ')],
     ['with spaces around', `  ${GOOD}\t\r\n`],
-  ])('%s are read', (_, typed) => {
-    expect(readWords(typed)).toEqual({ words: GOOD });
-  });
+  ])('%s are read', (_, typed) => expect(readWords(typed)).toEqual({ words: GOOD }));
 
   it.each([
     ['a letter changed', 'abacos', 'abacus'],
@@ -69,9 +67,7 @@ describe('typed words', () => {
     ['eight', `${GOOD} zoom`, '8 words'],
     ['none', '  ', '0 words'],
     ['a novel', 'zoom '.repeat(100_000), 'longer'],
-  ])('%s are refused', (_, typed, why) => {
-    expect(readWords(typed).problem).toContain(why);
-  });
+  ])('%s are refused', (_, typed, why) => expect(readWords(typed).problem).toContain(why));
 
   it('attack 93: an error that may come into a log repeats nothing of them', () => {
     const typed = GOOD.replace('abacus', 'abacos');

@@ -31,9 +31,7 @@ describe('the structure', () => {
     ['bench/x.ts', '../evaluation/plot.ts'],
     ['tests/cli/x.test.ts', '../../bench/nginx.ts'],
     ['tests/docs/x.test.ts', '../../evaluation/plot.ts'],
-  ])('refuses that %s imports %s', (path, from) => {
-    expect(violations([{ path, imports: [from] }])).toHaveLength(1);
-  });
+  ])('refuses that %s imports %s', (path, from) => expect(violations([{ path, imports: [from] }])).toHaveLength(1));
 
   it.each([
     ['core/object/x.ts', '#primitives'],
@@ -50,9 +48,7 @@ describe('the structure', () => {
     ['serve/x.ts', '../publisher/init.ts'],
     ['bench/rows/x.ts', '../../tests/support/certificates.ts'],
     ['evaluation/page/x.ts', '../../bench/nginx.ts'],
-  ])('allows that %s imports %s', (path, from) => {
-    expect(violations([{ path, imports: [from] }])).toEqual([]);
-  });
+  ])('allows that %s imports %s', (path, from) => expect(violations([{ path, imports: [from] }])).toEqual([]));
 
   const importing = (...edges: [path: string, from: string][]) =>
     edges.map(([path, from]) => ({ path, imports: [from] }));

@@ -101,7 +101,5 @@ describe('a list of subscribers', () => {
     expect(parseSubscriberList(wide, PLANS, { dates: 'mdy' }).subscribers).toMatchObject([{ name: 'ada' }]);
   });
 
-  it('has to be UTF-8', () => {
-    expect(() => parseSubscriberList(new Uint8Array([0x6e, 0xff]), PLANS)).toThrow('UTF-8');
-  });
+  it('has to be UTF-8', () => expect(() => parseSubscriberList(new Uint8Array([0x6e, 0xff]), PLANS)).toThrow('UTF-8'));
 });

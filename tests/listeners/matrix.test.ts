@@ -163,9 +163,7 @@ function faultOf(one: Case, listener: Listening, answers: readonly Answer[]): st
   return second || isSaid ? undefined : 'a connection closed without a word';
 }
 
-it('has at least 400 exchanges', () => {
-  expect(CASES.length).toBeGreaterThanOrEqual(400);
-});
+it('has at least 400 exchanges', () => expect(CASES.length).toBeGreaterThanOrEqual(400));
 
 it.each(LISTENERS)('answers each request once, by HTTP’s rules, at the listener “%s”', async (wanted) => {
   const faults: string[] = [];

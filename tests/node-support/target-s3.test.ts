@@ -124,9 +124,7 @@ describe('a bucket as a target', () => {
     ['http', 403, REFUSED, 'target-failed', /: InvalidAccessKeyId \(403\): No such id\.$/],
     ['https', 200, '', 'target-unreachable', /: there is no TLS .* \(wrong version number\)$/],
   ])('says on one line what is there instead, at %s with %i', async (scheme, status, body, code, message) => {
-    const host = createServer((_, response) => {
-      response.writeHead(status, { 'Content-Type': 'text/html' }).end(body);
-    });
+    const host = createServer((_, response) => response.writeHead(status, { 'Content-Type': 'text/html' }).end(body));
     vi.stubEnv('AWS_ENDPOINT_URL_S3', `${scheme}://127.0.0.1:${await listenOnLoopback(host)}`);
     const target = await openTarget('s3://bucket');
     await expect(all(target)).rejects.toMatchObject({ code, message: expect.stringMatching(message) });

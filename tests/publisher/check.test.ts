@@ -373,9 +373,7 @@ describe('addresses of a style', () => {
     ['a{b:image-set("a.png" 1x, url(b.png) 2x, "c.png" type("image/png"))}', ['a.png', 'b.png', 'c.png']],
     ['a{b:u\\72l(a.png)}', ['a.png']],
     ['a{b:url("a\\"b.png")}', ['a"b.png']],
-  ])('%s', (css, expected) => {
-    expect(referencesOfStyle(css).map(({ url }) => url)).toEqual(expected);
-  });
+  ])('%s', (css, expected) => expect(referencesOfStyle(css).map(({ url }) => url)).toEqual(expected));
 });
 
 describe('the report', () => {

@@ -186,9 +186,7 @@ describe('wispr.json', () => {
     ['[]', 'line 1: an object'],
     ['{\n"site": "a.example",\n"site": "b.example"}', 'line 3: "site" stands there twice'],
     ['{\n"site": }', 'line 2: not JSON'],
-  ])('refuses %j', (text, message) => {
-    expect(refusal(text)).toContain(message);
-  });
+  ])('refuses %j', (text, message) => expect(refusal(text)).toContain(message));
 
   it('names everything that is wrong at once, one line each: misspelt members first', () => {
     const { site: _, ...others } = GOOD;

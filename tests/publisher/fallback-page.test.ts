@@ -68,9 +68,7 @@ describe('a fallback page', () => {
     '<p class="kicker">Meer</p>',
     '<p class="by">Von Ada Byron · <time datetime="2026-11-16">Montag, 16. November 2026</time></p>',
     ';--go:#a3301d;',
-  ])('has %s', (part) => {
-    expect(page).toContain(part);
-  });
+  ])('has %s', (part) => expect(page).toContain(part));
 
   it.each([
     ['de-AT', ['>Weiterlesen</a>', 'Für Abonnenten, auf read.news.example.', '>In der App „wispr Reader“ öffnen</a>']],

@@ -26,9 +26,7 @@ describe('the set that a page names', () => {
     '<p>a</p><meta name="wispr-set" content="public">',
     '<head><title>x</title></head><meta name="wispr-set" content="gold">',
     '<meta name="wispr-set" content="gold"><div><meta name="wispr-set" content="public"></div>',
-  ])('is refused outside the head: %s', (html) => {
-    expect(read(html).problem).toContain('outside the head');
-  });
+  ])('is refused outside the head: %s', (html) => expect(read(html).problem).toContain('outside the head'));
 
   it('is refused where there are two', () => {
     const page = read('<meta name="wispr-set" content="gold"><meta name="wispr-set" content="public">');
@@ -119,9 +117,7 @@ describe('the teaser of a page', () => {
       ['its beginning', `${first} She gave …`, `<p>${first}\n She gave no reason.`],
       ['its beginning, with brackets', `${first} She gave [...]`, `<p>${first} She gave no reason.`],
       ['a long text that the page does not have', `${first} ${'It goes on. '.repeat(20)}`, '<p>Something else.'],
-    ])('%s', (_, description, body) => {
-      expect(copied(description, body)).toBe(first);
-    });
+    ])('%s', (_, description, body) => expect(copied(description, body)).toBe(first));
 
     it('into a headline, a name, a genre or keywords', () => {
       const text = `${first} She gave no reason at all. Her deputy takes over until the election in May.`;

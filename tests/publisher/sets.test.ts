@@ -26,9 +26,7 @@ describe('a path pattern', () => {
 });
 
 describe('the set of a document', () => {
-  it('is subscribers, without rules', () => {
-    expect(rules({}).decide('/a/b.html', undefined).set).toBe('subscribers');
-  });
+  it('is subscribers, without rules', () => expect(rules({}).decide('/a/b.html', undefined).set).toBe('subscribers'));
 
   it('is the first rule that fits, filled in from the path', () => {
     const byDay = rules({

@@ -2,12 +2,8 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { hedged } from '../../reading/hedged.ts';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
 
 it.each([
   ['the next one is waited for', false, 1],

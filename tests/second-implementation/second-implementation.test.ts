@@ -35,9 +35,7 @@ describe('the second implementation', async () => {
     expect(disagreements(LINK.vectors, expectedKeyOutcome, came.link)).toEqual([]);
   });
 
-  it(`comes to the same on ${pathCount} vectors of paths.json`, () => {
-    expect(came.paths).toEqual(PATHS);
-  });
+  it(`comes to the same on ${pathCount} vectors of paths.json`, () => expect(came.paths).toEqual(PATHS));
 
   it(`comes to the same on ${CANONICAL_JSON.vectors.length} vectors of canonical-json.json`, () => {
     expect(came.canonicalJson).toEqual(CANONICAL_JSON.vectors);

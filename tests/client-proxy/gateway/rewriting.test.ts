@@ -174,16 +174,12 @@ describe('other documents', () => {
     ...['text/plain; charset=utf-8', 'text/html', 'text/html; charset=utf-16le', 'text/html; charset=shift_jis'],
     ...['text/html; charset=nonsense', 'text/html; charset=utf-16le; charset=utf-8', 'text/html; x="; charset=utf-8"'],
     ...['text/javascript; charset=utf-8', 'application/xhtml+xml; charset=utf-8', 'constructor'],
-  ])('of type %s are left alone', (mediaType) => {
-    expect(rewritingOf(mediaType, LINKS)).toBeUndefined();
-  });
+  ])('of type %s are left alone', (mediaType) => expect(rewritingOf(mediaType, LINKS)).toBeUndefined());
 
   it.each([
     ...['text/html;charset="UTF-8"', 'text/html\t;\tcharset=utf-8', 'TEXT/HTML; a=b; charset=latin1', 'image/svg+xml'],
     'text/css; charset=koi8-r',
-  ])('of type %s are looked through', (mediaType) => {
-    expect(rewritingOf(mediaType, LINKS)).toBeDefined();
-  });
+  ])('of type %s are looked through', (mediaType) => expect(rewritingOf(mediaType, LINKS)).toBeDefined());
 
   it('keep bytes that are no text', async () => {
     const bytes = Buffer.concat([

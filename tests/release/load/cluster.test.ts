@@ -32,9 +32,7 @@ beforeAll(async () => {
   readers = new ReadersUnderLoad(the, ADA);
   await readers.goOn();
 });
-afterAll(async () => {
-  await readers?.end();
-});
+afterAll(() => readers?.end());
 
 it('a key server killed, started again, and another one restarted: no error after one retry', async () => {
   const [, killed, restarted] = the.nodes;

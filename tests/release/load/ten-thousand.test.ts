@@ -16,9 +16,7 @@ import { startReaderRig } from '../../support/reader-rig.ts';
 import { startWispr } from '../../support/wispr.ts';
 
 const rig = forFile(startReaderRig);
-beforeAll(async () => {
-  rig.host.handlers.set('/', (_, response) => response.end('well'));
-});
+beforeAll(async () => rig.host.handlers.set('/', (_, response) => response.end('well')));
 
 /** Bytes of memory that a process holds. */
 const memoryOf = (pid: number) =>

@@ -31,9 +31,7 @@ afterAll(async () => {
   await browser.close();
   await Promise.all([content.close(), reading.close()]);
 });
-beforeEach(() => {
-  content.handlers.clear();
-});
+beforeEach(() => content.handlers.clear());
 
 function publish(html: string, given: Partial<FallbackSettings> = {}): string {
   const settings = {
