@@ -1,5 +1,5 @@
 /** Bounded shares of a core, by the kernel's control group `cpu`, version 1: each node of a cluster has as much of a machine as the others. */
-import { accessSync, constants, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, mkdtempSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
@@ -26,8 +26,7 @@ export function openShares(members: number, endings: AsyncDisposableStack): Shar
       `this figure bounds processes by ${MOUNTED}/*/cpu.cfs_quota_us (cgroup v1), which is not there for this user`,
     );
   }
-  const folder = join(MOUNTED, `wispr-evaluate-${process.pid}`);
-  mkdirSync(folder);
+  const folder = mkdtempSync(join(MOUNTED, 'wispr-evaluate-')); // one that was killed leaves its own behind
   endings.defer(() => remove(folder));
   writeFileSync(join(folder, 'cpu.shares'), String(WEIGHT * members));
   const groups: string[] = [];
