@@ -184,7 +184,7 @@ export const READER_ERRORS = {
   revoked: { means: 'the publisher disconnected this device', remedy: 'ask for a new invitation (`wispr bind`)' },
   'listen-failed': {
     means: 'the port is in use, or cannot be listened on, as those below 1024 by ordinary users',
-    remedy: 'do what the message says, or choose another port with `--port`',
+    remedy: 'see the message, or choose another port with `--port`',
   },
   'too-many-requests': { means: 'five wrong passphrases in a row', remedy: 'wait ten seconds, and try again' },
   'parent-proxy-unreachable': {

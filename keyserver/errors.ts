@@ -6,7 +6,7 @@ import { describeUnwritable } from '../node-support/system-error.ts';
 export const KEY_SERVER_ERRORS = {
   'listen-failed': {
     means: 'the address cannot be listened on, or another program does',
-    remedy: 'do what the message says, or set `{member}` in the configuration',
+    remedy: 'see the message, or set `{member}` in the configuration',
   },
   'argument-invalid': {
     means: 'a name, pattern, validity or file in the command is not possible',

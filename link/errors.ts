@@ -13,7 +13,7 @@ export const LINK_ERRORS = {
   },
   'link-listen': {
     means: 'the relay cannot listen there',
-    remedy: 'do what the message says, or choose another address with `--listen`',
+    remedy: 'see the message, or choose another address with `--listen`',
   },
   'link-store': {
     means: 'the store of certificates is damaged, of another program or version, or cannot be opened',

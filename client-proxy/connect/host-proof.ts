@@ -34,7 +34,7 @@ export async function checkHostProof(site: string, publisher: KeyId, options: Pr
   const { by, texts, said } = await askHost(site, options);
   if (texts.some((text) => isHostProof(text, publisher))) return by;
   throw new KeyError('host-proof', `${site} does not name this publisher: ${said}`, {
-    fields: { site, line: hostProofLine(publisher), path: HOST_PROOF_PATH },
+    fields: { site, line: hostProofLine(publisher), url: `https://${site}${HOST_PROOF_PATH}` },
   });
 }
 

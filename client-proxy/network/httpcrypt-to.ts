@@ -7,7 +7,15 @@ export function parseHttpcryptTo(text: string, others: readonly HttpcryptEndpoin
   const refused = (why: string) => new ReaderError('argument-invalid', why, { typed: true });
   const endpoint = parseEndpoint(text);
   if (endpoint === undefined) throw refused(`not of the form http://HOST/PATH/#KEY: ${text}`);
-  const other = others.find(({ url }) => new URL(url).origin === new URL(endpoint.url).origin);
+  const other = otherOf(endpoint, others);
   if (other) throw refused(`two endpoints of one host: ${formatEndpoint(other)} and ${text}`);
   return endpoint;
+}
+
+/** Finds an endpoint of the same host. */
+export function otherOf(
+  { url }: HttpcryptEndpoint,
+  others: readonly HttpcryptEndpoint[],
+): HttpcryptEndpoint | undefined {
+  return others.find((other) => new URL(other.url).origin === new URL(url).origin);
 }

@@ -5,7 +5,7 @@
 import { formatEndpoint, type HttpcryptEndpoint } from '../../core/httpcrypt/endpoint.ts';
 import type { AllowLocal } from '../../node-support/addresses.ts';
 import { LIMITS } from '../limits.ts';
-import { parseHttpcryptTo } from '../network/httpcrypt-to.ts';
+import { otherOf, parseHttpcryptTo } from '../network/httpcrypt-to.ts';
 import { parseAllowLocal } from '../network/local-addresses.ts';
 import type { Preferences } from './preferences.ts';
 
@@ -67,19 +67,14 @@ const PARENT_PROXY: Setting<string | undefined> = {
   usual: undefined,
 };
 
-/** @param parse - throws for a text that is no rule, or none beside those before it */
-function listOf<Rule>(
-  parse: (text: string, others: readonly Rule[]) => Rule,
-  format: (rule: Rule) => string,
-): Setting<readonly Rule[]> {
+/** @param parse - throws for a text that is no rule */
+function listOf<Rule>(parse: (text: string) => Rule, format: (rule: Rule) => string): Setting<readonly Rule[]> {
   return {
     parse: (text) => {
       const lines = text.split(/\s+/).filter(Boolean);
       if (lines.length > RULES_MOST || text.length > RULES_LENGTH) return undefined;
       try {
-        const rules: Rule[] = [];
-        for (const line of lines) rules.push(parse(line, rules));
-        return { value: rules };
+        return { value: lines.map((line) => parse(line)) };
       } catch {
         return undefined;
       }
@@ -119,9 +114,15 @@ const SETTINGS: { readonly [Name in SettingName]: Setting<Settings[Name]> } = {
 
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
-/** Tells whether a text is a value of a setting. */
+/** Tells whether a text may be saved as a value of a setting. */
 export function isSettingText(name: SettingName, text: string): boolean {
+  // Texts that were saved before stay as they are: a list that counted as not chosen would send all of its hosts in clear.
+  if (name === 'httpcryptTo') return isOneEach(SETTINGS[name].parse(text)?.value);
   return SETTINGS[name].parse(text) !== undefined;
+}
+
+function isOneEach(endpoints: readonly HttpcryptEndpoint[] | undefined): boolean {
+  return endpoints?.every((endpoint, index) => !otherOf(endpoint, endpoints.slice(0, index))) ?? false;
 }
 
 /** The text of a value. */

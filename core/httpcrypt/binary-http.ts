@@ -42,8 +42,8 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Value without what ends a line, and without white space at its ends: RFC 9110 section 5.5, RFC 9113 section 8.2.1. */
 const VALUE = /^(?:[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)?$/;
 const PATH = /^(?:\/[\x21-\x7e\x80-\xff]*|\*)$/;
-/** A length that hops could read in two ways splits messages. */
 const LENGTH = 'content-length';
+/** A length that hops could read in two ways splits messages. */
 const DIGITS = /^\d{1,15}$/;
 const AUTHORITY = /^[\x21-\x7e]*$/;
 

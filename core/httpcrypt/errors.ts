@@ -14,8 +14,8 @@ export const CHANNEL_ERRORS = {
     remedy: 'try another network; or leave HTTPCrypt out, in the settings of the Reader or `--httpcrypt-to`',
   },
   'channel-not-repeated': {
-    means: 'the server could not open a request, which was not repeated because it could have been carried out',
-    remedy: 'send it again: the server has most likely been restarted',
+    means: 'no answer to a request could be opened, which was not sent again because it may have been carried out',
+    remedy: 'look first whether it was carried out, and send it again only if not: the server may have been restarted',
   },
 } as const satisfies ErrorCatalogue;
 

@@ -43,7 +43,7 @@ export const KEY_ERRORS = {
     step: 'D5',
     means: 'the host does not name this publisher, or cannot prove to be the host (TLS)',
     remedy:
-      'do not connect; on your own site, put `{line}` at `https://{site}{path}` or into TXT `_wispr.{site}`; to develop: `--trust-site {site}`',
+      'do not connect; on your own site, put `{line}` at `{url}` or into TXT `_wispr.{site}`; to develop: `--trust-site {site}`',
   },
   'bundle-malformed': {
     step: 'B1, B2, B4',

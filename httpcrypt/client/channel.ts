@@ -185,7 +185,7 @@ function isUnopened(error: unknown): boolean {
 }
 
 function notRepeated(cause: unknown): ChannelError {
-  const why = 'the server could not open a request over HTTPCrypt, or its answer was replaced';
+  const why = 'no answer to a request over HTTPCrypt could be opened, and it was not sent again';
   return new ChannelError('channel-not-repeated', why, { cause });
 }
 

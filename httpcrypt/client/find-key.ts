@@ -21,6 +21,8 @@ import { recordName } from '../announcement.ts';
 
 /** Milliseconds for the endpoint itself to say its key. */
 const ANSWER_TIME = 30_000;
+/** Statuses of an endpoint that is asked too often, or has too much to do. */
+const BUSY = new Set([429, 503]);
 
 export interface WhereToAsk {
   readonly endpoint: HttpcryptEndpoint;
@@ -77,6 +79,7 @@ async function askEndpoint({ dispatcher, endpoint, headers = {} }: WhereToAsk): 
   const body = await readAtMost(answer.body, MAXIMUM_RECORD_ANSWER);
   const { statusCode } = answer;
   const record = statusCode === 200 && body ? recordFromAnswer(fromUtf8(body) ?? '') : undefined;
+  if (BUSY.has(statusCode)) throw new Error(`it has too much to do, and answered ${statusCode} to OPTIONS: try again`);
   if (!record) throw new Error(`it answered ${statusCode} to OPTIONS, and no key: is it the address of an endpoint?`);
   return [record];
 }

@@ -13,7 +13,7 @@ export const HTTPCRYPT_ERRORS = {
   },
   'httpcrypt-listen': {
     means: 'nothing can listen there',
-    remedy: 'do what the message says, or choose another address with `--listen`',
+    remedy: 'see the message, or choose another address with `--listen`',
   },
 } as const satisfies ErrorCatalogue;
 

@@ -110,3 +110,10 @@ it('addresses of the own network are reached where the settings name them, and n
   expect((await send(port, `${open.origin}/a`)).text).toBe('local');
   expect(refusalCode(await send(port, `${closed.origin}/a`))).toBe('local-refused');
 });
+
+it('two endpoints of HTTPCrypt for one host that were saved are kept: a list that is dropped would send all in clear', async () => {
+  const two = ['a', 'b'].map((path) => `http://news.example/${path}/#${'A'.repeat(43)}`).join('\n');
+  await withStore((store) => new SettingsKeeper(store.preferences).save(new Map([['httpcryptTo', two]])));
+  const kept = await withStore((store) => new SettingsKeeper(store.preferences).current.httpcryptTo);
+  expect(kept.length).toBe(2);
+});

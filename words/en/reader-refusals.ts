@@ -6,7 +6,7 @@ const KEY_TROUBLE = {
 };
 const HTTPCRYPT_FAILS = {
   title: 'The server cannot be reached over HTTPCrypt',
-  lead: 'You chose this way for it, in the settings or by --httpcrypt-to, so nothing went by another. Check the clock of this device and the address and key you chose, or try another network.',
+  lead: 'You chose this way for it, in the settings or by --httpcrypt-to, so nothing went by another. Check the clock of this device and its address and key, if you typed them, or try another network.',
 };
 const KEY_SERVER_SILENT =
   'The key for this page is not on this device yet. Check your connection, and try again; what you have keys for can still be read.';
@@ -29,7 +29,7 @@ export const REFUSED = {
   'channel-unreadable': HTTPCRYPT_FAILS,
   'channel-not-repeated': {
     title: 'What you sent may not have arrived',
-    lead: 'The server could not read it, most likely because it was restarted. It was not repeated, because it could have been carried out: send it again.',
+    lead: 'No answer to it could be read, as after a restart of the server. It may have arrived all the same: look before you send it again.',
   },
   'key-server-certificate': {
     title: 'The publisher’s server cannot prove its identity',
