@@ -1,15 +1,16 @@
 /** The server behind, and exchanges that are passed on to it: docs/spec/httpcrypt.md, "Requests" and "Answers". */
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { reasonOf } from '../../core/errors.ts';
 import { endToEndFields } from '../../node-support/end-to-end-fields.ts';
-import { systemCode } from '../../node-support/system-error.ts';
+import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import type { InnerAnswer, InnerRequest } from '../listener.ts';
 
 /** Fields of a request that are said anew, or that undici does not send. */
 const SAID_ANEW = ['expect', 'forwarded', 'host', 'trailer', 'x-real-ip'];
 /** Milliseconds between two reports, and for the server to answer at the start. */
 const [QUIET, FIRST_ANSWER] = [60_000, 5000];
+/** Codes of the system where nobody listens. */
+const NOBODY = new Set(['ECONNREFUSED', 'ENOTFOUND']);
 
 export interface ServerBehind {
   /** Answers with what the server answers; with 502 where it gives no answer. */
@@ -24,8 +25,9 @@ export function serverBehind(origin: string, dispatcher: Dispatcher, report: (wh
   const failed = (cause: unknown) => {
     if (Date.now() < quietUntil) return;
     quietUntil = Date.now() + QUIET;
+    const error = cause instanceof AggregateError ? cause.errors.at(-1) : cause;
     report(
-      `${origin} gives no answer, so clients get 502: ${reasonOf(cause)}; start the server there, or name another by --to`,
+      `${origin} gave no answer that can be passed on, so a client got 502: ${systemReason(error)}${hintOf(error)}`,
     );
   };
   const check = async () => {
@@ -60,6 +62,10 @@ export function serverBehind(origin: string, dispatcher: Dispatcher, report: (wh
     }
   };
   return { forward, check };
+}
+
+function hintOf(error: unknown): string {
+  return NOBODY.has(systemCode(error) ?? '') ? '; start the server there, or name another by --to' : '';
 }
 
 /** Tells whether only a proxy may say a field to the server behind, or CGI and its like would take it for one: X_Forwarded_For. @param name - in lower case */

@@ -240,7 +240,7 @@ describe('wispr httpcrypt serve before nginx', () => {
     expect(serving.ready.endpoint).toBe(endpoint);
     const again = new HttpcryptClient(endpoint, serving.ready.port);
     expect(await again.send({})).toMatchObject({ outside: 200, status: 502 });
-    const said = (await serving.stop()).stderr.split('\n').filter((line) => line.includes(`${to} gives no answer`));
+    const said = (await serving.stop()).stderr.split('\n').filter((line) => line.includes(`${to} gave no answer`));
     expect(said).toEqual([expect.stringContaining('ECONNREFUSED')]);
   });
 });
