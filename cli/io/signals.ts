@@ -3,6 +3,8 @@ import { currentIo } from './context.ts';
 
 /** Signals that end a command after it has cleaned up. */
 const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** Signals that stop a server. */
+const STOPPING = ['SIGINT', 'SIGTERM'] as const;
 /** Milliseconds in which signals are one: `npx` and bin/wispr.js pass on a Ctrl-C that the terminal has sent to all processes already. */
 const TOGETHER = 500;
 
@@ -25,16 +27,22 @@ export async function untilSignal<Result>(
   if (given) return await work(given);
   const controller = new AbortController();
   let first: number | undefined;
+  let isOver = false;
   const stop = (signal: NodeJS.Signals) => {
     first ??= clock();
     if (clock() - first > TOGETHER) end(signal);
-    else controller.abort();
+    else if (!isOver) controller.abort();
+  };
+  const forget = () => {
+    for (const signal of ENDING) process.off(signal, stop);
   };
   for (const signal of ENDING) process.on(signal, stop);
   try {
     return await work(controller.signal);
   } finally {
-    for (const signal of ENDING) process.off(signal, stop);
+    isOver = true;
+    if (first === undefined) forget();
+    else setTimeout(forget, TOGETHER).unref();
   }
 }
 
@@ -44,10 +52,13 @@ export function stopRequested(): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) resolve();
     else if (signal) signal.addEventListener('abort', () => resolve(), { once: true });
-    else for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, stop);
-    function stop(name: NodeJS.Signals): void {
-      setTimeout(() => process.off(name, stop), TOGETHER).unref();
+    else for (const name of STOPPING) process.on(name, stop);
+    function stop(): void {
+      setTimeout(forget, TOGETHER).unref();
       resolve();
+    }
+    function forget(): void {
+      for (const name of STOPPING) process.off(name, stop);
     }
   });
 }

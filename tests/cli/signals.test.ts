@@ -1,12 +1,15 @@
 /** Ctrl-C once ends a command in order, twice at once. */
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { stopRequested, untilSignal } from '../../cli/io/signals.ts';
 
 const ended: string[] = [];
 let now = 1000;
 const support = { clock: () => now, end: (signal: string) => void ended.push(signal) };
 
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout'] }));
 afterEach(() => {
+  vi.runAllTimers(); // listeners that wait for a second arrival are taken off
+  vi.useRealTimers();
   ended.length = 0;
 });
 
@@ -33,7 +36,6 @@ it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
 );
 
 it('a program that stays ends in order where the same Ctrl-C arrives by two ways', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout'] });
   const before = process.listenerCount('SIGINT');
   const stopped = stopRequested();
   process.emit('SIGINT', 'SIGINT');
@@ -42,7 +44,16 @@ it('a program that stays ends in order where the same Ctrl-C arrives by two ways
   expect(process.listenerCount('SIGINT')).toBe(before + 1);
   vi.advanceTimersByTime(500);
   expect(process.listenerCount('SIGINT')).toBe(before);
-  vi.useRealTimers();
+});
+
+it('takes a second arrival after the work is done, too', async () => {
+  const before = process.listenerCount('SIGINT');
+  await untilSignal(async () => void process.emit('SIGINT'), support);
+  now += 100;
+  process.emit('SIGINT');
+  expect([process.listenerCount('SIGINT'), ended]).toEqual([before + 1, []]);
+  vi.advanceTimersByTime(500);
+  expect(process.listenerCount('SIGINT')).toBe(before);
 });
 
 it('leaves signals alone when the work is done', async () => {
