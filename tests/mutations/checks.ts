@@ -175,6 +175,7 @@ const CHECKS: Readonly<
       'concat(REQUEST_LABEL, publicKey, publicKey.subarray(shown.length))',
     ],
   ],
+  'core/httpcrypt/binary-http.ts': [[[112], 'length === (said ?? length)', 'true']],
   'core/httpcrypt/sealed-body.ts': [
     [[112], 'end > plain.length || !isZeros(plain.subarray(end))', 'end > plain.length'],
     [[150], 'padded + this.#padding', 'padded'],

@@ -6,7 +6,7 @@ import { keyIdOf } from '../../core/crypto/key-id.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { concat } from '../../core/encoding/bytes.ts';
 import type { JsonObject } from '../../core/encoding/canonical-json.ts';
-import { encodeHead, MAXIMUM_HEAD } from '../../core/httpcrypt/binary-http.ts';
+import { encodeHead, MAXIMUM_HEAD, type RequestHead } from '../../core/httpcrypt/binary-http.ts';
 import {
   beginExchange,
   encodeCookie,
@@ -191,7 +191,14 @@ export async function freshHttpcryptVectors(): Promise<KeyVectorFile> {
     );
   const asked = (exchange: Ticket, body: Uint8Array, result: JsonObject = opened) =>
     success('open-request', { ...common, cookie: encodeCookie('sid', key.id, exchange), body: toBase64(body) }, result);
-  const { result: _, ...tooLong } = asked(first, sealRequest(first, headOf(MAXIMUM_HEAD + 1), NOTHING).body);
+  const refused = (head: RequestHead, content: Uint8Array) => {
+    const { result: _, ...vector } = asked(first, sealRequest(first, head, content).body);
+    return { ...vector, outcome: 'channel-unreadable' } as const;
+  };
+  const saying = (...lengths: string[]) => ({
+    ...head,
+    fields: lengths.flatMap((length) => ['content-length', length]),
+  });
   return {
     vectors: [
       success(
@@ -207,7 +214,9 @@ export async function freshHttpcryptVectors(): Promise<KeyVectorFile> {
       asked(ticket, later.body),
       asked(first, concat(...streamed), { ...head, content: await describeBytes(concat(content, content)) }),
       asked(first, sealRequest(first, longest, NOTHING).body, { ...longest, content: await describeBytes(NOTHING) }),
-      { ...tooLong, outcome: 'channel-unreadable' },
+      refused(headOf(MAXIMUM_HEAD + 1), NOTHING),
+      asked(first, sealRequest(first, saying('20000'), content).body, { ...opened, ...saying('20000') }),
+      ...[['19999'], ['20001'], ['20000', '20000']].map((lengths) => refused(saying(...lengths), content)),
       answered(answer, { status: 200, fields: head.fields, content: await describeBytes(content) }),
       answered(concat(...flushed), { status: 404, fields: [], content: await describeBytes(concat(content, content)) }),
     ],

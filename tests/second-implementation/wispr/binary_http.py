@@ -104,6 +104,10 @@ def read_message(data, is_answer):
     if not reader.done():
         fields_of(reader)
     message["trailers"] = reader.at - before
-    if any(data[reader.at :]):
+    lengths = [value for name, value in zip(*[iter(message["fields"])] * 2) if name == "content-length"]
+    if len(lengths) > 1 or not all(re.fullmatch("[0-9]{1,15}", length) for length in lengths):
+        raise NotBinaryHttp
+    is_true = all(int(length) == len(message["content"]) for length in lengths)
+    if any(data[reader.at :]) or not (is_answer or is_true):
         raise NotBinaryHttp
     return message
