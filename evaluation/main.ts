@@ -49,7 +49,7 @@ async function main(): Promise<number> {
   if (unknown.length > 0) process.stderr.write(`evaluate: no such figure: ${unknown.join(', ')}\n`);
   if (values.help || names.length === 0 || unknown.length > 0) {
     process.stdout.write(HELP);
-    return values.help ? 0 : 2;
+    return values.help && unknown.length === 0 ? 0 : 2;
   }
   const statuses: number[] = [];
   for (const name of names) if (!isToldToEnd) statuses.push(await evaluate(name, values.again === true));

@@ -1,11 +1,16 @@
-// `npm run evaluate`: what evaluating needs, then the figures; nothing is set up for help or a wrong name. Plain JavaScript, as set-up.mjs.
+// `npm run evaluate`: what evaluating needs, then the figures; help, or what is typed wrong, needs less. Plain JavaScript, as set-up.mjs.
 import { spawnSync } from 'node:child_process';
-import { FIGURES } from '../evaluation/figures.ts';
 
 const given = process.argv.slice(2);
-const isUnknown = (word) => !word.startsWith('-') && !Object.hasOwn(FIGURES, word);
 const asksForHelp = given.length === 0 || given.includes('--help');
-const setUp = ['scripts/set-up.mjs', '--tests', '--bench'];
-const status = asksForHelp || given.some(isUnknown) ? 0 : spawnSync('node', setUp, { stdio: 'inherit' }).status;
-if (status === 0) await import('../evaluation/main.ts');
-else process.exitCode = status ?? 1;
+run(['scripts/set-up.mjs']);
+run(['evaluation/main.ts', ...given, '--help'], asksForHelp ? 'inherit' : 'ignore');
+if (!asksForHelp) {
+  run(['scripts/set-up.mjs', '--tests', '--bench']);
+  run(['evaluation/main.ts', ...given]);
+}
+
+function run(step, stdout = 'inherit') {
+  const { status } = spawnSync('node', step, { stdio: ['inherit', stdout, 'inherit'] });
+  if (status !== 0) process.exit(status ?? 1);
+}

@@ -1,6 +1,7 @@
 /** Programs of figures, and pages that state no result by hand. That the pages have the numbers of their results is for `npm run check` to say. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { expect, it } from 'vitest';
 
 /** Settings, goals and numbers of papers: the other quantities are results, and come from their files. */
@@ -24,7 +25,7 @@ it('npm run evaluate -- --help says what every figure measures, and how long it 
 });
 
 it('npm run evaluate -- NAME sets nothing up where there is no such figure', () => {
-  const options = { encoding: 'utf8', env: { PATH: '' } } as const; // setting up takes programs
+  const options = { encoding: 'utf8', env: { PATH: dirname(process.execPath) } } as const; // setting up takes other programs
   const { status, stderr } = spawnSync(process.execPath, ['scripts/evaluate.mjs', 'nofigure'], options);
   expect([status, stderr]).toEqual([2, 'evaluate: no such figure: nofigure\n']);
 });
