@@ -19,7 +19,6 @@ const WORDS: Readonly<Record<string, string>> = {
 /** Reasons and ways on for an address that cannot be listened on. */
 const LISTENING: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is in use by another program: end that one',
-  EACCES: 'permission denied: ports below 1024 take root or the capability CAP_NET_BIND_SERVICE',
   EADDRNOTAVAIL: 'it is no address of this machine: name one that is',
 };
 
@@ -60,7 +59,10 @@ export function describeListening(
 ): string {
   const shown = host?.includes(':') ? `[${host}]` : host;
   const where = shown === undefined ? `port ${port}` : `${shown}:${port}`;
-  return `cannot listen on ${where}: ${LISTENING[systemCode(error) ?? ''] ?? systemReason(error)}`;
+  const code = systemCode(error) ?? '';
+  const isLow = code === 'EACCES' && port < 1024;
+  const more = isLow ? ': ports below 1024 take root or the capability CAP_NET_BIND_SERVICE' : '';
+  return `cannot listen on ${where}: ${LISTENING[code] ?? systemReason(error)}${more}`;
 }
 
 function isListing(error: unknown): boolean {

@@ -23,9 +23,9 @@ export interface Attempt {
 }
 
 /**
- * The failures of one kind, by key. Attempts that run at the same time count as if they had failed, in this process: another one learns of
- * failures only. So several key servers let through what each has running at that moment, and never more than the limit for each. Workers have one
- * process count for them.
+ * The failures of one kind, by key. Attempts that run at the same time count as if they had failed, of these counts: those of another process, or
+ * of another way to ask, learn of failures only. So each lets through what it has running at that moment, and never more than the limit. Workers
+ * have one process count for them.
  */
 export class FailureCounts {
   readonly #state: KeyServerState;

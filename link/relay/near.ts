@@ -55,8 +55,9 @@ export async function startNear(options: NearOptions): Promise<RunningRelay> {
 
 function fill({ store, report }: RelayMeans, chains: readonly FilledChain[]): void {
   for (const { names, chain } of chains) for (const name of names) store.learnChain(name, chain);
-  const stored = chains.filter(({ names: [name = ''] }) => store.recall(name).chain.length > 0).length;
-  const others = stored < chains.length ? '; the others have expired' : '';
+  const isStored = ({ names: [name = ''], chain }: FilledChain) => store.recall(name).chain.length === chain.length;
+  const stored = chains.filter(isStored).length;
+  const others = stored < chains.length ? '; the others have certificates that expired, or could not be stored' : '';
   report(`chains of --fill that are stored: ${stored} of ${chains.length}${others}`);
 }
 
