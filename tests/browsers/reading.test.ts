@@ -196,7 +196,8 @@ describe.each(BROWSERS)('%s', (name, start) => {
     await browser.open(`${rig.documents}/-/style.css`);
     expect(await browser.evaluate(WHAT_IS_LEFT)).toEqual({ databases: 0, caches: 0, workers: 0 });
     await go('/20/story.html');
-    await expect.poll(() => browser.evaluate('document.querySelector("#sign-in") !== null').catch(String)).toBe(true);
+    const shown = 'document.querySelector("#sign-in") ? "sign-in" : location + document.body.innerText';
+    await expect.poll(() => browser.evaluate(shown).catch(String)).toBe('sign-in');
   });
 
   it('reads in a private window too', async () => {
