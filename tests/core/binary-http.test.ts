@@ -176,7 +176,7 @@ describe('a message that is no message', () => {
     for (const changes of bad) expect({ changes, is: request(changes) }).toEqual({ changes, is: 'channel-unreadable' });
   });
 
-  it('is refused where a request has not as much content as it says, before more of it is heard', () => {
+  it('attack 112: is refused where a request has not as much content as it says, before more of it is heard', () => {
     const pieces = (said: number, ...lengths: number[]) => {
       const fields = ['x', 'content-length', 'content-length', String(said)];
       const head = encodeHead({ method: 'PUT', scheme: 'http', authority: 'a', path: '/', fields }, undefined);
