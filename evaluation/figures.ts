@@ -16,12 +16,12 @@ const TUN = '/dev/net/tun';
 export const FIGURES: Readonly<Record<string, Figure>> = {
   readers: {
     what: 'bytes from origin and key server when 1 to 1,000 read by a shared cache',
-    minutes: 10,
+    minutes: 2,
     run: async (report) => (await import('./readers/figure.ts')).readersFigure(report),
   },
   cost: {
     what: 'a byte and a document at each part, beside ciphers, signatures and TLS',
-    minutes: 12,
+    minutes: 9,
     run: async (report) => (await import('./cost/figure.ts')).costFigure(report),
   },
   httpcrypt: {
@@ -38,7 +38,7 @@ export const FIGURES: Readonly<Record<string, Figure>> = {
   sites: {
     what: 'public sites with and without caches and compression in the path, over three links',
     needs: TUN,
-    minutes: 13,
+    minutes: 11,
     run: async (report) => (await import('./sites/figure.ts')).sitesFigure(report),
   },
   https: {
@@ -62,7 +62,7 @@ export const FIGURES: Readonly<Record<string, Figure>> = {
   certificates: {
     what: 'handshakes and key requests over six links: relays, TLS 1.3, HTTPCrypt',
     needs: TUN,
-    minutes: 10,
+    minutes: 20,
     run: async (report) => (await import('./certificates/figure.ts')).certificatesFigure(report),
   },
   relays: {
