@@ -50,13 +50,13 @@ export const FIGURES: Readonly<Record<string, Figure>> = {
   page: {
     what: 'loads of the newspaper in Chromium, and bytes on the link, over six links',
     needs: TUN,
-    minutes: 14,
+    minutes: 10,
     run: async (report) => (await import('./page/figure.ts')).pageFigure('front', report),
   },
   handbook: {
     what: 'the same with a chapter of the Debian handbook',
     needs: TUN,
-    minutes: 14,
+    minutes: 9,
     run: async (report) => (await import('./page/figure.ts')).pageFigure('handbook', report),
   },
   certificates: {
@@ -85,7 +85,7 @@ export const FIGURES: Readonly<Record<string, Figure>> = {
   },
   scale: {
     what: 'documents and subscribers from a hundred to a million',
-    minutes: 18,
+    minutes: 8,
     run: async (report) => (await import('./scale/figure.ts')).scaleFigure(report),
   },
 };
