@@ -91,7 +91,7 @@ const code = (sent: Promise<unknown>) =>
 
 it('sends several requests at once, and shows no ticket or key twice', async () => {
   const { dispatcher } = client();
-  const before = front.requests().length;
+  const before = (await front.requests()).length;
   const round = () =>
     Promise.all(
       Array.from({ length: 20 }, async (_, index) => {
@@ -103,8 +103,7 @@ it('sends several requests at once, and shows no ticket or key twice', async () 
     );
   await round();
   await round();
-  const cookies = front
-    .requests()
+  const cookies = (await front.requests())
     .slice(before)
     .trim()
     .split('\n')
@@ -117,13 +116,13 @@ it('sends several requests at once, and shows no ticket or key twice', async () 
 it('gets a ticket before what may not be repeated, and goes on with tickets', async () => {
   const { channel } = client();
   arrived.length = 0;
-  const before = front.requests().length;
+  const before = (await front.requests()).length;
   for (let round = 0; round < 3; round++) {
     const { status, body } = await channel.send({ method: 'POST', path: '/form', fields: [], body: PIECE });
     expect([status, await text(body)]).toEqual([200, `POST /form ${PIECE.length}`]);
   }
   expect(arrived).toEqual(['POST /form', 'POST /form', 'POST /form']);
-  expect(front.requests().slice(before).trim().split('\n')).toHaveLength(5); // OPTIONS in clear, and one inside
+  expect((await front.requests()).slice(before).trim().split('\n')).toHaveLength(5); // OPTIONS in clear, and one inside
 });
 
 it('attack 109: a hop that replaces answers has GET sent again, and POST never', async () => {

@@ -13,7 +13,7 @@ export interface TestEndpoint {
   /** Port of the endpoint itself. */
   readonly ownPort: number;
   /** Log of nginx: `request|cookie|media type|length|status|User-Agent|Accept` a line. */
-  requests(): string;
+  requests(): Promise<string>;
   /** Makes it forget its server keys and tickets. */
   restart(): Promise<void>;
   close(): Promise<void>;

@@ -10,12 +10,12 @@ import { startSquid } from '../../cache-config/servers.ts';
 import { temporaryFolder } from './keyserver-rig.ts';
 import { started } from './started.ts';
 
-/** nginx that hands everything on, as it comes. @param more - directives */
+/** nginx that hands everything on, as it comes, and logs it. @param more - directives */
 export async function startReverseProxy(
   port: number,
   to: number,
   more = '',
-): Promise<{ requests(): string; stop(): Promise<void> }> {
+): Promise<{ requests(): Promise<string>; stop(): Promise<void> }> {
   const folder = temporaryFolder();
   const user = process.getuid?.() === 0 ? 'user root;' : '';
   writeFileSync(
@@ -26,12 +26,20 @@ export async function startReverseProxy(
       client_max_body_size 0;
       access_log access.log all;
       client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
-      server { listen 127.0.0.1:${port}; location / { proxy_pass http://127.0.0.1:${to}; ${more} } }
+      server {
+        listen 127.0.0.1:${port};
+        location / { proxy_pass http://127.0.0.1:${to}; ${more} }
+        location = /logged { access_log off; return 204; }
+      }
     }`,
   );
   const child = startChild(['nginx', '-p', `${folder}/`, '-c', 'nginx.conf'], folder, { stopSignal: 'SIGTERM' });
   await started('nginx', child, () => accepts(port));
-  return { requests: () => readFileSync(join(folder, 'access.log'), 'utf8'), stop: child.stop };
+  const requests = async () => {
+    await sendRaw(`http://127.0.0.1:${port}/logged`, 'GET', undefined); // lines are written after answers, and before the next one
+    return readFileSync(join(folder, 'access.log'), 'utf8');
+  };
+  return { requests, stop: child.stop };
 }
 
 /** Squid through which `http://host` is reached at a port of this machine. */
