@@ -12,7 +12,7 @@ import { makeSelfSigned } from '../../tests/support/certificates.ts';
 const SERVER = fileURLToPath(new URL('server.ts', import.meta.url));
 const SECONDS = 2;
 /** Tickets, more than are shown in one run. */
-const TICKETS = 20_000;
+const TICKETS = 40_000;
 
 interface Contestant {
   readonly name: string;
