@@ -28,6 +28,7 @@ export function systemReason(error: unknown): string {
   const code = systemCode(error) ?? '';
   if (Object.hasOwn(WORDS, code)) return WORDS[code] ?? '';
   if (code.startsWith('ERR_SSL_') && 'reason' in error) return String(error.reason); // OpenSSL's messages have addresses and line ends
+  if (error instanceof AggregateError && error.errors.length > 0) return systemReason(error.errors.at(-1));
   if (!('syscall' in error)) return error.message;
   return error.message.replace(/, \w+(?: '.*)?$/s, '');
 }

@@ -27,11 +27,10 @@ export async function untilSignal<Result>(
   if (given) return await work(given);
   const controller = new AbortController();
   let first: number | undefined;
-  let isOver = false;
   const stop = (signal: NodeJS.Signals) => {
     first ??= clock();
     if (clock() - first > TOGETHER) end(signal);
-    else if (!isOver) controller.abort();
+    else controller.abort();
   };
   const forget = () => {
     for (const signal of ENDING) process.off(signal, stop);
@@ -40,7 +39,6 @@ export async function untilSignal<Result>(
   try {
     return await work(controller.signal);
   } finally {
-    isOver = true;
     if (first === undefined) forget();
     else setTimeout(forget, TOGETHER).unref();
   }

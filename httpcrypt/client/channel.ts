@@ -10,7 +10,7 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { endToEndFields } from '../../node-support/end-to-end-fields.ts';
 import { IDEMPOTENT, SAFE } from '../../node-support/http-requests.ts';
 import { type OpenedAnswer, openStream, sealStream } from '../sealed-streams.ts';
-import { findServerKey, type WhereToAsk } from './find-key.ts';
+import { findServerKey, isBusy, type WhereToAsk } from './find-key.ts';
 
 /** Fields of a request that the message says otherwise. A length that the caller says goes inside: the server behind may need it. */
 const SAID_OTHERWISE = ['expect', 'host'];
@@ -172,7 +172,7 @@ async function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal 
 function busyAnswer(error: unknown): ChannelAnswer | undefined {
   if (!(error instanceof ChannelError)) return undefined;
   const { status, pause } = error.fields;
-  if (status !== 503 && status !== 429) return undefined;
+  if (!isBusy(status)) return undefined;
   return { status, fields: Number(pause) > 0 ? ['retry-after', String(pause)] : [], body: nothing() };
 }
 

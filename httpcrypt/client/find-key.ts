@@ -21,8 +21,6 @@ import { recordName } from '../announcement.ts';
 
 /** Milliseconds for the endpoint itself to say its key. */
 const ANSWER_TIME = 30_000;
-/** Statuses of an endpoint that is asked too often, or has too much to do. */
-const BUSY = new Set([429, 503]);
 
 export interface WhereToAsk {
   readonly endpoint: HttpcryptEndpoint;
@@ -73,13 +71,18 @@ export async function findServerKey(where: WhereToAsk, failed?: ServerKey): Prom
   throw new ChannelError('channel-key-refused', `${url} has no key for HTTPCrypt: ${reasonOf(failure)}`);
 }
 
+/** Tells whether an endpoint that answers so is asked too often, or has too much to do. */
+export function isBusy(status: unknown): status is 429 | 503 {
+  return status === 429 || status === 503;
+}
+
 async function askEndpoint({ dispatcher, endpoint, headers = {} }: WhereToAsk): Promise<Found> {
   const signal = AbortSignal.timeout(ANSWER_TIME);
   const answer = await request(endpoint.url, { dispatcher, method: 'OPTIONS', headers, signal });
   const body = await readAtMost(answer.body, MAXIMUM_RECORD_ANSWER);
   const { statusCode } = answer;
   const record = statusCode === 200 && body ? recordFromAnswer(fromUtf8(body) ?? '') : undefined;
-  if (BUSY.has(statusCode)) throw new Error(`it has too much to do, and answered ${statusCode} to OPTIONS: try again`);
+  if (isBusy(statusCode)) throw new Error(`it has too much to do, and answered ${statusCode} to OPTIONS: try again`);
   if (!record) throw new Error(`it answered ${statusCode} to OPTIONS, and no key: is it the address of an endpoint?`);
   return [record];
 }

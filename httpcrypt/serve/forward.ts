@@ -25,9 +25,8 @@ export function serverBehind(origin: string, dispatcher: Dispatcher, report: (wh
   const failed = (cause: unknown) => {
     if (Date.now() < quietUntil) return;
     quietUntil = Date.now() + QUIET;
-    const error = cause instanceof AggregateError ? cause.errors.at(-1) : cause;
     report(
-      `${origin} gave no answer that can be passed on, so a client got 502: ${systemReason(error)}${hintOf(error)}`,
+      `${origin} gave no answer that can be passed on, so a client got 502: ${systemReason(cause)}${hintOf(cause)}`,
     );
   };
   const check = async () => {

@@ -11,7 +11,7 @@ import { CertificateStore } from '../store/store.ts';
 import { Arrivals } from './arrivals.ts';
 import { type Destination, formatDestination, parseDestination } from './opening.ts';
 
-/** Which of the two relays: the name of its command. */
+/** Name of a relay's command. */
 export type Side = 'near' | 'far';
 
 /** Connections at once. */
